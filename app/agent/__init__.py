@@ -1,0 +1,1 @@
+"""Who decides: the loop, its events, the planner, sessions and language models."""

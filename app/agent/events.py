@@ -1,0 +1,147 @@
+"""What a run tells the world: a tagged union of events, numbered without gaps.
+
+Exactly one terminal event (run_finished, run_failed, run_cancelled) ends a run, always last.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.imaging.findings import Finding
+from app.tools.api import Artifact
+
+
+class _Event(BaseModel):
+    model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
+
+    run_id: str
+    seq: int
+    time: str  # ISO 8601, UTC, milliseconds
+
+
+class RunStarted(_Event):
+    """A run began. `question` is the user's text, `model` the language model's name."""
+
+    kind: Literal["run_started"] = "run_started"
+    thread_id: str
+    question: str
+    model: str
+    images: list[str] = []
+
+
+class TextDelta(_Event):
+    """A piece of streamed text. `final` texts make up the answer; others precede tool calls."""
+
+    kind: Literal["text_delta"] = "text_delta"
+    text: str
+
+
+class PlanUpdated(_Event):
+    """What the model means to do: one line a step, with its state."""
+
+    kind: Literal["plan_updated"] = "plan_updated"
+    steps: list[dict[str, Any]]
+
+
+class ToolStarted(_Event):
+    """A tool call begins, before any of its work."""
+
+    kind: Literal["tool_started"] = "tool_started"
+    call_id: str
+    tool: str
+    arguments: dict[str, Any]
+
+
+class ToolProgress(_Event):
+    """How far a call is: fraction in 0..1 and a text."""
+
+    kind: Literal["tool_progress"] = "tool_progress"
+    call_id: str
+    tool: str
+    fraction: float
+    text: str
+
+
+class ToolFinished(_Event):
+    """A tool call ended. Findings and artifacts are objects here; `jsonable` writes their fields."""
+
+    kind: Literal["tool_finished"] = "tool_finished"
+    call_id: str
+    tool: str
+    status: Literal["ok", "failed", "cancelled"]
+    summary: str
+    output: dict[str, Any] = {}
+    metadata: dict[str, Any] = {}
+    findings: list[Finding] = []
+    artifacts: list[Artifact] = []
+    error: str = ""
+    duration_s: float = 0.0
+
+
+class ApprovalRequested(_Event):
+    """The run waits for the user's yes or no. `title` and `detail` are plain text."""
+
+    kind: Literal["approval_requested"] = "approval_requested"
+    approval_id: str
+    title: str
+    detail: str
+    call_id: str = ""
+
+
+class ApprovalResolved(_Event):
+    """The user (or the policy) answered."""
+
+    kind: Literal["approval_resolved"] = "approval_resolved"
+    approval_id: str
+    granted: bool
+    reason: str = ""
+
+
+class Usage(_Event):
+    """Tokens that the language model counted."""
+
+    kind: Literal["usage"] = "usage"
+    input_tokens: int
+    output_tokens: int
+
+
+class RunFinished(_Event):
+    """Terminal: the answer."""
+
+    kind: Literal["run_finished"] = "run_finished"
+    answer: str
+
+
+class RunFailed(_Event):
+    """Terminal: why, for the user, and what to do."""
+
+    kind: Literal["run_failed"] = "run_failed"
+    error: str
+    remedy: str = ""
+
+
+class RunCancelled(_Event):
+    """Terminal: the user stopped it."""
+
+    kind: Literal["run_cancelled"] = "run_cancelled"
+
+
+RunEvent = Annotated[
+    RunStarted
+    | TextDelta
+    | PlanUpdated
+    | ToolStarted
+    | ToolProgress
+    | ToolFinished
+    | ApprovalRequested
+    | ApprovalResolved
+    | Usage
+    | RunFinished
+    | RunFailed
+    | RunCancelled,
+    Field(discriminator="kind"),
+]
+
+TERMINAL = ("run_finished", "run_failed", "run_cancelled")

@@ -1,0 +1,46 @@
+"""The transcript that a language model sees. JSON-able, so that sessions can store it."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class ToolCall(BaseModel):
+    """A call the model asks for. `arguments` is parsed JSON; `raw` what the model sent if it
+    could not be parsed (then `arguments` is empty and the call is answered with an error)."""
+
+    model_config = ConfigDict(frozen=True)
+
+    id: str
+    name: str
+    arguments: dict[str, Any]
+    raw: str = ""
+
+
+class Message(BaseModel):
+    """One entry of the transcript.
+
+    Attributes:
+        role: system, user, assistant or tool.
+        text: Plain text; for a tool message the JSON of {summary, output, metadata} or an error.
+        tool_calls: Calls of an assistant message.
+        call_id: For a tool message: the call it answers.
+        tool: For a tool message: the tool's name.
+        ok: For a tool message: whether the call succeeded.
+        data: For a tool message: {"summary", "output", "metadata"} as objects (not JSON text).
+        images: For a user message: names of the images open, the current one first
+            ({"id", "path", "kind", "modality", "view", "rows", "columns", "frames"}).
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    role: Literal["system", "user", "assistant", "tool"]
+    text: str = ""
+    tool_calls: list[ToolCall] = []
+    call_id: str = ""
+    tool: str = ""
+    ok: bool = True
+    data: dict[str, Any] = {}
+    images: list[dict[str, Any]] = []

@@ -1,0 +1,1 @@
+"""What an image is: catalogue, decoding, pixel pipeline, geometry, findings. No Qt, no torch."""

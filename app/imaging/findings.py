@@ -1,0 +1,116 @@
+"""Findings: geometry on an image, with a label, a score and where it came from.
+
+All coordinates are (x, y) = (column, row) in pixels of the image that `Finding.image` names; pixel
+centres are integers.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.types import ImageRef
+
+XY = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A single location."""
+
+    x: float
+    y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Polyline:
+    """An open line through points; two points make a measured line."""
+
+    points: tuple[XY, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Polygon:
+    """A closed outline."""
+
+    points: tuple[XY, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """Axis-aligned box, corners inclusive of the outer pixel edges: x0 < x1, y0 < y1."""
+
+    x0: float
+    y0: float
+    x1: float
+    y1: float
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mask:
+    """A binary mask [rows, columns] bool of exactly the image's own size."""
+
+    pixels: NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Heatmap:
+    """A map [rows, columns] float32 in 0..1 of exactly the image's own size."""
+
+    values: NDArray[np.float32]
+
+
+Geometry = Point | Polyline | Polygon | Box | Mask | Heatmap
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Who made a finding, with what, and when (created: ISO 8601, UTC)."""
+
+    tool: str
+    tool_version: str
+    model: str
+    weights_sha256: str
+    run_id: str
+    call_id: str
+    created: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something on an image.
+
+    Attributes:
+        id: Unique id.
+        image: The pixels it belongs to; it is drawn on no other image.
+        geometry: Where.
+        label: Short name in the field's terms, e.g. "Right Lung".
+        score: The tool's own score, or None; `units` and `description` say what it means.
+        units: Units of `value`, e.g. "px", "mm (detector plane)", "ratio".
+        provenance: Who made it.
+        value: A measurement computed from the geometry and the image's spacing, or None.
+        description: A sentence for the findings list and tooltips.
+        approximate: Whether `value` is to be marked as approximate.
+        group: Findings with the same non-empty group belong together (the two CTR lines).
+    """
+
+    id: str
+    image: ImageRef
+    geometry: Geometry
+    label: str
+    score: float | None
+    units: str
+    provenance: Provenance
+    value: float | None = None
+    description: str = ""
+    approximate: bool = False
+    group: str = ""
+
+
+def new_id() -> str:
+    """A fresh finding id."""
+    return uuid.uuid4().hex

@@ -1,0 +1,58 @@
+"""Where Sightline keeps its files. Every folder can be moved by SIGHTLINE_HOME (tests, kiosks)."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+import platformdirs
+
+_APP = "sightline"
+
+
+def _home() -> Path | None:
+    value = os.environ.get("SIGHTLINE_HOME")
+    return Path(value).expanduser().resolve() if value else None
+
+
+def resources_dir() -> Path:
+    """The shipped, read-only resources; inside the bundle when the app is frozen."""
+    frozen = getattr(sys, "_MEIPASS", None)
+    if frozen:
+        return Path(frozen) / "resources"
+    return Path(__file__).resolve().parent.parent / "resources"
+
+
+def config_dir() -> Path:
+    """Settings; made on demand."""
+    home = _home()
+    return _made(home / "config" if home else Path(platformdirs.user_config_dir(_APP, False)))
+
+
+def data_dir() -> Path:
+    """Sessions and run outputs; made on demand."""
+    home = _home()
+    return _made(home / "data" if home else Path(platformdirs.user_data_dir(_APP, False)))
+
+
+def log_dir() -> Path:
+    """Log files; made on demand."""
+    home = _home()
+    return _made(home / "log" if home else Path(platformdirs.user_log_dir(_APP, False)))
+
+
+def models_dir() -> Path:
+    """Weights that the user installs: SIGHTLINE_MODELS, else `models` in the data folder."""
+    value = os.environ.get("SIGHTLINE_MODELS")
+    return _made(Path(value).expanduser().resolve() if value else data_dir() / "models")
+
+
+def sessions_dir() -> Path:
+    """One folder per chat session."""
+    return _made(data_dir() / "sessions")
+
+
+def _made(path: Path) -> Path:
+    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    return path

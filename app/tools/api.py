@@ -1,0 +1,292 @@
+"""The interface of a tool: what a pack implements and what it is given.
+
+A tool's `run` is plain blocking code. It is called in an executor thread, never on the GUI thread;
+anything heavy (torch) goes through `context.host` into the model process.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel
+
+from app.errors import Cancelled, SightlineError
+from app.imaging.findings import Finding, Provenance
+from app.imaging.types import Frame, ImageRef, Instance, Window
+
+JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
+JsonDict = dict[str, Any]
+
+
+class ToolRetry(SightlineError):
+    """The model should mend its arguments and call again; says how."""
+
+
+class ToolFailed(SightlineError):
+    """Terminal: says why, and what the user can do (`remedy`)."""
+
+
+class CancelToken:
+    """A thread-safe flag; `check` raises `Cancelled` once it is set."""
+
+    def __init__(self) -> None:
+        self._event = threading.Event()
+        self._callbacks: list[Callable[[], None]] = []
+        self._lock = threading.Lock()
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether `cancel` was called."""
+        return self._event.is_set()
+
+    def cancel(self) -> None:
+        """Set the flag and run the callbacks once (they must be quick and thread-safe)."""
+        with self._lock:
+            if self._event.is_set():
+                return
+            self._event.set()
+            callbacks, self._callbacks = self._callbacks, []
+        for callback in callbacks:
+            callback()
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Call back on cancel; at once when it is already cancelled."""
+        with self._lock:
+            if not self._event.is_set():
+                self._callbacks.append(callback)
+                return
+        callback()
+
+    def check(self) -> None:
+        """Raise `Cancelled` when the flag is set."""
+        if self._event.is_set():
+            raise Cancelled
+
+    def wait(self, seconds: float) -> bool:
+        """Wait up to `seconds` for the flag; returns whether it is set."""
+        return self._event.wait(seconds)
+
+
+class Approval(StrEnum):
+    """What a tool does, for the policy: reads and computing run freely, the rest asks."""
+
+    READ = "read"
+    COMPUTE = "compute"
+    WRITE = "write"
+    SEND = "send"
+    EXECUTE = "execute"
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """Something a tool needs beyond the program itself.
+
+    Attributes:
+        kind: "weights" (a file in the models folder, see app.tools.weights) or "package".
+        name: Weight name or import name.
+        optional: The tool does something useful without it.
+    """
+
+    kind: str
+    name: str
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """What a tool is.
+
+    Attributes:
+        name: The name the model calls, e.g. "chest_xray_segmentation".
+        description: For the model and the user: what it does, on what, and its limits.
+        Input: Pydantic model of the arguments (extra fields forbidden).
+        Output: Pydantic model of `ToolResult.output`, for documentation and checks.
+        needs: What must be installed.
+        approval: What it does to the world.
+        timeout_s: After this the call is cancelled and reported as failed.
+        pack: Name of its pack ("chest", "general").
+        version: Version of the tool, recorded in provenance.
+    """
+
+    name: str
+    description: str
+    Input: type[BaseModel]
+    Output: type[BaseModel]
+    needs: tuple[Need, ...] = ()
+    approval: Approval = Approval.COMPUTE
+    timeout_s: float = 120.0
+    pack: str = ""
+    version: str = "0.1.0"
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file that a call made under its output folder.
+
+    Attributes:
+        path: The file.
+        role: "image" (converted or overlay PNG, used for the card's thumbnail) or "show"
+            (image_visualizer: the workspace opens it in a canvas pane).
+        title: Shown above a pane.
+        description: Shown below a pane.
+        source: The image it was derived from with identical rows and columns, or None.
+        options: Display options of a "show" artifact: figsize, cmap.
+    """
+
+    path: Path
+    role: str = "image"
+    title: str = ""
+    description: str = ""
+    source: ImageRef | None = None
+    options: JsonDict = field(default_factory=dict[str, Any])
+
+
+@dataclass(frozen=True, slots=True)
+class ToolResult:
+    """What a call returns.
+
+    Only `summary`, `output` and `metadata` reach the language model (JSON-able, no pixels);
+    findings go to the workspace, artifacts to the run's folder and the cards.
+    """
+
+    summary: str
+    output: JsonDict
+    metadata: JsonDict
+    findings: tuple[Finding, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ImageSnapshot:
+    """An image as a tool sees it, frozen when the call starts.
+
+    Attributes:
+        ref: The pixels that findings on this image must carry. For a PNG derived in this run from an
+            open image (same rows and columns) it is the source image's ref, so that masks land
+            on the source and its real spacing is kept.
+        path: The file that was named.
+        instance: The source instance: attributes such as Modality, ViewPosition, PatientOrientation.
+        frame: The source frame (stored values, spacing, orientation, ...).
+        display: What the viewer would show: uint8 [rows, columns] or [rows, columns, 3], bright =
+            high; MONOCHROME1 already inverted. For a derived PNG: that PNG's own pixels.
+        window: The window `display` was made with, or None for colour and pictures.
+        derived: Whether `path` is a file made in this run.
+    """
+
+    ref: ImageRef
+    path: Path
+    instance: Instance
+    frame: Frame
+    display: NDArray[np.uint8]
+    window: Window | None
+    derived: bool = False
+
+
+class Images(Protocol):
+    """The images that a run may touch: those open when it started and those it makes."""
+
+    def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
+        """The image named by the app's id ("image-1") or a path.
+
+        Raises:
+            ToolRetry: It is neither open nor inside the run's output folder; lists what is.
+            FileProblem: It cannot be decoded.
+        """
+        ...
+
+    def add_derived(self, path: Path, source: ImageSnapshot | None) -> None:
+        """Note that `path` was made in this run from `source` (same rows and columns), or not
+        from one image pixel by pixel (None)."""
+        ...
+
+    def names(self) -> tuple[str, ...]:
+        """What can be named, the current image first."""
+        ...
+
+
+class ModelHost(Protocol):
+    """Runs a function in the model process."""
+
+    def call(
+        self,
+        entry: str,
+        payload: Mapping[str, Any],
+        *,
+        cancel: CancelToken,
+        timeout_s: float,
+        progress: Callable[[float, str], None] | None = None,
+    ) -> dict[str, Any]:
+        """Call `entry` ("app.tools.chest.thorax_net:entry") with `payload` there.
+
+        Payload and result hold JSON values and numpy arrays only. The function is called as
+        `function(payload)` or, if it takes two parameters, `function(payload, progress)`.
+
+        Raises:
+            Cancelled: `cancel` was set; the process was killed if it did not stop by itself.
+            ToolFailed: The function raised, timed out or its process died.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a running call is given.
+
+    Attributes:
+        run_id: The run.
+        call_id: The call.
+        images: The images it may read.
+        out_dir: The run's own output folder (exists); nothing is written elsewhere.
+        host: The model process.
+        models_dir: Where the user's weights lie.
+        device: "cpu", "cuda", "mps" or "auto".
+        cancel: Checked between steps.
+        progress: `progress(fraction 0..1, text)`.
+    """
+
+    run_id: str
+    call_id: str
+    images: Images
+    out_dir: Path
+    host: ModelHost
+    models_dir: Path
+    device: str
+    cancel: CancelToken
+    progress: Callable[[float, str], None]
+
+    def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
+        """Provenance of a finding made by this call."""
+        return Provenance(
+            tool=spec.name,
+            tool_version=spec.version,
+            model=model,
+            weights_sha256=weights_sha256,
+            run_id=self.run_id,
+            call_id=self.call_id,
+        )
+
+
+class Tool(Protocol):
+    """A tool: a spec and a blocking `run`."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        ...
+
+    def run(self, args: Any, context: ToolContext) -> ToolResult:  # noqa: ANN401 - its own Input
+        """Do it. `args` is an instance of `spec.Input`.
+
+        Raises:
+            ToolRetry: The arguments are wrong in a way the model can mend.
+            ToolFailed: It cannot be done; says what the user can do.
+            Cancelled: The run was stopped.
+        """
+        ...

@@ -1,0 +1,1 @@
+"""The chest radiograph pack."""

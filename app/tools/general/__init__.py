@@ -1,0 +1,1 @@
+"""The general pack: DICOM conversion and display of images."""

@@ -1,0 +1,1 @@
+"""All Qt: main window, canvas, chat, browser and the agent thread."""

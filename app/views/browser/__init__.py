@@ -1,0 +1,1 @@
+"""The study list, the findings list and the attribute panel."""

@@ -1,0 +1,1 @@
+"""The image canvas and what is drawn on it."""
