@@ -1,0 +1,99 @@
+"""Writes the lock files in installer/requirements/ anew from pyproject.toml.
+
+    python3 installer/lock.py [--upgrade] [--uv PATH]
+
+Needs `uv` (from the package registry) and the network. One universal resolution covers Linux
+x86-64, macOS arm64 and Windows x86-64 and every Python from 3.11 on; it is then split into sets
+that are installed on top of each other: `viewer`, `ai` and `test` each hold only what the ones
+before do not. `pip` holds the pip that installs them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[1]
+FOLDER = REPO / "installer" / "requirements"
+COMPILE = ["pip", "compile", "--universal", "--generate-hashes", "--python-version", "3.11"]
+COMPILE += ["--no-header", "--no-annotate", "--quiet"]
+SETS = {
+    "viewer": ["pyproject.toml"],
+    "ai": ["pyproject.toml", "--extra", "ai"],
+    "test": ["pyproject.toml", "--extra", "ai", "--group", "test"],
+}
+# The exact versions that the bootstrap's own pip has been tried with need not follow the app's.
+PIP_REQUIREMENT = "pip>=26"
+
+
+def registry_only() -> dict[str, str]:
+    """The environment without settings that would add an index or a folder of wheels."""
+    unwanted = ("UV_INDEX", "UV_DEFAULT_INDEX", "UV_EXTRA_INDEX_URL", "UV_FIND_LINKS")
+    return {k: v for k, v in os.environ.items() if not k.startswith(unwanted)}
+
+
+def compile_lock(uv: str, arguments: list[str], output: Path, constraint: Path | None) -> None:
+    """Resolves one set; `constraint` keeps it to the versions of the whole."""
+    command = [uv, *COMPILE, *arguments, "-o", str(output)]
+    if constraint is not None:
+        command += ["-c", str(constraint)]
+    subprocess.run(command, check=True, cwd=REPO, env=registry_only())
+
+
+def entries(text: str) -> list[str]:
+    """The lock's entries: a pin with its marker, and the hashes on the lines after it."""
+    return [entry.strip() for entry in re.split(r"\n(?=[A-Za-z0-9])", text.strip()) if entry]
+
+
+def write_set(name: str, lines: list[str]) -> None:
+    """Replaces one lock file, refusing anything that is not a pin with hashes."""
+    for entry in lines:
+        if not re.match(r"[\w.-]+==[\w.]+[ \\]", entry) or "--hash=sha256:" not in entry:
+            raise SystemExit(f"lock.py: not a pin with hashes: {entry[:100]}")
+        if "://" in entry or "--index" in entry or "--find-links" in entry:
+            raise SystemExit(f"lock.py: an address got into the lock: {entry[:100]}")
+    header = f"# The '{name}' set. Written by installer/lock.py from pyproject.toml; do not edit.\n"
+    target = FOLDER / f"{name}.txt"
+    partial = target.with_suffix(".partial")
+    partial.write_text(header + "\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+    partial.replace(target)
+    print(f"{target.relative_to(REPO)}: {len(lines)} packages")
+
+
+def main() -> int:
+    """Resolves everything at once, so that the sets fit together, then splits it."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--upgrade", action="store_true", help="move to the newest versions")
+    parser.add_argument("--uv", default="uv", help="the uv program (default: on PATH)")
+    options = parser.parse_args()
+    FOLDER.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as scratch:
+        whole = Path(scratch) / "whole.txt"
+        if not options.upgrade:
+            old = [path.read_text(encoding="utf-8") for path in sorted(FOLDER.glob("*.txt"))]
+            whole.write_text("\n".join(old), encoding="utf-8")
+        compile_lock(options.uv, SETS["test"], whole, None)
+        seen: set[str] = set()
+        for name, arguments in SETS.items():
+            part = Path(scratch) / f"{name}.txt"
+            compile_lock(options.uv, arguments, part, whole)
+            lines = entries(part.read_text(encoding="utf-8"))
+            write_set(name, [entry for entry in lines if entry not in seen])
+            seen.update(lines)
+        request = Path(scratch) / "pip.in"
+        request.write_text(PIP_REQUIREMENT + "\n", encoding="utf-8")
+        part = Path(scratch) / "pip.txt"
+        if not options.upgrade and (FOLDER / "pip.txt").exists():
+            part.write_text((FOLDER / "pip.txt").read_text(encoding="utf-8"), encoding="utf-8")
+        compile_lock(options.uv, [str(request), "--unsafe-package", "none"], part, None)
+        write_set("pip", entries(part.read_text(encoding="utf-8")))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
