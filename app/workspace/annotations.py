@@ -1,0 +1,115 @@
+"""The findings that are open. A finding is shown only on the image whose ImageRef it carries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from app.imaging.findings import Finding
+from app.imaging.types import ImageRef
+from app.workspace.commands import Command, CommandStack
+from app.workspace.signals import Signal
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """A finding as the workspace holds it.
+
+    Attributes:
+        finding: What a tool or the user found.
+        color: Index into the theme's annotation colours; findings of one label share it.
+        visible: Whether the canvas draws it.
+    """
+
+    finding: Finding
+    color: int
+    visible: bool = True
+
+
+class Annotations:
+    """All annotations, in order of arrival, with undo."""
+
+    def __init__(self, commands: CommandStack) -> None:
+        self._commands = commands
+        self._items: dict[str, Annotation] = {}
+        self._colors: dict[str, int] = {}
+        self._selected: str = ""
+        self.changed: Signal[()] = Signal()
+        self.selection_changed: Signal[str] = Signal()
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def all(self) -> tuple[Annotation, ...]:
+        """All annotations in order of arrival."""
+        return tuple(self._items.values())
+
+    def get(self, finding_id: str) -> Annotation | None:
+        """The annotation of a finding, or None when it was removed."""
+        return self._items.get(finding_id)
+
+    def on_image(self, ref: ImageRef) -> tuple[Annotation, ...]:
+        """Those that belong to exactly these pixels."""
+        return tuple(item for item in self._items.values() if item.finding.image == ref)
+
+    def add(self, findings: Sequence[Finding], label: str = "") -> None:
+        """Add findings as one undoable step.
+
+        A tool that ran again on the same image replaces its own earlier findings of the same
+        label: two heart masks on top of each other would help nobody. Undo brings them back.
+        """
+        if not findings:
+            return
+        before = dict(self._items)
+        after = dict(before)
+        keys = {_same(finding) for finding in findings}
+        for finding_id, item in before.items():
+            if _same(item.finding) in keys:
+                del after[finding_id]
+        for finding in findings:
+            after[finding.id] = Annotation(finding, self._color(finding.label))
+        self._push(label or f"Add {len(findings)} findings", before, after)
+
+    def remove(self, finding_ids: Iterable[str]) -> None:
+        """Remove findings as one undoable step; unknown ids are ignored."""
+        gone = set(finding_ids) & set(self._items)
+        if gone:
+            before = dict(self._items)
+            after = {key: item for key, item in before.items() if key not in gone}
+            self._push(f"Remove {len(gone)} findings", before, after)
+
+    def set_visible(self, finding_ids: Iterable[str], visible: bool) -> None:
+        """Show or hide findings; a matter of display, so not an undo step."""
+        for finding_id in finding_ids:
+            if finding_id in self._items:
+                self._items[finding_id] = replace(self._items[finding_id], visible=visible)
+        self.changed.emit()
+
+    def select(self, finding_id: str) -> None:
+        """Select a finding ("" for none): list, canvas and chat highlight it together."""
+        if finding_id != self._selected:
+            self._selected = finding_id
+            self.selection_changed.emit(finding_id)
+
+    @property
+    def selected(self) -> str:
+        """Id of the selected finding, or ""."""
+        return self._selected
+
+    def _color(self, label: str) -> int:
+        return self._colors.setdefault(label, len(self._colors))
+
+    def _push(self, label: str, before: dict[str, Annotation], after: dict[str, Annotation]) -> None:
+        self._commands.push(
+            Command(label, do=lambda: self._set(after), undo=lambda: self._set(before))
+        )
+
+    def _set(self, items: dict[str, Annotation]) -> None:
+        self._items = dict(items)
+        if self._selected and self._selected not in items:
+            self.select("")
+        self.changed.emit()
+
+
+def _same(finding: Finding) -> tuple[ImageRef, str, str]:
+    return finding.image, finding.provenance.tool, finding.label

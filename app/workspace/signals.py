@@ -1,0 +1,30 @@
+"""A small observer: models tell whoever listens, without knowing a toolkit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Generic, TypeVarTuple
+
+Args = TypeVarTuple("Args")
+
+
+class Signal(Generic[*Args]):
+    """Callbacks in order of connection, called on the emitting thread."""
+
+    def __init__(self) -> None:
+        self._slots: list[Callable[[*Args], object]] = []
+
+    def connect(self, slot: Callable[[*Args], object]) -> Callable[[], None]:
+        """Call `slot` on every emit; returns the function that disconnects it."""
+        self._slots.append(slot)
+
+        def disconnect() -> None:
+            if slot in self._slots:
+                self._slots.remove(slot)
+
+        return disconnect
+
+    def emit(self, *args: *Args) -> None:
+        """Call every slot."""
+        for slot in tuple(self._slots):
+            slot(*args)
