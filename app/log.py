@@ -1,0 +1,64 @@
+"""The log: technical detail for support, never patient data, pixels, prompts or paths.
+
+Levels: the console shows warnings, the file in `paths.log_dir()` everything from INFO. Home folders
+and absolute paths are cut from every record, since folder names often carry patients' names.
+"""
+
+from __future__ import annotations
+
+import logging
+import logging.handlers
+import re
+import sys
+from pathlib import Path
+
+_NAME = "sightline"
+_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
+# Anything that looks like an absolute path of two or more parts, POSIX or Windows, up to its end.
+# A code file keeps its last two parts: tracebacks stay useful and cannot name a patient's folder.
+_PATH = re.compile(
+    r"""(?:(?<![\w.])(?:[A-Za-z]:)?[\\/](?:[^\\/\n"'<>|:*?]+[\\/])+)"""
+    r"""(?P<last>[^\\/\n"'<>|:*?\s,;)]+)"""
+)
+
+
+def get_logger(name: str) -> logging.Logger:
+    """A logger below the program's own root, so that libraries' loggers stay apart."""
+    return logging.getLogger(f"{_NAME}.{name.removeprefix('app.')}")
+
+
+class _Scrub(logging.Formatter):
+    """Cuts paths from messages and tracebacks."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record's text without paths (source files keep their own name)."""
+        return _PATH.sub(_short, super().format(record))
+
+
+def _short(match: re.Match[str]) -> str:
+    last = match.group("last")
+    return last if last.endswith(".py") else "<path>"
+
+
+def set_up(folder: Path | None = None, level: int = logging.WARNING) -> None:
+    """Send the program's log to stderr and, when `folder` is given, to a rotating file there."""
+    root = logging.getLogger(_NAME)
+    root.setLevel(logging.INFO)
+    root.propagate = False
+    for handler in list(root.handlers):
+        root.removeHandler(handler)
+        handler.close()
+    console = logging.StreamHandler(sys.stderr)
+    console.setLevel(level)
+    handlers: list[logging.Handler] = [console]
+    if folder is not None:
+        try:
+            file = logging.handlers.RotatingFileHandler(
+                folder / "sightline.log", maxBytes=2_000_000, backupCount=3, encoding="utf-8"
+            )
+            handlers.append(file)
+        except OSError:
+            pass  # a read-only home must not keep the viewer from starting; stderr remains
+    for handler in handlers:
+        handler.setFormatter(_Scrub(_FORMAT))
+        root.addHandler(handler)
