@@ -20,8 +20,10 @@ from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
 FOLDER = REPO / "installer" / "requirements"
-COMPILE = ["pip", "compile", "--universal", "--generate-hashes", "--python-version", "3.11"]
-COMPILE += ["--no-header", "--no-annotate", "--quiet"]
+COMPILE = (
+    *("pip", "compile", "--universal", "--generate-hashes", "--python-version", "3.11"),
+    *("--no-header", "--no-annotate", "--quiet"),
+)
 SETS = {
     "viewer": ["pyproject.toml"],
     "ai": ["pyproject.toml", "--extra", "ai"],

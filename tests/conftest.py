@@ -1,8 +1,9 @@
-"""What every test shares: where the repository and the shared data are, and the platform Qt uses."""
+"""What every test shares: folders, a profile of its own, and the platform Qt uses."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,16 @@ REPO = Path(__file__).resolve().parents[1]
 # before anything imports Qt; `bootstrap.py test` brings an Xvfb and sets xcb instead.
 if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_profile(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """Keeps the tests' settings, sessions, logs and models apart from the person's."""
+    home = tmp_path_factory.mktemp("sightline-home")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIGHTLINE_HOME", str(home))
+        patch.delenv("SIGHTLINE_MODELS", raising=False)
+        yield home
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,186 @@
+"""Sets Sightline up in this folder and starts it, or tests it. Needs Python and nothing else.
+
+    python3 installer/bootstrap.py run [--viewer-only] [--] [ARGS]
+    python3 installer/bootstrap.py test [PYTEST ARGS]
+
+`run` makes .venv with the locked packages, then starts `python -m app ARGS`; where ARGS name
+nothing to open, it opens the demo study. A second start installs nothing. `--viewer-only` leaves
+out torch and its kin. On a machine without a display, ARGS with `--screenshot FILE` work.
+
+`test` adds the test tools, then runs ruff, pyright, import-linter and last pytest: all tests in
+one session on a real window of its own (Xvfb on Linux), with PYTEST ARGS handed on; tests of the
+windowless platform start processes of their own with QT_QPA_PLATFORM=offscreen. Every step runs,
+whatever became of the one before it.
+
+Nothing outside this folder is changed, but for missing system packages where it may install them
+(Debian and Ubuntu, as root); elsewhere it prints the command.
+"""
+
+import sys
+
+# Before anything else: the lines below need it too.
+if not (3, 11) <= sys.version_info[:2] <= (3, 14):
+    sys.exit(
+        "sightline: error: this is Python {}.{}; the packages are locked for 3.11 to 3.14\n"
+        "sightline:   what to do: start me with one of them, e.g. python3.12 {}".format(
+            sys.version_info[0], sys.version_info[1], " ".join(sys.argv)
+        )
+    )
+
+import contextlib
+import os
+import shlex
+import subprocess
+from collections.abc import Generator, Sequence
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(REPO))
+
+from installer import system
+from installer.console import Console, SetupError
+from installer.environment import Environment
+
+# `app`'s own commands, which open no window; and its options that take a value.
+WINDOWLESS = {"render", "info", "ask", "tools", "tool", "models", "-h", "--help", "--version"}
+WITH_VALUE = {"--ask", "--screenshot", "--llm"}
+LINT_IMPORTS = "from importlinter.cli import lint_imports_command as lint; lint()"
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Runs one of the two commands; returns the exit code."""
+    command, rest = (arguments[0], list(arguments[1:])) if arguments else ("", [])
+    console = Console()
+    try:
+        if command == "run":
+            return run(rest, console)
+        if command == "test":
+            return test(rest, console)
+    except SetupError as error:
+        console.problem(error)
+        return 1
+    except KeyboardInterrupt:
+        console.say("interrupted; the next start goes on from here")
+        return 130
+    print(__doc__)
+    return 0 if command in ("-h", "--help") else 2
+
+
+def run(arguments: list[str], console: Console) -> int:
+    """Sets up, then starts the app in place of this process."""
+    viewer_only, app_arguments = split_arguments(arguments)
+    window = opens_window(app_arguments)
+    if window and not names_something(app_arguments):
+        app_arguments.insert(0, "--demo")
+    variables = dict(os.environ)
+    if window and not system.has_display(variables):
+        if not has_option(app_arguments, "--screenshot"):
+            raise no_display(app_arguments)
+        variables["QT_QPA_PLATFORM"] = "offscreen"
+        window = False
+    environment = Environment(REPO, console)
+    sets = ["viewer"] if viewer_only else ["viewer", "ai"]
+    if not environment.ready(sets):
+        system.provide([system.venv_need()], console)
+        system.provide([*system.DRAWING, system.FONT, *(system.WINDOW if window else ())], console)
+        environment.ensure(sets)
+        console.say("set-up is complete")
+    elif window:
+        system.provide(system.WINDOW, console)
+    # -P: the folder it is started from holds the person's files, not modules to import.
+    command = [str(environment.python), "-P", "-m", "app", *app_arguments]
+    if sys.platform != "win32":
+        sys.stderr.flush()
+        os.execve(command[0], command, variables)
+    # There, replacing the process would hand the prompt back while the window is still open.
+    return subprocess.run(command, env=variables, check=False).returncode
+
+
+def split_arguments(arguments: Sequence[str]) -> tuple[bool, list[str]]:
+    """Takes our own option out of what stands before `--`; the rest is the app's."""
+    mine = list(arguments)
+    theirs: list[str] = []
+    if "--" in mine:
+        at = mine.index("--")
+        mine, theirs = mine[:at], mine[at + 1 :]
+    viewer_only = "--viewer-only" in mine
+    return viewer_only, [a for a in mine if a != "--viewer-only"] + theirs
+
+
+def opens_window(app_arguments: Sequence[str]) -> bool:
+    """Whether the app will open a window for these arguments."""
+    return not app_arguments or app_arguments[0] not in WINDOWLESS
+
+
+def names_something(app_arguments: Sequence[str]) -> bool:
+    """Whether the arguments say what to open: a path, or the demo."""
+    value_next = False
+    for argument in app_arguments:
+        if value_next:
+            value_next = False
+        elif argument in WITH_VALUE:
+            value_next = True
+        elif argument == "--demo" or not argument.startswith("-"):
+            return True
+    return False
+
+
+def has_option(app_arguments: Sequence[str], name: str) -> bool:
+    """Whether an option is given, as `--name value` or `--name=value`."""
+    return any(a == name or a.startswith(name + "=") for a in app_arguments)
+
+
+def no_display(app_arguments: Sequence[str]) -> SetupError:
+    """What to say where no window can be shown, with the command that works."""
+    instead = shlex.join([*app_arguments, "--screenshot", "sightline.png"])
+    return SetupError(
+        "there is no display to open a window on (no DISPLAY or WAYLAND_DISPLAY that answers)",
+        f"save a picture: python3 {shlex.quote(sys.argv[0])} run -- {instead}",
+    )
+
+
+def test(pytest_arguments: list[str], console: Console) -> int:
+    """Sets up with the test tools and runs every check; 0 if all passed."""
+    environment = Environment(REPO, console)
+    system.provide([system.venv_need()], console)
+    needs = [*system.DRAWING, system.FONT, *system.WINDOW, system.SCREENLESS_X]
+    lacking = system.provide(needs, console)
+    environment.ensure(["viewer", "ai", "test"])
+    python = str(environment.python)
+    checks = {
+        "ruff check": ["-m", "ruff", "check", "."],
+        "ruff format": ["-m", "ruff", "format", "--check", "."],
+        "pyright": ["-m", "pyright", "--pythonpath", python],
+        "import contracts": ["-c", LINT_IMPORTS],
+    }
+    results: dict[str, int] = {}
+    for name, command in checks.items():
+        console.say(f"---- {name}")
+        results[name] = subprocess.run([python, *command], cwd=REPO, check=False).returncode
+    console.say("---- pytest")
+    with real_window(lacking, console) as variables:
+        command = [python, "-m", "pytest", *pytest_arguments]
+        done = subprocess.run(command, cwd=REPO, env={**os.environ, **variables}, check=False)
+    results["pytest"] = done.returncode
+    told = ", ".join(f"{name} {'FAILED' if code else 'ok'}" for name, code in results.items())
+    console.say(told)
+    return 1 if any(results.values()) else 0
+
+
+@contextlib.contextmanager
+def real_window(
+    lacking: Sequence[system.Need], console: Console
+) -> Generator[dict[str, str], None, None]:
+    """The variables under which tests open windows: on a display of their own where we can."""
+    if not system.on_linux():
+        yield {}
+    elif lacking:
+        console.say("without those packages, windows are tested offscreen only")
+        yield {"QT_QPA_PLATFORM": "offscreen"}
+    else:
+        with system.virtual_display(console) as variables:
+            yield variables
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

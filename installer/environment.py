@@ -1,0 +1,289 @@
+"""The virtual environment in .venv: made, filled from the lock files, and trusted only when whole.
+
+Three files in it say how far it is:
+- `sightline-packages.json` lists the lock entries that are installed; written after each batch, so
+  that a broken-off set-up goes on with the batch it was in;
+- `sightline-stamp.json` says that sets are complete; removed before anything is changed, written
+  last. A start that finds it fitting the lock files and the interpreter installs nothing;
+- `bootstrap.log` holds the details.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Generator, Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+from installer import pip_runner
+from installer.console import Console, SetupError
+
+# Packages installed one at a time: each is large, so a break costs no more than one of them.
+LARGE = re.compile(r"nvidia-|torch|triton|pyside6|simpleitk|scipy|imagecodecs|nodejs|transformers")
+BATCH = 12
+# Free space needed, in GiB, as measured on Linux x86-64 (where torch brings its CUDA libraries):
+# what is installed, and the largest download on top.
+SPACE = {"viewer": 1.8, "ai": 7.0, "test": 0.5}
+
+
+class Environment:
+    """The virtual environment of one working copy.
+
+    Args:
+        repo: The working copy.
+        console: Where progress is told.
+    """
+
+    def __init__(self, repo: Path, console: Console) -> None:
+        self.repo = repo
+        self.folder = repo / ".venv"
+        self._locks = repo / "installer" / "requirements"
+        self._console = console
+        self._stamp = self.folder / "sightline-stamp.json"
+        self._ledger = self.folder / "sightline-packages.json"
+        self._log = self.folder / "bootstrap.log"
+
+    @property
+    def python(self) -> Path:
+        """The environment's interpreter."""
+        if sys.platform == "win32":
+            return self.folder / "Scripts" / "python.exe"
+        return self.folder / "bin" / "python"
+
+    def ready(self, sets: Sequence[str]) -> bool:
+        """Whether the stamp vouches for these sets, as locked now, under this interpreter."""
+        stamp = _read_json(self._stamp)
+        wanted = {name: self._digest(name) for name in sets}
+        complete = stamp.get("complete")
+        if not isinstance(complete, dict) or not wanted.items() <= complete.items():
+            return False
+        version = self._interpreter_version()
+        return version is not None and version == stamp.get("python")
+
+    def ensure(self, sets: Sequence[str]) -> bool:
+        """Brings the environment to hold these sets.
+
+        Returns:
+            Whether anything had to be done.
+
+        Raises:
+            SetupError: It could not be done; what is there is kept for the next try.
+        """
+        if self.ready(sets):
+            return False
+        with self._only_one(sets) as handle:
+            if self.ready(sets):  # Another bootstrap was faster.
+                return False
+            self._stamp.unlink(missing_ok=True)
+            self._make(handle)
+            self._fill(sets, handle)
+            self._add_repo_to_path()
+            complete = {name: self._digest(name) for name in sets}
+            stamp = {"python": self._interpreter_version(), "complete": complete}
+            _write_json(self._stamp, stamp)
+        return True
+
+    def _digest(self, name: str) -> str:
+        return hashlib.sha256((self._locks / f"{name}.txt").read_bytes()).hexdigest()
+
+    def _interpreter_version(self) -> str | None:
+        """The version that the environment's interpreter reports, or None if it does not run."""
+        try:
+            done = subprocess.run(
+                [self.python, "-I", "-S", "-c", "import sys; print(sys.version)"],
+                capture_output=True,
+                check=True,
+                timeout=60,
+            )
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return done.stdout.decode().strip()
+
+    def _make(self, handle: int) -> None:
+        """Creates the environment, unless one that this bootstrap made works."""
+        version = self._interpreter_version()
+        made_for = _read_json(self._ledger).get("python")
+        if version is not None and version == made_for and pip_runner.works(self.python):
+            self._console.log_to(self._log)
+            return
+        if self.folder.exists():
+            self._clear_away()
+        self.folder.mkdir()
+        self._console.log_to(self._log)
+        self._check_space(SPACE["viewer"])
+        self._console.say(f"making {self.folder} with Python {sys.version.split()[0]}")
+        command = [sys.executable, "-m", "venv", str(self.folder)]
+        done = subprocess.run(
+            command, capture_output=True, check=False, pass_fds=pip_runner.inherited(handle)
+        )
+        self._console.detail((done.stdout + done.stderr).decode(errors="replace"))
+        version = self._interpreter_version()
+        if done.returncode != 0 or version is None:
+            raise SetupError(
+                "Python could not make a virtual environment",
+                f"try it by hand: {' '.join(command)}",
+            )
+        self._write_installed({})
+
+    def _clear_away(self) -> None:
+        """Removes a broken environment of ours; moves aside what somebody else put there."""
+        if self._log.exists() or not any(self.folder.iterdir()):
+            self._console.say(f"{self.folder} is broken or of another Python: making it anew")
+            shutil.rmtree(self.folder)
+            return
+        number = 1
+        while (aside := self.repo / f".venv.replaced-{number}").exists():
+            number += 1
+        self._console.say(f"{self.folder} was not made by this bootstrap: moved to {aside.name}")
+        self.folder.rename(aside)
+
+    def _fill(self, sets: Sequence[str], handle: int) -> None:
+        """Installs, batch by batch, every locked package that the ledger does not list."""
+        locks = [self._locks / f"{name}.txt" for name in ("pip", *sets)]
+        wanted = pip_runner.applicable(self.python, read_locks(locks))
+        installed = self._installed()
+        missing = [n for n, entry in wanted.items() if installed.get(n) != _digest_of(entry)]
+        if not missing:
+            return
+        self._check_space(sum(SPACE[s] for s in sets) * len(missing) / len(wanted))
+        pip = pip_runner.Pip(self.python, self.folder, self._console, handle)
+        done = len(wanted) - len(missing)
+        self._console.say(f"installing {len(missing)} of {len(wanted)} locked packages")
+        for batch in batches(missing):
+            pip_runner.forget_half_installed(self.python, batch)
+            label = f"[{done + len(batch)}/{len(wanted)}] {', '.join(batch)}"
+            pip.install("\n".join(wanted[name] for name in batch), label)
+            done += len(batch)
+            installed.update({name: _digest_of(wanted[name]) for name in batch})
+            self._write_installed(installed)
+
+    def _installed(self) -> dict[str, str]:
+        """The ledger: the digest of each installed lock entry, by package name."""
+        packages = _read_json(self._ledger).get("packages")
+        return cast(dict[str, str], packages) if isinstance(packages, dict) else {}
+
+    def _write_installed(self, packages: dict[str, str]) -> None:
+        content = {"python": self._interpreter_version(), "packages": packages}
+        _write_json(self._ledger, content)
+
+    def _add_repo_to_path(self) -> None:
+        """Makes `app` importable from any folder; relative, so that the copy can be moved."""
+        code = "import sysconfig; print(sysconfig.get_path('purelib'))"
+        packages = Path(pip_runner.ask(self.python, code))
+        line = os.path.relpath(self.repo, packages) + "\n"
+        (packages / "sightline.pth").write_text(line, encoding="utf-8")
+
+    def _check_space(self, gibibytes: float) -> None:
+        free = shutil.disk_usage(self.repo).free / 2**30
+        if free < gibibytes:
+            raise SetupError(
+                f"not enough space in {self.repo}: {free:.1f} GiB free, {gibibytes:.1f} needed",
+                "free some space, or use --viewer-only (1.8 GiB), then start again",
+            )
+
+    @contextlib.contextmanager
+    def _only_one(self, sets: Sequence[str]) -> Generator[int]:
+        """Holds the set-up lock of this working copy; the system frees it if we are killed.
+
+        pip inherits the lock, so that one which outlives a killed bootstrap still holds it.
+        """
+        path = self.repo / ".venv.lock"
+        try:
+            handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        except OSError as error:
+            raise SetupError(
+                f"cannot write in {self.repo}: {error.strerror}",
+                "put the working copy into a folder of your own",
+            ) from error
+        try:
+            if not _try_lock(handle):
+                self._console.say(f"another set-up ({', '.join(sets)} wanted) runs here: waiting")
+                _wait_lock(handle)
+            yield handle
+        finally:
+            os.close(handle)
+
+
+def read_locks(paths: Sequence[Path]) -> dict[str, str]:
+    """Lock entries by package name; a package with several (one a Python version) has them all."""
+    found: dict[str, str] = {}
+    for path in paths:
+        text = re.sub(r"^#.*\n", "", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+        for entry in re.split(r"\n(?=[A-Za-z0-9])", text.strip()):
+            name = entry.split("==")[0].strip().lower()
+            if name:
+                found[name] = f"{found[name]}\n{entry}" if name in found else entry
+    return found
+
+
+def batches(names: Sequence[str]) -> Iterator[list[str]]:
+    """Groups packages in order: pip alone and first, the large ones alone, the rest by dozens."""
+    small: list[str] = []
+    for name in names:
+        if name == "pip" or LARGE.match(name):
+            yield [name]
+            continue
+        small.append(name)
+        if len(small) == BATCH:
+            yield small
+            small = []
+    if small:
+        yield small
+
+
+def _digest_of(entry: str) -> str:
+    return hashlib.sha256(entry.encode()).hexdigest()
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """The file's object; an empty one if the file is missing or damaged."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return cast(dict[str, Any], found) if isinstance(found, dict) else {}
+
+
+def _write_json(path: Path, content: object) -> None:
+    """Replaces the file at once and for good: never half, not even after a power cut."""
+    partial = path.with_suffix(".partial")
+    with partial.open("w", encoding="utf-8") as file:
+        json.dump(content, file, indent=1)
+        file.flush()
+        os.fsync(file.fileno())
+    partial.replace(path)
+
+
+def _try_lock(handle: int) -> bool:
+    try:
+        if sys.platform == "win32":
+            import msvcrt
+
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        else:
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
+def _wait_lock(handle: int) -> None:
+    if sys.platform == "win32":
+        while not _try_lock(handle):
+            # No locking call of Windows waits longer than ten seconds.
+            import time
+
+            time.sleep(1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX)
