@@ -1,0 +1,226 @@
+"""The command line: parses and delegates, no logic.
+
+Exit codes: 0 done, 1 the work failed (one-line reason on stderr), 2 wrong usage. JSON goes to
+stdout, everything else to stderr.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NoReturn
+
+from app import __version__, log, paths
+from app.errors import SightlineError, UsageError
+from app.imaging.types import Window
+
+_EPILOG = """\
+commands (each has its own --help):
+  render SRC --out PNG      what the canvas shows, at native matrix size
+  info SRC...               studies, series, instances and problems
+  ask PROMPT [--image SRC]  one headless run of the assistant
+  tools                     the tools the assistant can use
+  tool NAME --args JSON     run one tool
+  models                    which weights the tools need, where they are, whether intact
+
+Not for diagnosis.
+"""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the program; returns the exit code."""
+    multiprocessing.freeze_support()
+    arguments = _join_window(list(sys.argv[1:] if argv is None else argv))
+    try:
+        log.set_up(paths.log_dir())
+        command = arguments[0] if arguments else ""
+        if command in _COMMANDS:
+            return _COMMANDS[command](arguments[1:])
+        return _view(arguments)
+    except SightlineError as error:
+        if error.detail:
+            log.get_logger(__name__).info("%s", error.detail)
+        print(f"sightline: {error.text}", file=sys.stderr)
+        return error.exit_code
+    except OSError as error:
+        print(f"sightline: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("sightline: stopped.", file=sys.stderr)
+        return 1
+    except BrokenPipeError:
+        # The reader of stdout went away (`| head`): not an error of ours.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _join_window(arguments: list[str]) -> list[str]:
+    """`--window -600,1500` as `--window=-600,1500`: argparse takes the former for an option."""
+    joined: list[str] = []
+    for argument in arguments:
+        if joined and joined[-1] == "--window" and argument[:1] == "-":
+            joined[-1] = f"--window={argument}"
+        else:
+            joined.append(argument)
+    return joined
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Wrong usage: one line with the remedy, exit code 2."""
+        raise UsageError(message, remedy=f"See `{self.prog} --help`.")
+
+
+def _parser(command: str, description: str) -> _Parser:
+    return _Parser(prog=f"sightline {command}".strip(), description=description)
+
+
+def _view(argv: list[str]) -> int:
+    parser = _Parser(
+        prog="sightline",
+        description="Open the viewer on files, folders, or the demo study.",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
+    parser.add_argument("--demo", action="store_true", help="open the demo study")
+    parser.add_argument("--ask", metavar="PROMPT", help="ask this once the study is shown")
+    parser.add_argument("--llm", metavar="NAME", help="offline or openai (default: the settings')")
+    parser.add_argument(
+        "--screenshot",
+        type=Path,
+        metavar="FILE",
+        help="save the window once all that was asked for is shown, then exit (needs no display)",
+    )
+    parser.add_argument("--version", action="version", version=f"sightline {__version__}")
+    options = parser.parse_args(argv)
+    from app.wiring import ViewRequest, view
+
+    return view(
+        ViewRequest(
+            tuple(options.paths), options.demo, options.ask or "", options.screenshot, options.llm
+        )
+    )
+
+
+def _render(argv: list[str]) -> int:
+    parser = _parser("render", "Write what the canvas shows, at native matrix size, as PNG.")
+    parser.add_argument("src", type=Path)
+    parser.add_argument("--out", type=Path, required=True, metavar="PNG")
+    parser.add_argument("--frame", type=int, default=0, metavar="N", help="from 0")
+    parser.add_argument("--window", type=_window, metavar="CENTER,WIDTH")
+    parser.add_argument("--annotated", action="store_true", help="with corner text and side letters")
+    options = parser.parse_args(argv)
+    from app.headless import render
+
+    return render(options.src, options.out, options.frame, options.window, options.annotated)
+
+
+def _window(text: str) -> Window:
+    try:
+        center, width = (float(part) for part in text.split(","))
+    except ValueError:
+        raise argparse.ArgumentTypeError("give CENTER,WIDTH as two numbers") from None
+    if not (abs(center) < float("inf") and 0 < width < float("inf")):
+        raise argparse.ArgumentTypeError("the width must be above 0, both must be finite")
+    return Window(center, width, explanation="chosen")
+
+
+def _info(argv: list[str]) -> int:
+    parser = _parser("info", "List studies, series, instances, and each problem with its reason.")
+    parser.add_argument("src", nargs="+", type=Path)
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(argv)
+    from app.headless import info
+
+    return info(options.src, as_json=options.json)
+
+
+def _ask(argv: list[str]) -> int:
+    parser = _parser("ask", "One headless run of the assistant.")
+    parser.add_argument("prompt")
+    parser.add_argument("--image", action="append", default=[], type=Path, metavar="SRC")
+    parser.add_argument("--llm", metavar="NAME", help="offline or openai (default: the settings')")
+    parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
+    parser.add_argument("--plan-only", action="store_true", help="print the planned calls, run none")
+    parser.add_argument("--json", action="store_true", help="one event a line")
+    options = parser.parse_args(argv)
+    from app.headless import AskRequest, ask
+
+    return ask(
+        AskRequest(
+            options.prompt,
+            tuple(options.image),
+            options.llm,
+            options.out,
+            options.plan_only,
+            options.json,
+        )
+    )
+
+
+def _tools(argv: list[str]) -> int:
+    parser = _parser("tools", "List the tools with their arguments.")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(argv)
+    from app.headless import list_tools
+
+    return list_tools(as_json=options.json)
+
+
+def _tool(argv: list[str]) -> int:
+    parser = _parser("tool", "Run one tool.")
+    parser.add_argument("name")
+    parser.add_argument("--args", type=_json_object, default={}, metavar="JSON")
+    parser.add_argument("--image", action="append", default=[], type=Path, metavar="SRC")
+    parser.add_argument("--out", type=Path, metavar="DIR")
+    parser.add_argument("--json", action="store_true")
+    options = parser.parse_args(argv)
+    from app.headless import run_tool
+
+    return run_tool(
+        options.name, options.args, tuple(options.image), options.out, as_json=options.json
+    )
+
+
+def _json_object(text: str) -> dict[str, Any]:
+    try:
+        value: Any = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"not JSON ({error})") from None
+    if not isinstance(value, dict):
+        raise argparse.ArgumentTypeError('give a JSON object, e.g. {"image_path": "image-1"}')
+    return {str(key): item for key, item in value.items()}
+
+
+def _models(argv: list[str]) -> int:
+    parser = _parser("models", "Which weights each tool needs, where they are, whether intact.")
+    parser.add_argument("--json", action="store_true")
+    actions = parser.add_subparsers(dest="action", metavar="list | verify | install | get")
+    shared = argparse.ArgumentParser(add_help=False)
+    shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+    actions.add_parser("list", parents=[shared], help="the table (default)")
+    actions.add_parser("verify", parents=[shared], help="read and check every installed file")
+    install = actions.add_parser("install", parents=[shared], help="copy a weight file into place")
+    install.add_argument("target", type=Path, metavar="PATH")
+    get = actions.add_parser("get", parents=[shared], help="download one by name")
+    get.add_argument("target", metavar="NAME")
+    options = parser.parse_args(argv)
+    from app.headless import models
+
+    return models(options.action or "list", getattr(options, "target", None), as_json=options.json)
+
+
+_COMMANDS = {
+    "render": _render,
+    "info": _info,
+    "ask": _ask,
+    "tools": _tools,
+    "tool": _tool,
+    "models": _models,
+}
