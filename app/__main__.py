@@ -1,4 +1,4 @@
-"""`python -m app`. Guarded: worker processes import this module again and must not start a window."""
+"""`python -m app`. Guarded: workers import this module again and must not start a window."""
 
 from __future__ import annotations
 

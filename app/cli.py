@@ -114,7 +114,9 @@ def _render(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="PNG")
     parser.add_argument("--frame", type=int, default=0, metavar="N", help="from 0")
     parser.add_argument("--window", type=_window, metavar="CENTER,WIDTH")
-    parser.add_argument("--annotated", action="store_true", help="with corner text and side letters")
+    parser.add_argument(
+        "--annotated", action="store_true", help="with corner text and sides"
+    )
     options = parser.parse_args(argv)
     from app.headless import render
 
@@ -147,7 +149,9 @@ def _ask(argv: list[str]) -> int:
     parser.add_argument("--image", action="append", default=[], type=Path, metavar="SRC")
     parser.add_argument("--llm", metavar="NAME", help="offline or openai (default: the settings')")
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
-    parser.add_argument("--plan-only", action="store_true", help="print the planned calls, run none")
+    parser.add_argument(
+        "--plan-only", action="store_true", help="print the calls, run none"
+    )
     parser.add_argument("--json", action="store_true", help="one event a line")
     options = parser.parse_args(argv)
     from app.headless import AskRequest, ask

@@ -46,5 +46,5 @@ class WorkerDied(SightlineError):
     """A worker process crashed, hung or ran out of memory; the viewer goes on."""
 
 
-class Cancelled(Exception):  # noqa: N818 - the field's name for it; not an error to report
+class Cancelled(Exception):
     """The user stopped the work. Not a failure: nothing is reported as one."""

@@ -15,7 +15,7 @@ _PROBE = "probe"
 
 
 class Secrets:
-    """Where keys are kept. `where(name)` says which of the three holds one, for the settings page."""
+    """Where keys are kept; `where(name)` says which of the three holds one."""
 
     def __init__(self) -> None:
         self._memory: dict[str, str] = {}
@@ -41,7 +41,7 @@ class Secrets:
         self._memory[name] = value
 
     def where(self, name: str) -> str:
-        """"system keyring", "environment variable X", "memory until Sightline closes" or ""."""
+        """ "system keyring", "environment variable X", "memory until Sightline closes" or ""."""
         if name in self._memory:
             return "memory, until Sightline closes"
         if self._from_keyring(name):

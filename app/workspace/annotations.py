@@ -99,7 +99,9 @@ class Annotations:
     def _color(self, label: str) -> int:
         return self._colors.setdefault(label, len(self._colors))
 
-    def _push(self, label: str, before: dict[str, Annotation], after: dict[str, Annotation]) -> None:
+    def _push(
+        self, label: str, before: dict[str, Annotation], after: dict[str, Annotation]
+    ) -> None:
         self._commands.push(
             Command(label, do=lambda: self._set(after), undo=lambda: self._set(before))
         )

@@ -62,8 +62,10 @@ class Viewport:
             self._request(frame_index)
 
     def scroll_to(self, frame_index: int) -> None:
-        """Show another frame of the same instance; window and zoom stay, so does the old frame
-        until the new one is there."""
+        """Show another frame of the same instance.
+
+        Window and zoom stay, and so does the old frame until the new one is there.
+        """
         if self.instance is not None and frame_index != self.frame_index:
             self._request(frame_index)
 

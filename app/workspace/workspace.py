@@ -51,7 +51,9 @@ class Workspace:
         if shown is not None:
             display = self.viewport.display
             images.append(
-                OpenImage("image-1", shown, self.viewport.frame_index, display.window, display.invert)
+                OpenImage(
+                    "image-1", shown, self.viewport.frame_index, display.window, display.invert
+                )
             )
         for instance in rest:
             images.append(OpenImage(f"image-{len(images) + 1}", instance, 0, None, False))

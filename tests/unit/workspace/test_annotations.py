@@ -1,0 +1,92 @@
+from __future__ import annotations
+
+import numpy as np
+
+from app.imaging.findings import Finding, Mask, Polyline, Provenance, new_id
+from app.imaging.types import ImageRef
+from app.workspace.annotations import Annotations
+from app.workspace.commands import CommandStack
+
+HERE = ImageRef("1.2.3", 0, "aa")
+ELSEWHERE = ImageRef("1.2.3", 1, "bb")
+
+
+def a_finding(label: str = "Heart", image: ImageRef = HERE, tool: str = "segmentation") -> Finding:
+    return Finding(
+        id=new_id(),
+        image=image,
+        geometry=Polyline(((0, 0), (1, 1))),
+        label=label,
+        score=0.9,
+        units="px",
+        provenance=Provenance(tool, "1", "net", "00", "run", "call"),
+    )
+
+
+def test_a_finding_is_shown_only_on_the_pixels_it_carries():
+    annotations = Annotations(CommandStack())
+    here, elsewhere = a_finding(), a_finding(image=ELSEWHERE)
+    annotations.add([here, elsewhere])
+    assert [item.finding for item in annotations.on_image(HERE)] == [here]
+    assert [item.finding for item in annotations.on_image(ELSEWHERE)] == [elsewhere]
+    same_file_other_pixels = ImageRef("1.2.3", 0, "changed")
+    assert annotations.on_image(same_file_other_pixels) == ()
+
+
+def test_a_tool_that_runs_again_replaces_its_own_findings_and_undo_brings_them_back():
+    commands = CommandStack()
+    annotations = Annotations(commands)
+    first, second = a_finding(), a_finding()
+    by_other_tool = a_finding(tool="cardiothoracic_ratio")
+    annotations.add([first, by_other_tool])
+    annotations.add([second])
+    assert [item.finding for item in annotations.all()] == [by_other_tool, second]
+    commands.undo()
+    assert [item.finding for item in annotations.all()] == [first, by_other_tool]
+    commands.redo()
+    assert [item.finding for item in annotations.all()] == [by_other_tool, second]
+
+
+def test_removing_is_undoable_and_takes_the_selection_along():
+    commands = CommandStack()
+    annotations = Annotations(commands)
+    finding = a_finding()
+    annotations.add([finding])
+    selections: list[str] = []
+    annotations.selection_changed.connect(selections.append)
+    annotations.select(finding.id)
+    annotations.remove([finding.id, "unknown"])
+    assert len(annotations) == 0
+    assert annotations.selected == ""
+    assert selections == [finding.id, ""]
+    commands.undo()
+    assert annotations.get(finding.id) is not None
+
+
+def test_one_label_keeps_one_colour():
+    annotations = Annotations(CommandStack())
+    annotations.add([a_finding("Right Lung"), a_finding("Left Lung")])
+    annotations.add([a_finding("Right Lung", image=ELSEWHERE)])
+    colors = {(i.finding.label, i.color) for i in annotations.all()}
+    assert len(colors) == 2
+
+
+def test_hiding_is_display_not_history():
+    commands = CommandStack()
+    annotations = Annotations(commands)
+    finding = a_finding()
+    annotations.add([finding])
+    annotations.set_visible([finding.id], False)
+    item = annotations.get(finding.id)
+    assert item is not None
+    assert not item.visible
+    assert commands.undo_label.startswith("Add")
+
+
+def test_masks_as_findings_can_be_compared_without_comparing_pixels():
+    annotations = Annotations(CommandStack())
+    mask = Finding(
+        new_id(), HERE, Mask(np.ones((4, 4), bool)), "Heart", None, "", a_finding().provenance
+    )
+    annotations.add([mask])
+    assert annotations.on_image(HERE)[0].finding is mask
