@@ -202,8 +202,12 @@ class Images(Protocol):
         ...
 
     def add_derived(self, path: Path, source: ImageSnapshot | None) -> None:
-        """Note that `path` was made in this run from `source` (same rows and columns), or not
-        from one image pixel by pixel (None)."""
+        """Note that `path` was made in this run.
+
+        Args:
+            path: A file under the run's output folder.
+            source: The image it shows pixel by pixel (same rows and columns), or None.
+        """
         ...
 
     def names(self) -> tuple[str, ...]:
@@ -281,7 +285,7 @@ class Tool(Protocol):
         """What it is."""
         ...
 
-    def run(self, args: Any, context: ToolContext) -> ToolResult:  # noqa: ANN401 - its own Input
+    def run(self, args: Any, context: ToolContext) -> ToolResult:
         """Do it. `args` is an instance of `spec.Input`.
 
         Raises:
