@@ -127,7 +127,7 @@ class Pip:
             ]
             command += ["--progress-bar", self._progress_style(), "-r", str(wanted)]
             self._console.detail(f"$ {' '.join(command)}")
-            process = subprocess.Popen(
+            with subprocess.Popen(
                 command,
                 env=self._environment(scratch),
                 stdin=subprocess.DEVNULL,
@@ -136,8 +136,8 @@ class Pip:
                 encoding="utf-8",
                 errors="replace",
                 pass_fds=inherited(self._handle),
-            )
-            output = self._follow(process, label)
+            ) as process:
+                output = self._follow(process, label)
         shutil.rmtree(self._scratch, ignore_errors=True)
         return None if process.returncode == 0 else output
 
@@ -161,8 +161,6 @@ class Pip:
         except BaseException:
             process.terminate()
             raise
-        finally:
-            process.wait()
         return "".join(lines)
 
     def _environment(self, scratch: str) -> dict[str, str]:

@@ -147,8 +147,9 @@ def has_display(environment: dict[str, str]) -> bool:
     """Whether a window can be shown: a Wayland or X display is named, and the X one answers."""
     if not on_linux():
         return True
-    if environment.get("QT_QPA_PLATFORM"):
-        return True
+    platform = environment.get("QT_QPA_PLATFORM", "")
+    if platform and not platform.startswith(("xcb", "wayland")):
+        return True  # The person has chosen one that needs no display server.
     if environment.get("WAYLAND_DISPLAY"):
         return True
     display = environment.get("DISPLAY", "")
