@@ -65,7 +65,7 @@ class ToolProgress(_Event):
 
 
 class ToolFinished(_Event):
-    """A tool call ended. Findings and artifacts are objects here; `jsonable` writes their fields."""
+    """A tool call ended. Findings and artifacts are objects; `jsonable` writes their fields."""
 
     kind: Literal["tool_finished"] = "tool_finished"
     call_id: str

@@ -294,3 +294,15 @@ class Tool(Protocol):
             Cancelled: The run was stopped.
         """
         ...
+
+
+class Registrar(Protocol):
+    """What a pack's `register(registry)` is given: the only thing it may do is add its tools."""
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool.
+
+        Raises:
+            ValueError: A tool of that name is already there.
+        """
+        ...
