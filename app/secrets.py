@@ -41,7 +41,7 @@ class Secrets:
         self._memory[name] = value
 
     def where(self, name: str) -> str:
-        """ "system keyring", "environment variable X", "memory until Sightline closes" or ""."""
+        """Where the key is now, in the user's words; empty when there is none."""
         if name in self._memory:
             return "memory, until Sightline closes"
         if self._from_keyring(name):

@@ -168,11 +168,11 @@ class ImageSnapshot:
     """An image as a tool sees it, frozen when the call starts.
 
     Attributes:
-        ref: The pixels that findings on this image must carry. For a PNG derived in this run from an
-            open image (same rows and columns) it is the source image's ref, so that masks land
-            on the source and its real spacing is kept.
+        ref: The pixels that findings on this image must carry. For a PNG derived in this run
+            from an open image (same rows and columns) it is the source image's ref, so that
+            masks land on the source and its real spacing is kept.
         path: The file that was named.
-        instance: The source instance: attributes such as Modality, ViewPosition, PatientOrientation.
+        instance: The source instance: Modality, ViewPosition, PatientOrientation, ...
         frame: The source frame (stored values, spacing, orientation, ...).
         display: What the viewer would show: uint8 [rows, columns] or [rows, columns, 3], bright =
             high; MONOCHROME1 already inverted. For a derived PNG: that PNG's own pixels.
