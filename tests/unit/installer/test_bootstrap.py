@@ -269,13 +269,13 @@ def test_a_download_that_breaks_off_is_tried_again(
 def test_after_a_kill_in_mid_download_the_next_start_goes_on(
     copy: TinyCopy, broken_index: Index
 ) -> None:
-    with copy.popen(*SHOT, **broken_index.variables) as process:
+    with copy.popen(*SHOT, variables=broken_index.variables) as process:
         assert broken_index.halfway.wait(60)
         process.kill()
         process.wait()
         assert not copy.stamp.exists()
         broken_index.go_on.set()
-    started = copy.start(*SHOT, **broken_index.variables)
+    started = copy.start(*SHOT, variables=broken_index.variables)
     assert started.code == 0, started.err
     assert copy.installed().items() >= {"tinyviewer": "1.0", "tinyai": "1.0"}.items()
 

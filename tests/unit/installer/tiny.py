@@ -97,20 +97,22 @@ class TinyCopy:
             **variables,
         }
 
-    def start(self, *arguments: str, cwd: Path | None = None, **variables: str) -> Started:
+    def start(
+        self, *arguments: str, cwd: Path | None = None, variables: dict[str, str] | None = None
+    ) -> Started:
         """Runs the bootstrap to its end."""
-        with self.popen(*arguments, cwd=cwd, **variables) as process:
+        with self.popen(*arguments, cwd=cwd, variables=variables) as process:
             out, err = process.communicate()
         return Started(process.returncode, out, err)
 
     def popen(
-        self, *arguments: str, cwd: Path | None = None, **variables: str
+        self, *arguments: str, cwd: Path | None = None, variables: dict[str, str] | None = None
     ) -> subprocess.Popen[str]:
         """Starts the bootstrap."""
         return subprocess.Popen(
             [sys.executable, str(self.folder / "installer" / "bootstrap.py"), *arguments],
             cwd=cwd or self.folder,
-            env=self.environment(**variables),
+            env=self.environment(**(variables or {})),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
