@@ -1,0 +1,1 @@
+"""Training of the networks that Sightline ships; never imported by the app."""

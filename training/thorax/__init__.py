@@ -1,0 +1,1 @@
+"""Training of the embedded chest segmentation on synthetic radiographs only."""

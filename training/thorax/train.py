@@ -1,0 +1,171 @@
+"""Trains the embedded chest segmentation on synthetic radiographs only.
+
+    python -m training.thorax.train --out resources/models/thorax-net --seed 0 --steps 6000
+
+Real films are neither read nor needed; the weights kept are the moving average at the last step,
+so no film and no validation image chooses a checkpoint.  The synthetic validation set is only
+reported.
+"""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import json
+import math
+import time
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from torch import Tensor
+from torch.nn import functional
+
+from app.tools.chest.thorax_arch import STRUCTURES, VIEWS, ThoraxNet
+from training.thorax import pool as pools
+from training.thorax.augment import Augmenter
+
+BATCH = (12, 3, 2)  # frontal, lateral, other
+VALIDATION_SEED = 990_001
+WEIGHTS = "thorax-net.safetensors"
+
+
+class Batches:
+    """Endless displayed batches from a pool."""
+
+    def __init__(self, pool: pools.Pool, seed: int) -> None:
+        """Keeps the pool's kinds apart so that each batch has its share of all."""
+        self._pool = pool
+        self._augment = Augmenter(seed)
+        self._g = torch.Generator().manual_seed(seed + 1)
+        kinds = torch.from_numpy(pool.kinds)
+        self._groups = [torch.nonzero(kinds == kind)[:, 0] for kind in range(3)]
+
+    def draw(self) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns inputs [n, 1, 256, 256], soft labels [n, 4, 128, 128] and view classes [n]."""
+        picks = [
+            group[torch.randint(len(group), (count,), generator=self._g)]
+            for group, count in zip(self._groups, BATCH, strict=True)
+        ]
+        index = torch.cat(picks).numpy()
+        image = torch.from_numpy(self._pool.images[index].astype("float32"))[:, None]
+        return self._augment(
+            image,
+            torch.from_numpy(self._pool.labels[index]),
+            torch.from_numpy(self._pool.kinds[index]),
+        )
+
+
+def losses(structure: Tensor, view: Tensor, soft: Tensor, truth: Tensor) -> tuple[Tensor, Tensor]:
+    """Returns segmentation loss (upright frontal films only) and view loss."""
+    upright = truth == 0
+    logits, target = structure[upright].float(), soft[upright]
+    cross = -(target * functional.log_softmax(logits, 1)).sum(1).mean()
+    share = logits.softmax(1)
+    overlap = (share * target).sum((2, 3))
+    total = (share**2).sum((2, 3)) + (target**2).sum((2, 3))
+    dice = 1 - ((2 * overlap + 1) / (total + 1))[:, 1:].mean()
+    return cross + dice, functional.cross_entropy(view.float(), truth, label_smoothing=0.02)
+
+
+@torch.no_grad()
+def validate(net: ThoraxNet, batches: Batches, rounds: int = 16) -> dict[str, float]:
+    """Returns mean Dice a structure and the share of views told right, on synthetic images."""
+    net.eval()
+    sums = torch.zeros(len(STRUCTURES))
+    count, right, seen = 0, torch.zeros(len(VIEWS)), torch.zeros(len(VIEWS))
+    for _ in range(rounds):
+        x, soft, truth = batches.draw()
+        structure, view = net(x)
+        upright = truth == 0
+        found = (
+            functional.one_hot(structure[upright].argmax(1), 4).permute(0, 3, 1, 2).float()[:, 1:]
+        )
+        real = (soft[upright][:, 1:] > 0.5).float()
+        dice = (2 * (found * real).sum((2, 3)) + 1) / ((found + real).sum((2, 3)) + 1)
+        sums, count = sums + dice.sum(0), count + len(dice)
+        for kind in range(len(VIEWS)):
+            right[kind] += (view.argmax(1)[truth == kind] == kind).sum()
+            seen[kind] += (truth == kind).sum()
+    net.train()
+    figures = dict(zip((f"dice {s}" for s in STRUCTURES), (sums / count).tolist(), strict=True))
+    told = (right / seen.clamp(min=1)).tolist()
+    figures |= dict(zip((f"view {v}" for v in VIEWS), told, strict=True))
+    return {name: round(value, 4) for name, value in figures.items()}
+
+
+def _rate(progress: float) -> float:
+    return 0.02 + 0.98 * min(1.0, progress / 0.03) * 0.5 * (
+        1 + math.cos(math.pi * min(1.0, progress))
+    )
+
+
+def train(
+    pool: pools.Pool, check: pools.Pool, steps: int, minutes: float, seed: int, start: Path | None
+) -> tuple[ThoraxNet, dict[str, float]]:
+    """Returns the averaged network and its synthetic validation figures."""
+    torch.manual_seed(seed)
+    net = ThoraxNet().to(memory_format=torch.channels_last)
+    if start is not None:
+        from safetensors.torch import load_file
+
+        net.load_state_dict(load_file(start))
+    average = copy.deepcopy(net)
+    optimiser = torch.optim.AdamW(net.parameters(), lr=2e-3, weight_decay=1e-3)
+    batches, began = Batches(pool, seed + 10), time.monotonic()
+    for step in range(steps):
+        progress = max(step / steps, (time.monotonic() - began) / 60 / minutes)
+        if progress >= 1:
+            break
+        for group in optimiser.param_groups:
+            group["lr"] = 2e-3 * _rate(progress)
+        x, soft, truth = batches.draw()
+        with torch.autocast("cpu", dtype=torch.bfloat16):
+            structure, view = net(x.contiguous(memory_format=torch.channels_last))
+        shape_loss, view_loss = losses(structure, view, soft, truth)
+        optimiser.zero_grad(set_to_none=True)
+        (shape_loss + 0.3 * view_loss).backward()
+        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        optimiser.step()
+        keep = min(0.998, step / (step + 10))
+        with torch.no_grad():
+            for old, new in zip(average.parameters(), net.parameters(), strict=True):
+                old.lerp_(new, 1 - keep)
+        if step % 100 == 0:
+            spent = time.monotonic() - began
+            print(
+                f"{step:6d} {spent:6.0f} s  shape {shape_loss:.3f}  view {view_loss:.3f}",
+                flush=True,
+            )
+        if step % 1000 == 999:
+            print(validate(average, Batches(check, VALIDATION_SEED)), flush=True)
+    return average, validate(average, Batches(check, VALIDATION_SEED))
+
+
+def main() -> None:
+    """Parses the command line, trains and writes the weights and the figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", type=Path, required=True)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--steps", type=int, default=6000)
+    parser.add_argument("--minutes", type=float, default=1e9, help="stop earlier; not reproducible")
+    parser.add_argument("--frontals", type=int, default=5000)
+    parser.add_argument("--start", type=Path, default=None, help="weights to continue from")
+    args = parser.parse_args()
+    torch.set_num_threads(2)
+    began = time.monotonic()
+    pool = pools.build((args.frontals, args.frontals // 4, args.frontals // 4), args.seed)
+    check = pools.build((200, 60, 60), VALIDATION_SEED)
+    print(f"rendered {len(pool.images)} images in {time.monotonic() - began:.0f} s", flush=True)
+    net, figures = train(pool, check, args.steps, args.minutes, args.seed, args.start)
+    args.out.mkdir(parents=True, exist_ok=True)
+    weights = {name: value.contiguous() for name, value in net.state_dict().items()}
+    save_file(weights, args.out / WEIGHTS)
+    (args.out / "training.json").write_text(
+        json.dumps({"seed": args.seed, "validation": figures}, indent=1)
+    )
+    print(figures)
+
+
+if __name__ == "__main__":
+    main()
