@@ -22,8 +22,8 @@ def stated_terms(name: str) -> str:
         pytest.skip(f"{name} is not installed here")
     classifiers = [c for c in metadata.get_all("Classifier") or [] if c.startswith("License")]
     # Some packages paste whole licence texts; the first line names the licence.
-    named = (metadata.get("License") or "").strip().partition("\n")[0]
-    return " ".join([metadata.get("License-Expression") or "", named, *classifiers])
+    named = [text.strip().partition("\n")[0] for text in metadata.get_all("License") or []]
+    return " ".join([*(metadata.get_all("License-Expression") or []), *named, *classifiers])
 
 
 def locked(repo: Path) -> list[str]:
