@@ -12,7 +12,7 @@ import re
 import sys
 from pathlib import Path
 
-_NAME = "sightline"
+_NAME = "app"  # the package: every module logs as logging.getLogger(__name__)
 _FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 # Anything that looks like an absolute path of two or more parts, POSIX or Windows, up to its end.
 # A code file keeps its last two parts: tracebacks stay useful and cannot name a patient's folder.
@@ -23,8 +23,8 @@ _PATH = re.compile(
 
 
 def get_logger(name: str) -> logging.Logger:
-    """A logger below the program's own root, so that libraries' loggers stay apart."""
-    return logging.getLogger(f"{_NAME}.{name.removeprefix('app.')}")
+    """A logger below the program's own root; the same as `logging.getLogger(__name__)`."""
+    return logging.getLogger(name if name.startswith(_NAME) else f"{_NAME}.{name}")
 
 
 class _Scrub(logging.Formatter):

@@ -84,7 +84,7 @@ def test_the_log_does_not_fail_where_its_folder_cannot_be_written(
     finally:
         log.set_up()
     assert "still here" in stream.getvalue()
-    assert logging.getLogger("sightline").level == logging.INFO
+    assert logging.getLogger("app").level == logging.INFO
 
 
 def test_without_a_keyring_a_key_is_kept_in_memory_and_says_so(monkeypatch: pytest.MonkeyPatch):

@@ -1,0 +1,391 @@
+"""The commands without a window: render, info, ask, tools, tool, models.
+
+Each returns an exit code and raises SightlineError for what the user must be told in one line.
+JSON goes to stdout, everything meant for people to stderr (or to stdout where it is the result).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+import os
+import signal
+import sys
+from collections.abc import Generator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from app import paths
+from app.agent.events import ApprovalRequested, RunEvent, TextDelta
+from app.agent.jsonable import artifact_json, describe, event_json, finding_json, plain
+from app.agent.loop import AgentLoop, RunRequest
+from app.errors import Cancelled, FileProblem, UsageError
+from app.imaging import pipeline
+from app.imaging.decode import Decoder
+from app.imaging.export import write_png
+from app.imaging.types import Instance, ScanResult, Window
+from app.tools.api import CancelToken, ToolContext, ToolRetry
+from app.tools.images import OpenImage, RunImages
+from app.wiring import Program, new_run_id
+
+ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
+
+
+@dataclass(frozen=True, slots=True)
+class AskRequest:
+    """What `ask` was given."""
+
+    prompt: str
+    images: tuple[Path, ...] = ()
+    llm: str | None = None
+    out: Path | None = None
+    plan_only: bool = False
+    as_json: bool = False
+
+
+def render(src: Path, out: Path, index: int, window: Window | None, annotated: bool) -> int:
+    """Write one frame as PNG at native matrix size.
+
+    Raises:
+        FileProblem: It cannot be read or decoded, or `out` cannot be written.
+        UsageError: There is no such frame.
+    """
+    with _program() as program:
+        instance = _first_image(program.decoder, src)
+        if not 0 <= index < instance.frames:
+            raise UsageError(
+                f"there is no frame {index}", subject=str(src), remedy=_frames_text(instance)
+            )
+        frame = program.decoder.frame(instance, index).result()
+        if annotated:
+            from app.views.canvas.export import render_annotated_offscreen
+
+            pixels = render_annotated_offscreen(frame, instance, window)
+        else:
+            pixels = pipeline.render(frame, window)
+        write_png(out, pixels)
+    return 0
+
+
+def info(sources: Sequence[Path], *, as_json: bool) -> int:
+    """List what is in `sources`; 1 when there is no image at all."""
+    with _program() as program:
+        result = program.decoder.scan(list(sources)).result()
+    if as_json:
+        _print_json({"studies": plain(result.studies), "problems": plain(result.problems)})
+    else:
+        _print_info(result)
+    return 0 if result.studies else 1
+
+
+def ask(request: AskRequest) -> int:
+    """One run of the assistant; 0 when it finished."""
+    with _program() as program:
+        images = _open_images(program.decoder, request.images)
+        if request.plan_only:
+            return _plan_only(program, request, images)
+        model = program.language_model(request.llm)
+        run_id = new_run_id()
+        thread = program.sessions.new_thread()
+        run = program.request(
+            request.prompt,
+            images,
+            thread=thread,
+            out_dir=request.out or thread.run_dir(run_id),
+            approve=_approve_from_environment,
+            run_id=run_id,
+        )
+        _make_folder(run.out_dir)
+        with _cancel_on_interrupt(run.cancel):
+            return asyncio.run(_print_events(program.loop(model), run, as_json=request.as_json))
+
+
+async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> int:
+    last = ""
+    streaming = False
+    async for event in loop.run(run):
+        last = event.kind
+        if as_json:
+            _print_json(event_json(event, run.out_dir))
+            continue
+        streaming = _print_for_people(event, streaming)
+    return 0 if last == "run_finished" else 1
+
+
+def _print_for_people(event: RunEvent, streaming: bool) -> bool:
+    """Print an event; the answer to stdout, what led to it to stderr."""
+    if isinstance(event, TextDelta):
+        print(event.text, end="", flush=True)
+        return True
+    if streaming:
+        print(flush=True)
+    line = describe(event)
+    if line:
+        print(line, file=sys.stderr, flush=True)
+    return False
+
+
+async def _approve_from_environment(event: ApprovalRequested) -> bool:
+    """Nobody can be asked here: yes only to hosts that the caller named beforehand."""
+    allowed = {host.strip() for host in os.environ.get(ALLOW_REMOTE, "").split(",")} - {""}
+    granted = not event.call_id and any(host in event.title for host in allowed)
+    if not granted:
+        print(
+            f"sightline: {event.title} Not allowed. Set {ALLOW_REMOTE}=HOST to allow it.",
+            file=sys.stderr,
+        )
+    return granted
+
+
+def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage]) -> int:
+    from app.agent.llm.offline import plan_only
+
+    model = program.language_model(request.llm)
+    if model.name != "offline":
+        raise UsageError(
+            "only the offline planner knows its calls beforehand",
+            remedy="Use --plan-only with --llm offline.",
+        )
+    with contextlib.ExitStack() as stack:
+        out_dir = Path(stack.enter_context(_temporary_folder()))
+        notes = RunImages(images, out_dir, program.decoder).notes(remote=False)
+        calls = plan_only(request.prompt, notes, program.registry.all())
+    if request.as_json:
+        _print_json([plain(call) for call in calls])
+    for number, call in enumerate(() if request.as_json else calls, start=1):
+        print(f"{number}) {call.tool} {json.dumps(plain(call.arguments), ensure_ascii=False)}")
+    if not calls:
+        print("No tool call is planned for this question.", file=sys.stderr)
+    return 0
+
+
+def list_tools(*, as_json: bool) -> int:
+    """All tools with their arguments and what they lack."""
+    program = Program()
+    specs = [tool.spec for tool in program.registry.all()]
+    for problem in program.registry.problems:
+        print(f"sightline: tool pack {problem.pack} left out: {problem.reason}", file=sys.stderr)
+    if as_json:
+        _print_json([_spec_json(spec) for spec in specs])
+        return 0
+    for spec in specs:
+        print(f"{spec.name}  [{spec.pack}]\n    {spec.description}")
+        for name, part in spec.Input.model_json_schema().get("properties", {}).items():
+            print(f"    - {name}: {part.get('description', part.get('type', ''))}")
+    return 0
+
+
+def _spec_json(spec: Any) -> dict[str, Any]:
+    return {
+        "name": spec.name,
+        "description": spec.description,
+        "pack": spec.pack,
+        "version": spec.version,
+        "approval": spec.approval.value,
+        "timeout_s": spec.timeout_s,
+        "needs": [asdict(need) for need in spec.needs],
+        "input": spec.Input.model_json_schema(),
+        "output": spec.Output.model_json_schema(),
+    }
+
+
+def run_tool(
+    name: str,
+    arguments: dict[str, Any],
+    images: tuple[Path, ...],
+    out: Path | None,
+    *,
+    as_json: bool,
+) -> int:
+    """Run one tool; an image argument that was left out means the first --image.
+
+    Raises:
+        UsageError: Unknown tool or wrong arguments.
+        SightlineError: It failed.
+    """
+    from app.agent.execute import parse_arguments
+    from app.agent.messages import ToolCall
+
+    with _program() as program:
+        tool = program.registry.get(name)
+        if tool is None:
+            known = ", ".join(item.spec.name for item in program.registry.all())
+            raise UsageError(f"there is no tool {name!r}", remedy=f"There are: {known}.")
+        opened = _open_images(program.decoder, images)
+        for field_name in ("image_path", "dicom_path"):
+            if opened and field_name in tool.spec.Input.model_fields:
+                arguments.setdefault(field_name, opened[0].id)
+        run_id = new_run_id()
+        args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
+        if not isinstance(args, tool.spec.Input):
+            raise UsageError(args.error_text)
+        out_dir = _make_folder(out or paths.data_dir() / "runs" / run_id)
+        context = _context(program, run_id, opened, out_dir)
+        with _cancel_on_interrupt(context.cancel):
+            try:
+                result = tool.run(args, context)
+            except ToolRetry as error:
+                raise UsageError(error.reason, remedy=error.remedy) from error
+            except Cancelled:
+                print("sightline: stopped.", file=sys.stderr)
+                return 1
+        if as_json:
+            _print_json(
+                {
+                    "tool": name,
+                    "status": "ok",
+                    "summary": result.summary,
+                    "output": plain(result.output),
+                    "metadata": plain(result.metadata),
+                    "findings": [finding_json(item, out_dir) for item in result.findings],
+                    "artifacts": [artifact_json(item) for item in result.artifacts],
+                }
+            )
+        else:
+            print(result.summary)
+            print(json.dumps(plain(result.output), indent=2, ensure_ascii=False))
+            print(f"Files: {out_dir}", file=sys.stderr)
+    return 0
+
+
+def _context(
+    program: Program, run_id: str, images: Sequence[OpenImage], out_dir: Path
+) -> ToolContext:
+    def progress(fraction: float, text: str) -> None:
+        print(f"  {fraction:4.0%} {text}", file=sys.stderr)
+
+    return ToolContext(
+        run_id=run_id,
+        call_id=run_id,
+        images=RunImages(images, out_dir, program.decoder),
+        out_dir=out_dir,
+        host=program.host,
+        models_dir=paths.models_dir(),
+        device=program.settings.device,
+        cancel=CancelToken(),
+        progress=progress,
+    )
+
+
+def models(action: str, target: Any, *, as_json: bool) -> int:
+    """List, verify, install or download weights.
+
+    Raises:
+        SightlineError: The file is not what it should be, or cannot be had.
+    """
+    with _program() as program:
+        store = program.weights
+        if action == "install":
+            statuses = (store.install(target, host=program.host),)
+        elif action == "get":
+            statuses = (store.get(target, progress=_print_download),)
+        elif action == "verify":
+            statuses = store.verify(program.host)
+        else:
+            statuses = store.status()
+    rows = [status.as_dict() for status in statuses]
+    if as_json:
+        _print_json(rows)
+    for status in () if as_json else statuses:
+        print(f"{status.name}: {status.state}  ({', '.join(status.used_by)})")
+        print(f"    {status.path or status.how_to_get}")
+        if status.note:
+            print(f"    {status.note}")
+    broken = any(status.state == "broken" for status in statuses)
+    return 1 if action == "verify" and broken else 0
+
+
+def _print_download(fraction: float, text: str) -> None:
+    print(f"\r  {fraction:4.0%} {text}", end="", file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def _program() -> Generator[Program]:
+    program = Program()
+    try:
+        yield program
+    finally:
+        program.close()
+
+
+@contextlib.contextmanager
+def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
+    """Ctrl-C stops the run in good order instead of tearing it apart."""
+    before = signal.signal(signal.SIGINT, lambda *_: cancel.cancel())
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _temporary_folder() -> contextlib.AbstractContextManager[str]:
+    import tempfile
+
+    return tempfile.TemporaryDirectory(prefix="sightline-")
+
+
+def _make_folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise FileProblem(
+            f"the output folder cannot be made ({error.strerror})",
+            subject=str(path),
+            remedy="Choose one you may write to with --out.",
+        ) from error
+    return path
+
+
+def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
+    """Every image of `sources`, the first first; a source without any is an error."""
+    opened: list[OpenImage] = []
+    for source in sources:
+        for instance in _images(decoder, source):
+            opened.append(OpenImage(f"image-{len(opened) + 1}", instance, 0, None, False))
+    return tuple(opened)
+
+
+def _first_image(decoder: Decoder, source: Path) -> Instance:
+    return _images(decoder, source)[0]
+
+
+def _images(decoder: Decoder, source: Path) -> tuple[Instance, ...]:
+    result = decoder.scan([source]).result()
+    instances = tuple(
+        instance
+        for study in result.studies
+        for series in study.series
+        for instance in series.instances
+    )
+    if not instances:
+        problem = result.problems[0] if result.problems else None
+        raise FileProblem(
+            problem.reason if problem else "there is no image in it",
+            subject=str(problem.path if problem else source),
+            remedy=problem.remedy if problem else "Choose a DICOM, PNG or JPEG file or a folder.",
+        )
+    return instances
+
+
+def _frames_text(instance: Instance) -> str:
+    if instance.frames == 1:
+        return "The image has a single frame, 0."
+    return f"Choose one from 0 to {instance.frames - 1}."
+
+
+def _print_info(result: ScanResult) -> None:
+    for study in result.studies:
+        print(f"Study {study.uid}  {study.date}  {study.title}")
+        for series in study.series:
+            print(f"  Series {series.uid}  {series.modality}  {series.description}")
+            for item in series.instances:
+                frames = f", {item.frames} frames" if item.frames > 1 else ""
+                print(f"    {item.path}  {item.columns} x {item.rows}{frames}")
+    for problem in result.problems:
+        print(f"Problem: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
+
+
+def _print_json(value: Any) -> None:
+    print(json.dumps(value, ensure_ascii=False, allow_nan=False), flush=True)
