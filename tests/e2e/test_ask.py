@@ -11,6 +11,7 @@ import pytest
 from PIL import Image
 
 from app.imaging.demo import chest_radiograph
+from tests.e2e.conftest import Run
 
 pytestmark = pytest.mark.e2e
 
@@ -41,7 +42,7 @@ def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
     return [event for event in events if event["kind"] == kind]
 
 
-def test_the_natural_prompt_finds_lungs_and_heart_on_the_demo(sightline, tmp_path: Path):
+def test_the_natural_prompt_finds_lungs_and_heart_on_the_demo(sightline: Run, tmp_path: Path):
     pytest.importorskip("torch")
     done = sightline(
         "ask", NATURAL, "--image", chest_radiograph(), "--json", "--out", tmp_path / "out"
@@ -71,7 +72,7 @@ def test_the_natural_prompt_finds_lungs_and_heart_on_the_demo(sightline, tmp_pat
     assert columns["Right Lung"] < columns["Heart"] < columns["Left Lung"]
 
 
-def test_the_ordered_prompt_runs_the_tools_as_asked(sightline, tmp_path: Path):
+def test_the_ordered_prompt_runs_the_tools_as_asked(sightline: Run, tmp_path: Path):
     pytest.importorskip("torch")
     done = sightline(
         "ask", ORDERED, "--image", chest_radiograph(), "--json", "--out", tmp_path / "out"
@@ -103,7 +104,7 @@ def test_the_ordered_prompt_runs_the_tools_as_asked(sightline, tmp_path: Path):
 
 
 def test_without_weights_the_classifier_says_at_once_which_file_and_where_and_the_run_goes_on(
-    sightline, tmp_path: Path
+    sightline: Run, tmp_path: Path
 ):
     done = sightline(
         "ask",
@@ -125,7 +126,7 @@ def test_without_weights_the_classifier_says_at_once_which_file_and_where_and_th
     assert visualizer["status"] == "ok"
 
 
-def test_plan_only_prints_the_calls_and_runs_none(sightline, tmp_path: Path):
+def test_plan_only_prints_the_calls_and_runs_none(sightline: Run, tmp_path: Path):
     done = sightline(
         "ask",
         ORDERED,
@@ -138,11 +139,11 @@ def test_plan_only_prints_the_calls_and_runs_none(sightline, tmp_path: Path):
     )
     assert done.returncode == 0, done.stderr
     calls = json.loads(done.stdout)
-    assert [call["tool"] for call in calls][0] == "dicom_processor"
+    assert calls[0]["tool"] == "dicom_processor"
     assert not (tmp_path / "out").exists()
 
 
-def test_an_endpoint_that_is_down_ends_the_run_with_one_clear_line(sightline, tmp_path: Path):
+def test_an_endpoint_that_is_down_ends_the_run_with_one_clear_line(sightline: Run, tmp_path: Path):
     config = tmp_path / "home" / "config"
     config.mkdir(parents=True)
     (config / "settings.json").write_text(
@@ -157,7 +158,7 @@ def test_an_endpoint_that_is_down_ends_the_run_with_one_clear_line(sightline, tm
     assert "Traceback" not in done.stderr
 
 
-def test_a_remote_host_is_not_spoken_to_without_consent(sightline, tmp_path: Path):
+def test_a_remote_host_is_not_spoken_to_without_consent(sightline: Run, tmp_path: Path):
     config = tmp_path / "home" / "config"
     config.mkdir(parents=True)
     (config / "settings.json").write_text(

@@ -12,11 +12,12 @@ from pydicom.data import get_testdata_file
 
 from app import __version__
 from app.imaging.demo import chest_radiograph
+from tests.e2e.conftest import Run
 
 pytestmark = pytest.mark.e2e
 
 
-def test_version_and_help_answer_at_once(sightline):
+def test_version_and_help_answer_at_once(sightline: Run):
     assert __version__ in sightline("--version").stdout
     assert "render SRC --out PNG" in sightline("--help").stdout
 
@@ -32,14 +33,16 @@ def test_version_and_help_answer_at_once(sightline):
         ("ask", "hello", "--llm", "no-such-model"),
     ],
 )
-def test_wrong_usage_is_exit_code_2_with_one_line_and_no_traceback(sightline, arguments):
+def test_wrong_usage_is_exit_code_2_with_one_line_and_no_traceback(
+    sightline: Run, arguments: tuple[str, ...]
+):
     done = sightline(*arguments)
     assert done.returncode == 2, done.stderr
     assert len(done.stderr.strip().splitlines()) == 1
     assert "Traceback" not in done.stderr
 
 
-def test_render_writes_the_canvas_picture_at_native_size(sightline, tmp_path: Path):
+def test_render_writes_the_canvas_picture_at_native_size(sightline: Run, tmp_path: Path):
     out = tmp_path / "ct.png"
     source = str(get_testdata_file("CT_small.dcm"))
     assert sightline("render", source, "--out", out).returncode == 0
@@ -50,7 +53,7 @@ def test_render_writes_the_canvas_picture_at_native_size(sightline, tmp_path: Pa
     assert not np.array_equal(np.asarray(picture), np.asarray(Image.open(wide)))
 
 
-def test_render_says_which_frames_there_are(sightline, tmp_path: Path):
+def test_render_says_which_frames_there_are(sightline: Run, tmp_path: Path):
     source = str(get_testdata_file("CT_small.dcm"))
     done = sightline("render", source, "--out", tmp_path / "x.png", "--frame", 3)
     assert done.returncode == 2
@@ -62,7 +65,7 @@ def test_render_says_which_frames_there_are(sightline, tmp_path: Path):
     [("empty.dcm", b""), ("letter.dcm", b"Dear colleague, thank you for the referral.\n" * 40)],
 )
 def test_a_file_that_is_no_image_fails_with_its_name_reason_and_remedy(
-    sightline, tmp_path: Path, name: str, content: bytes
+    sightline: Run, tmp_path: Path, name: str, content: bytes
 ):
     path = tmp_path / name
     path.write_bytes(content)
@@ -73,7 +76,7 @@ def test_a_file_that_is_no_image_fails_with_its_name_reason_and_remedy(
     assert "Traceback" not in done.stderr
 
 
-def test_info_lists_what_is_there_and_each_problem(sightline, tmp_path: Path):
+def test_info_lists_what_is_there_and_each_problem(sightline: Run, tmp_path: Path):
     (tmp_path / "empty.dcm").write_bytes(b"")
     done = sightline("info", chest_radiograph(), tmp_path / "empty.dcm", "--json")
     assert done.returncode == 0, done.stderr
@@ -84,13 +87,13 @@ def test_info_lists_what_is_there_and_each_problem(sightline, tmp_path: Path):
     assert listed["problems"][0]["reason"]
 
 
-def test_a_folder_without_images_is_reported(sightline, tmp_path: Path):
+def test_a_folder_without_images_is_reported(sightline: Run, tmp_path: Path):
     (tmp_path / "notes.txt").write_text("nothing here")
     done = sightline("info", tmp_path)
     assert done.returncode == 1
 
 
-def test_tools_are_listed_with_their_arguments(sightline):
+def test_tools_are_listed_with_their_arguments(sightline: Run):
     listed = {tool["name"]: tool for tool in json.loads(sightline("tools", "--json").stdout)}
     assert listed.keys() >= {
         "dicom_processor",
@@ -106,7 +109,7 @@ def test_tools_are_listed_with_their_arguments(sightline):
     }
 
 
-def test_a_tool_runs_alone_and_refuses_paths_outside_what_is_open(sightline, tmp_path: Path):
+def test_a_tool_runs_alone_and_refuses_paths_outside_what_is_open(sightline: Run, tmp_path: Path):
     done = sightline(
         "tool", "dicom_processor", "--image", chest_radiograph(), "--out", tmp_path, "--json"
     )
@@ -124,7 +127,7 @@ def test_a_tool_runs_alone_and_refuses_paths_outside_what_is_open(sightline, tmp
     assert "Traceback" not in outside.stderr
 
 
-def test_models_says_which_weights_are_missing_and_how_to_get_them(sightline, tmp_path: Path):
+def test_models_says_which_weights_are_missing_and_how_to_get_them(sightline: Run, tmp_path: Path):
     done = sightline("models", "--json", SIGHTLINE_MODELS=str(tmp_path / "models"))
     assert done.returncode == 0, done.stderr
     rows = {row["name"]: row for row in json.loads(done.stdout)}
