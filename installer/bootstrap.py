@@ -59,6 +59,9 @@ def main(arguments: Sequence[str]) -> int:
     except SetupError as error:
         console.problem(error)
         return 1
+    except (OSError, subprocess.SubprocessError) as error:
+        console.problem(SetupError(str(error), f"see that {REPO} is whole and yours to write in"))
+        return 1
     except KeyboardInterrupt:
         console.say("interrupted; the next start goes on from here")
         return 130
