@@ -55,9 +55,15 @@ CAUSES = (
         False,
     ),
     (
-        r"No matching distribution found|Could not find a version",
-        "the package index does not have a locked package, or cannot be reached",
+        r"NewConnectionError|NameResolutionError|Failed to establish|ProxyError|unreachable",
+        "the package index cannot be reached",
         "check the network (proxy: HTTPS_PROXY; own index: PIP_INDEX_URL), then start again",
+        True,
+    ),
+    (
+        r"No matching distribution found|Could not find a version",
+        "the package index does not have a locked package",
+        "check the package index that pip is set to (pip config list), then start again",
         True,
     ),
 )

@@ -402,8 +402,9 @@ def test_a_full_disk_is_told_before_anything_is_done(
     [
         ("OSError: [Errno 28] No space left on device", "the disk is full"),
         ("THESE PACKAGES DO NOT MATCH THE HASHES FROM", "not the locked one"),
-        ("Max retries exceeded ... Temporary failure in name resolution", "download broke off"),
-        ("ERROR: No matching distribution found for torch==2.14.1", "index"),
+        ("IncompleteRead(10 bytes read, 20 more expected)", "download broke off"),
+        ("NameResolutionError(...)\nNo matching distribution found", "cannot be reached"),
+        ("ERROR: No matching distribution found for torch==2.14.1", "does not have"),
     ],
 )
 def test_pips_failures_get_a_cause_and_a_remedy(output: str, cause: str) -> None:
