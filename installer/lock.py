@@ -29,6 +29,9 @@ SETS = {
     "ai": ["pyproject.toml", "--extra", "ai"],
     "test": ["pyproject.toml", "--extra", "ai", "--group", "test"],
 }
+# Every pair must find a wheel for every package. macOS 14 is the oldest that torch is built for.
+PLATFORMS = ("x86_64-manylinux_2_34", "aarch64-apple-darwin", "x86_64-pc-windows-msvc")
+PYTHONS = ("3.11", "3.12", "3.13", "3.14")
 # The exact versions that the bootstrap's own pip has been tried with need not follow the app's.
 PIP_REQUIREMENT = "pip>=26"
 
@@ -67,6 +70,21 @@ def write_set(name: str, lines: list[str]) -> None:
     print(f"{target.relative_to(REPO)}: {len(lines)} packages")
 
 
+def check_wheels(uv: str) -> None:
+    """Stops if a platform lacks a wheel: the bootstrap builds nothing from source."""
+    environment = {**registry_only(), "MACOSX_DEPLOYMENT_TARGET": "14.0"}
+    with tempfile.TemporaryDirectory() as target:
+        command = [uv, "pip", "install", "--dry-run", "--quiet", "--no-deps", "--require-hashes"]
+        command += ["--only-binary", ":all:", "--target", target]
+        for name in ("pip", *SETS):
+            command += ["-r", str(FOLDER / f"{name}.txt")]
+        for platform in PLATFORMS:
+            for python in PYTHONS:
+                pair = ["--python-platform", platform, "--python-version", python]
+                subprocess.run([*command, *pair], check=True, cwd=REPO, env=environment)
+    print(f"wheels for Python {', '.join(PYTHONS)} on {', '.join(PLATFORMS)}")
+
+
 def main() -> int:
     """Resolves everything at once, so that the sets fit together, then splits it."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
@@ -94,6 +112,7 @@ def main() -> int:
             part.write_text((FOLDER / "pip.txt").read_text(encoding="utf-8"), encoding="utf-8")
         compile_lock(options.uv, [str(request), "--unsafe-package", "none"], part, None)
         write_set("pip", entries(part.read_text(encoding="utf-8")))
+    check_wheels(options.uv)
     return 0
 
 
