@@ -14,19 +14,23 @@ class Theme:
     """Design tokens. Colours are #RRGGBB."""
 
     canvas: str = "#000000"  # behind images: true black, as on a diagnostic display
-    window: str = "#101317"  # window background
-    panel: str = "#171b21"  # docks, lists
-    raised: str = "#1f252d"  # cards, inputs, hovered rows
-    border: str = "#2b333d"
+    window: str = "#0d1014"  # window background, and the gaps between panels
+    panel: str = "#15191f"  # docks, lists
+    raised: str = "#1d232b"  # cards, inputs
+    hover: str = "#262d37"
+    selected: str = "#1b3350"  # selected rows and cards, switched-on buttons
+    border: str = "#2a323c"
     text: str = "#e6eaef"
     text_muted: str = "#9aa5b1"
-    text_faint: str = "#76818d"
+    text_faint: str = "#7f8a96"
     accent: str = "#4aa8ff"  # actions, selection, focus
+    accent_hover: str = "#74bdff"
     accent_text: str = "#04121f"
     ok: str = "#4cc38a"
     warning: str = "#f0b429"
     error: str = "#ff6b6b"
     overlay_text: str = "#d7dee6"  # corner text on the image
+    overlay_shade: str = "#000000"  # behind it, so that it reads on white bone too
     annotation: tuple[str, ...] = (
         "#4cc9f0",  # right lung
         "#80ed99",  # left lung
@@ -37,6 +41,10 @@ class Theme:
         "#6be4d0",
         "#f4a8ff",
     )
+
+    def annotation_color(self, index: int) -> str:
+        """The colour of the label with this index; they repeat after the last."""
+        return self.annotation[index % len(self.annotation)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +70,8 @@ class Space:
     l: int = 16  # noqa: E741 - the usual name in a spacing scale
     xl: int = 24
     radius: int = 8
+    radius_small: int = 6
+    icon: int = 18
 
 
 THEME = Theme()

@@ -1,0 +1,107 @@
+"""Work off the GUI thread, and answers back on it.
+
+The GUI thread may not stall for 50 ms, so rendering, outlines and pictures are made in a small
+thread pool; their answers, and those of the decoder's futures, come back as queued signals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from typing import Any, TypeVar
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from app.errors import Cancelled, SightlineError
+from app.log import get_logger
+
+_log = get_logger(__name__)
+
+T = TypeVar("T")
+OnError = Callable[[SightlineError], object]
+
+
+class Background(QObject):
+    """A pool of threads whose answers arrive on the thread that made this object.
+
+    Args:
+        workers: Number of threads.
+        parent: Qt parent.
+    """
+
+    _answered = Signal(object)
+
+    def __init__(self, workers: int = 2, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._pool = ThreadPoolExecutor(workers, thread_name_prefix="sightline-view")
+        self._closed = False
+        self._pending = 0
+        # Queued even when the future is done already: a callback never runs inside `watch`.
+        self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    @property
+    def pending(self) -> int:
+        """Answers that are still to come."""
+        return self._pending
+
+    def submit(
+        self,
+        work: Callable[[], T],
+        done: Callable[[T], object],
+        failed: OnError | None = None,
+    ) -> Future[T] | None:
+        """Run `work` in the pool, then `done(result)` here. None after `close`."""
+        if self._closed:
+            return None
+        future = self._pool.submit(work)
+        self.watch(future, done, failed)
+        return future
+
+    def watch(
+        self,
+        future: Future[T],
+        done: Callable[[T], object],
+        failed: OnError | None = None,
+    ) -> None:
+        """Call `done(result)` or `failed(error)` here when somebody else's future is done."""
+        self._pending += 1
+        future.add_done_callback(lambda answer: self._post(answer, done, failed))
+
+    def close(self) -> None:
+        """Drop what has not begun, wait for what has; answers that come later are dropped."""
+        self._closed = True
+        self._pool.shutdown(wait=True, cancel_futures=True)
+
+    def _post(self, future: Future[Any], done: Callable[[Any], object], failed: Any) -> None:
+        if self._closed:
+            return
+        try:
+            self._answered.emit((future, done, failed))
+        except RuntimeError:  # the Qt side was deleted between the check and the emit
+            _log.debug("an answer came after its receiver was gone")
+
+    def _deliver(self, answer: tuple[Future[Any], Callable[[Any], object], OnError | None]) -> None:
+        self._pending -= 1
+        if self._closed:
+            return
+        future, done, failed = answer
+        try:
+            result = future.result()
+        except (CancelledError, Cancelled):
+            return
+        except SightlineError as error:
+            if failed:
+                failed(error)
+            return
+        except Exception as error:
+            _log.exception("background work failed")
+            if failed:
+                failed(
+                    SightlineError(
+                        "something went wrong inside Sightline",
+                        remedy="Try again; the log has the details.",
+                        detail=repr(error),
+                    )
+                )
+            return
+        done(result)

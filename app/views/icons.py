@@ -1,0 +1,90 @@
+"""Icons: Lucide outlines (ISC), tinted with theme colours when they are drawn.
+
+One SVG serves every state and every pixel density; nothing is stored as a bitmap.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+from PySide6.QtCore import QByteArray, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QIcon, QIconEngine, QPainter, QPixmap
+from PySide6.QtSvg import QSvgRenderer
+
+from app import paths
+from app.views.theme import SPACE, THEME
+
+MARK = "sightline"
+
+
+@lru_cache(maxsize=256)
+def _source(name: str) -> str:
+    return (paths.resources_dir() / "icons" / f"{name}.svg").read_text(encoding="utf-8")
+
+
+@lru_cache(maxsize=256)
+def _renderer(name: str, tint: str) -> QSvgRenderer:
+    text = _source(name).replace("currentColor", tint).replace('stroke-width="2"', 'stroke-width="1.75"')
+    return QSvgRenderer(QByteArray(text.encode()))
+
+
+class _SvgEngine(QIconEngine):
+    """Draws one icon at whatever size and density is asked for."""
+
+    def __init__(self, name: str, tint: str, on_tint: str) -> None:
+        super().__init__()
+        self._name = name
+        self._tint = tint
+        self._on_tint = on_tint
+
+    def _color(self, mode: QIcon.Mode, state: QIcon.State) -> str:
+        if mode == QIcon.Mode.Disabled:
+            return THEME.border
+        return self._on_tint if state == QIcon.State.On else self._tint
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        _renderer(self._name, self._color(mode, state)).render(painter, QRectF(rect))
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, state: QIcon.State) -> QPixmap:
+        return self.scaledPixmap(size, mode, state, 1.0)
+
+    def scaledPixmap(
+        self, size: QSize, mode: QIcon.Mode, state: QIcon.State, scale: float
+    ) -> QPixmap:
+        # `size` is in device pixels already; the caller sets the pixmap's ratio.
+        result = QPixmap(size)
+        result.fill(Qt.GlobalColor.transparent)
+        painter = QPainter(result)
+        self.paint(painter, QRect(0, 0, size.width(), size.height()), mode, state)
+        painter.end()
+        return result
+
+    def clone(self) -> QIconEngine:
+        return _SvgEngine(self._name, self._tint, self._on_tint)
+
+
+def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -> QIcon:
+    """An icon by its file name in resources/icons, without ".svg".
+
+    Args:
+        name: e.g. "folder-open".
+        tint: Colour of the lines.
+        on_tint: Their colour while a checkable button is on.
+
+    Raises:
+        FileNotFoundError: There is no such icon.
+    """
+    _source(name)
+    return QIcon(_SvgEngine(name, tint, on_tint))
+
+
+def pixmap(name: str, size: int = SPACE.icon, tint: str = THEME.text_muted, ratio: float = 1.0) -> QPixmap:
+    """An icon as a pixmap for a label, `size` in logical px, at the screen's pixel `ratio`."""
+    side = round(size * ratio)
+    result = QPixmap(side, side)
+    result.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(result)
+    _renderer(name, tint).render(painter, QRectF(0, 0, side, side))
+    painter.end()
+    result.setDevicePixelRatio(ratio)
+    return result

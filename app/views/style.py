@@ -1,0 +1,108 @@
+"""Turns the design tokens into what Qt wants: palette, style sheet, fonts."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from string import Template
+
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QPalette
+from PySide6.QtWidgets import QApplication, QWidget
+
+from app import paths
+from app.log import get_logger
+from app.views.theme import SPACE, THEME, TYPE, Space, Theme, Type
+
+_log = get_logger(__name__)
+
+
+def color(value: str, alpha: float = 1.0) -> QColor:
+    """A token as a colour, `alpha` 0 (clear) to 1 (opaque)."""
+    result = QColor(value)
+    result.setAlphaF(alpha)
+    return result
+
+
+def palette(theme: Theme = THEME) -> QPalette:
+    """The palette: what the style sheet leaves to Qt (dialogs, text selection, links)."""
+    roles = QPalette.ColorRole
+    result = QPalette()
+    for role, value in (
+        (roles.Window, theme.panel),
+        (roles.Base, theme.raised),
+        (roles.AlternateBase, theme.panel),
+        (roles.Button, theme.raised),
+        (roles.ToolTipBase, theme.raised),
+        (roles.WindowText, theme.text),
+        (roles.Text, theme.text),
+        (roles.ButtonText, theme.text),
+        (roles.ToolTipText, theme.text),
+        (roles.BrightText, theme.error),
+        (roles.PlaceholderText, theme.text_faint),
+        (roles.Highlight, theme.accent),
+        (roles.HighlightedText, theme.accent_text),
+        (roles.Link, theme.accent),
+        (roles.LinkVisited, theme.accent),
+        (roles.Accent, theme.accent),
+        (roles.Light, theme.border),
+        (roles.Midlight, theme.border),
+        (roles.Mid, theme.border),
+        (roles.Dark, theme.window),
+        (roles.Shadow, theme.canvas),
+    ):
+        result.setColor(role, QColor(value))
+    for role in (roles.WindowText, roles.Text, roles.ButtonText):
+        result.setColor(QPalette.ColorGroup.Disabled, role, QColor(theme.text_faint))
+    return result
+
+
+def stylesheet(theme: Theme = THEME, type_: Type = TYPE, space: Space = SPACE) -> str:
+    """The style sheet with every token filled in.
+
+    Raises:
+        KeyError: The template names a token that does not exist.
+    """
+    template = (paths.resources_dir() / "theme" / "sightline.qss").read_text(encoding="utf-8")
+    return Template(template).substitute(asdict(theme) | asdict(type_) | asdict(space))
+
+
+def load_fonts() -> None:
+    """Register the bundled fonts; without them Qt falls back to the system's own."""
+    for file in sorted((paths.resources_dir() / "fonts").glob("*.[ot]tf")):
+        if QFontDatabase.addApplicationFont(str(file)) < 0:
+            _log.warning("font %s could not be loaded", file.name)
+
+
+def ui_font(pixels: int = TYPE.body, weight: QFont.Weight = QFont.Weight.Normal) -> QFont:
+    """The interface font at a size of the type scale."""
+    font = QFont(TYPE.family)
+    font.setPixelSize(pixels)
+    font.setWeight(weight)
+    font.setStyleHint(QFont.StyleHint.SansSerif)
+    # Text on images and in tables: full hinting distorts Inter's letter shapes at small sizes.
+    font.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
+    return font
+
+
+def mono_font(pixels: int = TYPE.label) -> QFont:
+    """The fixed-width font."""
+    font = QFont(TYPE.mono)
+    font.setPixelSize(pixels)
+    font.setStyleHint(QFont.StyleHint.Monospace)
+    font.setHintingPreference(QFont.HintingPreference.PreferVerticalHinting)
+    return font
+
+
+def apply(application: QApplication) -> None:
+    """Dress the application."""
+    load_fonts()
+    application.setStyle("Fusion")
+    application.setPalette(palette())
+    application.setFont(ui_font())
+    application.setStyleSheet(stylesheet())
+
+
+def restyle(widget: QWidget) -> None:
+    """Apply the style sheet again after a dynamic property of `widget` changed."""
+    widget.style().unpolish(widget)
+    widget.style().polish(widget)
+    widget.update()
