@@ -1,1 +1,17 @@
-"""The chest radiograph pack."""
+"""The chest radiograph pack. Importing it loads no torch: models run in the model process."""
+
+from __future__ import annotations
+
+from app.tools.api import Registrar
+from app.tools.chest.cardiothoracic import CardiothoracicRatio
+from app.tools.chest.classifier import ChestXRayClassifier
+from app.tools.chest.segmentation import ChestXRaySegmentation
+from app.tools.chest.segmenter import Segmenter
+
+
+def register(registry: Registrar) -> None:
+    """Add the pack's tools."""
+    segmenter = Segmenter()
+    registry.register(ChestXRayClassifier())
+    registry.register(ChestXRaySegmentation(segmenter))
+    registry.register(CardiothoracicRatio(segmenter))

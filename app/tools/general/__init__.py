@@ -1,1 +1,13 @@
 """The general pack: DICOM conversion and display of images."""
+
+from __future__ import annotations
+
+from app.tools.api import Registrar
+from app.tools.general.dicom_processor import DicomProcessor
+from app.tools.general.image_visualizer import ImageVisualizer
+
+
+def register(registry: Registrar) -> None:
+    """Add the pack's tools."""
+    registry.register(DicomProcessor())
+    registry.register(ImageVisualizer())

@@ -1,0 +1,202 @@
+"""`cardiothoracic_ratio`: width of the heart over width of the thorax, with both lines drawn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.imaging.findings import XY, Finding, Polyline, new_id
+from app.imaging.types import Spacing
+from app.tools.api import (
+    Approval,
+    ImageSnapshot,
+    Need,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolSpec,
+)
+from app.tools.chest import ctr, gate, organs
+from app.tools.chest.segmenter import Hanging, Segmentation, Segmenter
+from app.tools.files import plain
+
+CUTOFF_TEXT = (
+    "Above 0.5 on an upright PA film in inspiration an adult's heart is commonly read as enlarged "
+    "(Danzer 1919); on AP, supine or expiratory films the limit does not hold."
+)
+
+
+class CardiothoracicInput(BaseModel):
+    """Arguments of `cardiothoracic_ratio`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    image_path: str = Field(
+        description="The frontal chest radiograph: the app's image id or its path."
+    )
+
+
+class CardiothoracicOutput(BaseModel):
+    """Output of `cardiothoracic_ratio`."""
+
+    ratio: float
+    heart_width_px: float
+    thorax_width_px: float
+    heart_width_mm: float | None = None
+    thorax_width_mm: float | None = None
+    approximate: bool = True
+    reliable: bool
+    view: str
+    warnings: list[str]
+    cutoff: str
+
+
+SPEC = ToolSpec(
+    name="cardiothoracic_ratio",
+    description=(
+        "Measures the cardiothoracic ratio on a frontal chest radiograph: greatest width of the "
+        "heart's silhouette over greatest inner width of the thorax, from a model's outlines, and "
+        "draws both lines. Approximate. Use it to answer whether the heart is enlarged; it says "
+        "where the view or the picture makes the ratio unreliable, and refuses laterals."
+    ),
+    Input=CardiothoracicInput,
+    Output=CardiothoracicOutput,
+    needs=(Need("package", "torch"),),
+    approval=Approval.COMPUTE,
+    timeout_s=120.0,
+    pack="chest",
+)
+
+
+class CardiothoracicRatio:
+    """The tool. Shares its segmenter with the segmentation."""
+
+    def __init__(self, segmenter: Segmenter) -> None:
+        self._segmenter = segmenter
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: CardiothoracicInput, context: ToolContext) -> ToolResult:
+        """Measure; see `app.tools.api.Tool.run`."""
+        context.progress(0.02, "Reading the image")
+        snapshot = context.images.resolve(args.image_path)
+        admission = gate.admit(snapshot)
+        model = self._segmenter.choose(context)
+        found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
+        context.cancel.check()
+        context.progress(0.95, "Measuring")
+        # Measured on the image hung the usual way, and the lines turned back to the image's own.
+        hanging = Hanging.of(snapshot.frame.orientation)
+        measured = ctr.measure(
+            {name: hanging.turned(mask) for name, mask in found.masks.items()},
+            confidence=found.confidence,
+            position=admission.position,
+            column_spacing_mm=snapshot.frame.spacing.column_mm,
+        )
+        if measured.ratio is None or measured.heart is None or measured.thorax is None:
+            raise ToolFailed(
+                f"no cardiothoracic ratio: {measured.refused}",
+                remedy="Measure by hand with the line tool, if the borders can be seen.",
+            )
+        doubts = [*measured.warnings, *found.warnings]
+        warnings = list(dict.fromkeys([*doubts, *admission.warnings]))
+        output = {
+            "ratio": round(measured.ratio, 3),
+            "heart_width_px": round(measured.heart.length, 1),
+            "thorax_width_px": round(measured.thorax.length, 1),
+            "heart_width_mm": _rounded(measured.heart_mm),
+            "thorax_width_mm": _rounded(measured.thorax_mm),
+            "approximate": True,
+            "reliable": not doubts,
+            "view": admission.position,
+            "warnings": warnings,
+            "cutoff": CUTOFF_TEXT,
+        }
+        metadata = {
+            "image_path": args.image_path,
+            "spacing_source": str(snapshot.frame.spacing.source),
+            "model": model.spec.title,
+            "weights_sha256": found.weights_sha256,
+            "note": "Measured on a model's outlines, approximate, not for diagnosis.",
+            "status": "completed",
+        }
+        return ToolResult(
+            _summary(measured.ratio, admission.position, warnings),
+            plain(output),
+            plain(metadata),
+            _findings(
+                {"Heart width": measured.heart, "Thorax width": measured.thorax},
+                measured.ratio,
+                hanging,
+                snapshot,
+                found,
+                context,
+            ),
+        )
+
+
+def _rounded(value: float | None) -> float | None:
+    return None if value is None else round(value, 1)
+
+
+def _width(line: ctr.Line, spacing: Spacing) -> tuple[float, str]:
+    """A horizontal line's length and its units, which say what mm rest on."""
+    if spacing.column_mm is None:
+        return round(line.length, 1), "px"
+    return round(line.length * spacing.column_mm, 1), f"mm ({spacing.source})"
+
+
+def _own_points(line: ctr.Line, hanging: Hanging, rows: int, columns: int) -> tuple[XY, XY]:
+    """The ends of a line in the image's own pixels, the viewer's left one first."""
+
+    def back(point: XY) -> XY:
+        x = columns - 1 - point[0] if hanging.mirror else point[0]
+        y = rows - 1 - point[1] if hanging.upside_down else point[1]
+        return x, y
+
+    start, end = sorted((back(line.start), back(line.end)))
+    return start, end
+
+
+def _findings(
+    widths: dict[str, ctr.Line],
+    ratio: float,
+    hanging: Hanging,
+    snapshot: ImageSnapshot,
+    found: Segmentation,
+    context: ToolContext,
+) -> tuple[Finding, ...]:
+    common: dict[str, Any] = {
+        "image": snapshot.ref,
+        "score": None,
+        "provenance": context.provenance(SPEC, found.model, found.weights_sha256),
+        "approximate": True,
+        "group": f"ctr-{context.call_id}",
+    }
+    lines: list[Finding] = []
+    frame = snapshot.frame
+    for label, line in widths.items():
+        value, units = _width(line, frame.spacing)
+        lines.append(
+            Finding(
+                id=new_id(),
+                geometry=Polyline(_own_points(line, hanging, frame.rows, frame.columns)),
+                label=label,
+                value=value,
+                units=units,
+                description=f"{label}; cardiothoracic ratio about {ratio:.2f} (not for diagnosis).",
+                **common,
+            )
+        )
+    return tuple(lines)
+
+
+def _summary(ratio: float, position: str, warnings: list[str]) -> str:
+    side = "above" if ratio > 0.5 else "not above"
+    view = "view unknown" if position == "unknown" else f"{position} view"
+    text = f"Cardiothoracic ratio about {ratio:.2f} ({view}), {side} 0.5. {CUTOFF_TEXT}"
+    return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text

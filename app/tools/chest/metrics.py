@@ -1,0 +1,81 @@
+"""Figures of one structure's mask, with the seed's keys."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.types import Spacing, SpacingSource
+
+_AREA_NOTES = {
+    SpacingSource.DETECTOR: "measured in the detector plane: in the patient it is smaller, by the "
+    "square of the magnification",
+    SpacingSource.CALIBRATED: "rests on the calibration stored in the file",
+    SpacingSource.PATIENT: "rests on PixelSpacing as stored in the file",
+    SpacingSource.REGION: "rests on the region's calibration",
+}
+
+
+def spacing_mm(spacing: Spacing) -> list[float] | None:
+    """[between rows, between columns] in mm, or None when unknown."""
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return None
+    return [spacing.row_mm, spacing.column_mm]
+
+
+def area_note(spacing: Spacing) -> str:
+    """What an area in cm2 rests on, or why there is none."""
+    if not spacing.known:
+        return f"no area in cm2: the pixel spacing is unknown ({spacing.note or 'not in the file'})"
+    return _AREA_NOTES.get(spacing.source, "rests on the spacing stored in the file")
+
+
+def organ_metrics(
+    mask: NDArray[np.bool_], pixels: NDArray[np.uint8], spacing: Spacing, confidence: float
+) -> dict[str, Any]:
+    """Figures of a mask that is not empty.
+
+    Args:
+        mask: [rows, columns] of the whole image.
+        pixels: uint8 [rows, columns], the image as displayed.
+        spacing: The image's own.
+        confidence: Mean probability inside this mask.
+
+    Returns:
+        JSON values. `centroid` is [y, x]; `bbox` [min_y, min_x, max_y, max_x], the last ones
+        excluded, as in the seed; `relative_position` top and left of the centroid as shares of the
+        image and its distance from the image's centre; intensities 0..255 as displayed;
+        `aspect_ratio` is height / width.
+    """
+    y, x = np.nonzero(mask)
+    rows, columns = mask.shape
+    top, bottom, left, right = (int(v) for v in (y.min(), y.max() + 1, x.min(), x.max() + 1))
+    centre_y, centre_x = float(y.mean()), float(x.mean())
+    # Pixel centres are integers: the image's middle lies at (size - 1) / 2.
+    from_top, from_left = (centre_y + 0.5) / rows, (centre_x + 0.5) / columns
+    inside = pixels[mask].astype(np.float64)
+    return {
+        "area_pixels": len(y),
+        "area_cm2": _area_cm2(len(y), spacing),
+        "centroid": [round(centre_y, 2), round(centre_x, 2)],
+        "bbox": [top, left, bottom, right],
+        "width": right - left,
+        "height": bottom - top,
+        "aspect_ratio": round((bottom - top) / (right - left), 4),
+        "relative_position": {
+            "top": round(from_top, 4),
+            "left": round(from_left, 4),
+            "center_dist": round(float(np.hypot(from_top - 0.5, from_left - 0.5)), 4),
+        },
+        "mean_intensity": round(float(inside.mean()), 2),
+        "std_intensity": round(float(inside.std()), 2),
+        "confidence_score": round(confidence, 4),
+    }
+
+
+def _area_cm2(pixels: int, spacing: Spacing) -> float | None:
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return None
+    return round(pixels * spacing.row_mm * spacing.column_mm / 100.0, 2)

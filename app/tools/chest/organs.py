@@ -1,0 +1,88 @@
+"""Names of the structures that the chest segmentation knows."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+
+from app.tools.api import ToolRetry
+
+EMBEDDED = ("Right Lung", "Left Lung", "Heart")
+"""What the embedded network finds; its heart is the cardiac silhouette."""
+
+ALL = (
+    "Left Clavicle",
+    "Right Clavicle",
+    "Left Scapula",
+    "Right Scapula",
+    "Left Lung",
+    "Right Lung",
+    "Left Hilus Pulmonis",
+    "Right Hilus Pulmonis",
+    "Heart",
+    "Aorta",
+    "Facies Diaphragmatica",
+    "Mediastinum",
+    "Weasand",
+    "Spine",
+)
+"""The 14 of ChestX-Det, in the order of the network's channels."""
+
+_OTHER_NAMES: dict[str, tuple[str, ...]] = {
+    "lung": ("Left Lung", "Right Lung"),
+    "lungs": ("Left Lung", "Right Lung"),
+    "bothlungs": ("Left Lung", "Right Lung"),
+    "clavicles": ("Left Clavicle", "Right Clavicle"),
+    "leftcollarbone": ("Left Clavicle",),
+    "rightcollarbone": ("Right Clavicle",),
+    "scapulae": ("Left Scapula", "Right Scapula"),
+    "lefthilum": ("Left Hilus Pulmonis",),
+    "righthilum": ("Right Hilus Pulmonis",),
+    "lefthilus": ("Left Hilus Pulmonis",),
+    "righthilus": ("Right Hilus Pulmonis",),
+    "hila": ("Left Hilus Pulmonis", "Right Hilus Pulmonis"),
+    "cardiacsilhouette": ("Heart",),
+    "diaphragm": ("Facies Diaphragmatica",),
+    "esophagus": ("Weasand",),
+    "oesophagus": ("Weasand",),
+    "spinalcord": ("Spine",),
+    "vertebralcolumn": ("Spine",),
+}
+
+
+def match(asked: Sequence[str] | None, available: Sequence[str]) -> tuple[str, ...]:
+    """The structures that are asked for, in the order asked, each once.
+
+    Args:
+        asked: Names, whatever their case and spaces; None or nothing for all that are available.
+        available: What the model at hand finds.
+
+    Raises:
+        ToolRetry: A name is none of the 14; offers near ones.
+    """
+    if not asked:
+        return tuple(available)
+    names = {_key(name): (name,) for name in ALL} | _OTHER_NAMES
+    found: list[str] = []
+    for name in asked:
+        organs = names.get(_key(name))
+        if organs is None:
+            raise ToolRetry(
+                f"no structure is called {name!r}", remedy=_offer(_key(name), list(names))
+            )
+        found += [organ for organ in organs if organ not in found]
+    return tuple(found)
+
+
+def _key(name: str) -> str:
+    return re.sub(r"[^a-z]", "", name.lower())
+
+
+def _offer(key: str, keys: list[str]) -> str:
+    by_key = {_key(name): name for name in ALL}
+    near = difflib.get_close_matches(key, keys, n=3, cutoff=0.6)
+    names = [organ for k in near for organ in _OTHER_NAMES.get(k, (by_key.get(k, ""),)) if organ]
+    if names:
+        return f"Did you mean {' or '.join(dict.fromkeys(names))}?"
+    return f"Known structures: {', '.join(ALL)}."

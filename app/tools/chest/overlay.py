@@ -1,0 +1,104 @@
+"""The picture of a segmentation: grey image, translucent colours, outlines and a legend."""
+
+from __future__ import annotations
+
+import string
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, ImageDraw, ImageFont
+from scipy import ndimage
+
+RGB = tuple[int, int, int]
+Mask = NDArray[np.bool_]
+
+# Told apart also by people who do not see red and green alike: Okabe and Ito's eight colours
+# (Color Universal Design, 2008) without black, then lighter ones of the same kind.
+_COLOURS: tuple[RGB, ...] = (
+    (86, 180, 233),
+    (230, 159, 0),
+    (213, 94, 0),
+    (0, 158, 115),
+    (240, 228, 66),
+    (204, 121, 167),
+    (0, 114, 178),
+    (153, 221, 255),
+    (255, 204, 128),
+    (255, 150, 110),
+    (119, 214, 180),
+    (250, 245, 170),
+    (232, 186, 214),
+    (110, 170, 255),
+)
+_OPACITY = 0.28
+_TEXT: RGB = (255, 255, 255)
+_SHADOW: RGB = (0, 0, 0)
+
+
+def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDArray[np.uint8]:
+    """Draw masks over an image.
+
+    Args:
+        grey: uint8 [rows, columns].
+        masks: Name -> mask of the same rows and columns.
+        footer: A line at the bottom: which tool and model, and that it is not for diagnosis.
+
+    Returns:
+        uint8 RGB [rows, columns, 3].
+    """
+    canvas = np.repeat(grey[..., None], 3, axis=2)
+    unit = max(1, round(max(grey.shape) / 700))
+    colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(masks)}
+    for name, mask in masks.items():
+        _tint(canvas, mask, colours[name], unit)
+    picture = Image.fromarray(canvas)
+    pen = ImageDraw.Draw(picture, "RGBA")
+    font = ImageFont.load_default(max(9, 14 * unit))
+    letters = dict(zip(masks, string.ascii_uppercase, strict=False))
+    for name, mask in masks.items():
+        y, x = _inner_point(mask)
+        pen.text((x, y), letters[name], _TEXT, font, "mm", stroke_width=unit, stroke_fill=_SHADOW)
+    _legend(pen, font, [(letters[name], name, colours[name]) for name in masks])
+    small = ImageFont.load_default(max(8, 10 * unit))
+    place = (4 * unit, grey.shape[0] - 4 * unit)
+    pen.text(place, footer, _TEXT, small, "ls", stroke_width=unit, stroke_fill=_SHADOW)
+    return np.asarray(picture)
+
+
+def _tint(canvas: NDArray[np.uint8], mask: Mask, colour: RGB, unit: int) -> None:
+    """Colour the inside lightly and the edge fully; only the mask's own box is touched."""
+    box = ndimage.find_objects(mask.astype(np.uint8))[0]
+    inside = mask[box]
+    part = canvas[box]
+    blended = part[inside] * (1 - _OPACITY) + np.array(colour) * _OPACITY
+    part[inside] = np.rint(blended).astype(np.uint8)
+    eroded: Mask = ndimage.binary_erosion(np.pad(inside, unit), iterations=unit).astype(bool)
+    core = eroded[unit:-unit, unit:-unit]
+    part[inside & ~core] = colour
+
+
+def _inner_point(mask: Mask) -> tuple[int, int]:
+    """(row, column) of the mask's pixel nearest to its centroid, so that a letter lies inside."""
+    y, x = np.nonzero(mask)
+    nearest = int(np.argmin((y - y.mean()) ** 2 + (x - x.mean()) ** 2))
+    return int(y[nearest]), int(x[nearest])
+
+
+def _legend(
+    pen: ImageDraw.ImageDraw,
+    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
+    lines: list[tuple[str, str, RGB]],
+) -> None:
+    """Letter, colour and name of each structure in the top left corner."""
+    if not lines:
+        return
+    texts = [f"{letter}  {name}" for letter, name, _ in lines]
+    step = int(pen.textbbox((0, 0), "Ag", font)[3] * 1.35)
+    width = max(int(pen.textlength(text, font)) for text in texts)
+    gap = step // 3
+    pen.rectangle((0, 0, width + step + 3 * gap, step * len(lines) + 2 * gap), (0, 0, 0, 150))
+    for number, (text, (_, _, colour)) in enumerate(zip(texts, lines, strict=True)):
+        top = gap + number * step
+        pen.rectangle((gap, top + gap // 2, gap + step - gap, top + step - gap), colour)
+        pen.text((step + gap, top), text, _TEXT, font)

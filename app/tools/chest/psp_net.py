@@ -1,0 +1,136 @@
+"""torchxrayvision's PSPNet (ChestX-Det), 14 structures, run in the model process (torch).
+
+Preprocessing is torchxrayvision's: 8-bit grey to [-1024, 1024], bilinear resampling with
+antialiasing to 512 x 512. It expects a square; its own examples crop one from the centre and so
+lose what lies beside it. Here the image is padded to a square instead, and the masks are cut back,
+so they cover the whole image.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+import torchvision
+import torchxrayvision as xrv
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn import functional
+from torchxrayvision.baseline_models import chestx_det
+
+from app.tools.chest.checkpoint import load_into, load_state
+from app.tools.chest.devices import LoadedModels, pick_device
+
+Progress = Callable[[float, str], None]
+
+INPUT_SIZE = 512
+STRUCTURES: tuple[str, ...] = tuple(chestx_det.PSPNet.targets)
+_THRESHOLD = 0.5
+_BLACK = -1024.0
+_models = LoadedModels[Any]()
+# torchxrayvision guesses once from an image's range whether it was normalised, and prints; it was.
+xrv.utils.warning_log["norm_check"] = True
+
+
+class OfflinePSPNet(chestx_det.PSPNet):
+    """The published class, built without its constructor, which downloads its weights.
+
+    `forward` is the inherited one, so preprocessing inside it stays torchxrayvision's.
+    """
+
+    def __init__(self) -> None:
+        nn.Module.__init__(self)
+        self.transform = torchvision.transforms.Normalize(
+            [0.485, 0.456, 0.406], [0.229, 0.224, 0.225]
+        )
+        self.model = chestx_det.pspnet(len(STRUCTURES))
+
+
+def load(path: Path) -> OfflinePSPNet:
+    """The network with the weights of a file, on the CPU, ready to run.
+
+    Raises:
+        ToolFailed: The file is damaged or of another model.
+    """
+    net = OfflinePSPNet()
+    load_into(cast("nn.Module", net.model), load_state(path), path)
+    return net.eval()
+
+
+def boxed(pixels: NDArray[np.uint8]) -> tuple[Tensor, tuple[int, int]]:
+    """The image centred in a black square at the network's size.
+
+    Args:
+        pixels: uint8 [rows, columns] as displayed, bright = dense.
+
+    Returns:
+        float32 [1, 1, 512, 512] in [-1024, 1024], and (top, left) of the image in the square, in
+        the image's own pixels.
+    """
+    grey = torch.from_numpy(xrv.datasets.normalize(pixels, 255))[None, None]
+    rows, columns = pixels.shape
+    side = max(rows, columns)
+    top, left = (side - rows) // 2, (side - columns) // 2
+    around = (left, side - columns - left, top, side - rows - top)
+    square = functional.pad(grey, around, value=_BLACK)
+    # Resampled here as `forward` would (xrv.utils.fix_resolution), which also prints a warning.
+    size = (INPUT_SIZE, INPUT_SIZE)
+    if side != INPUT_SIZE:
+        square = functional.interpolate(square, size=size, mode="bilinear", antialias=True)
+    return square, (top, left)
+
+
+def unboxed(probability: Tensor, shape: tuple[int, int], corner: tuple[int, int]) -> Tensor:
+    """One structure's probabilities [512, 512] at the image's own size, the padding cut off."""
+    side = max(shape)
+    grown = functional.interpolate(
+        probability[None, None], (side, side), mode="bilinear", align_corners=False
+    )[0, 0]
+    top, left = corner
+    return grown[top : top + shape[0], left : left + shape[1]]
+
+
+def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Masks of the asked structures.
+
+    Args:
+        payload: "pixels" uint8 [rows, columns]; "weights" path; "device"; "organs" names.
+        progress: Told before each step.
+
+    Returns:
+        "masks" name -> uint8 0/1 [rows, columns]; "confidence" name -> mean probability inside the
+        mask, 0 where it is empty; "model_size" [rows, columns]; "device".
+    """
+    device = pick_device(payload.get("device", "auto"))
+    progress(0.05, "Loading PSPNet")
+    net = _models.get(payload["weights"], device, load)
+    progress(0.3, "Segmenting")
+    pixels: NDArray[np.uint8] = payload["pixels"]
+    shape = (pixels.shape[0], pixels.shape[1])
+    square, corner = boxed(pixels)
+    masks: dict[str, NDArray[np.uint8]] = {}
+    confidence: dict[str, float] = {}
+    organs: list[str] = payload["organs"]
+    with torch.inference_mode():
+        probabilities = torch.sigmoid(net(square.to(device))[0].float()).cpu()
+        for number, organ in enumerate(organs):
+            progress(0.8 + 0.2 * number / len(organs), organ)
+            full = unboxed(probabilities[STRUCTURES.index(organ)], shape, corner)
+            mask = full > _THRESHOLD
+            masks[organ] = mask.to(torch.uint8).numpy()
+            confidence[organ] = float(full[mask].mean()) if bool(mask.any()) else 0.0
+    return {
+        "masks": masks,
+        "confidence": confidence,
+        "model_size": [INPUT_SIZE, INPUT_SIZE],
+        "device": device,
+    }
+
+
+def check(payload: dict[str, Any]) -> dict[str, Any]:
+    """Load a file and forget it: whether `models install` may take it."""
+    net = load(Path(payload["weights"]))
+    return {"parameters": sum(p.numel() for p in net.parameters())}

@@ -1,0 +1,217 @@
+"""`chest_xray_segmentation`: masks of chest structures as findings, their figures, a picture."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.imaging.findings import Finding, Mask, new_id
+from app.tools.api import (
+    Approval,
+    Artifact,
+    ImageSnapshot,
+    Need,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolSpec,
+)
+from app.tools.chest import gate, organs, overlay
+from app.tools.chest.metrics import area_note, organ_metrics, spacing_mm
+from app.tools.chest.segmenter import Model, Segmentation, Segmenter
+from app.tools.files import plain, save_png
+from app.tools.weight_specs import PSPNET
+from app.tools.weights import WeightStore
+
+
+class SegmentationInput(BaseModel):
+    """Arguments of `chest_xray_segmentation`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
+    organs: list[str] | None = Field(
+        default=None,
+        description="Structures to segment; all that can be had when left out. Known: "
+        + ", ".join(organs.ALL)
+        + ".",
+    )
+
+
+class OrganMetrics(BaseModel):
+    """Figures of one structure; see `app.tools.chest.metrics.organ_metrics`."""
+
+    area_pixels: int
+    area_cm2: float | None = Field(description="None unless the real pixel spacing is known.")
+    centroid: tuple[float, float] = Field(description="(y, x) in pixels.")
+    bbox: tuple[int, int, int, int] = Field(description="(min_y, min_x, max_y, max_x).")
+    width: int
+    height: int
+    aspect_ratio: float = Field(description="Height / width.")
+    relative_position: dict[str, float]
+    mean_intensity: float = Field(description="0..255 as displayed.")
+    std_intensity: float
+    confidence_score: float = Field(description="Mean probability inside this structure's mask.")
+
+
+class SegmentationOutput(BaseModel):
+    """Output of `chest_xray_segmentation`."""
+
+    segmentation_image_path: str
+    metrics: dict[str, OrganMetrics]
+
+
+SPEC = ToolSpec(
+    name="chest_xray_segmentation",
+    description=(
+        "Segments structures of a frontal chest radiograph (PA or AP) and draws them on the "
+        "image. Always available: Right Lung, Left Lung, Heart (the cardiac silhouette). With "
+        "PSPNet's weights installed also clavicles, scapulae, hila, aorta, diaphragm (Facies "
+        "Diaphragmatica), mediastinum, oesophagus (Weasand) and spine. Returns for each area, "
+        "centroid, box, size, intensity and the model's confidence, and segmentation_image_path, "
+        "a picture of the masks. It finds anatomy, not disease. Laterals, CT and ultrasound are "
+        "refused."
+    ),
+    Input=SegmentationInput,
+    Output=SegmentationOutput,
+    needs=(Need("package", "torch"), Need("weights", PSPNET.name, optional=True)),
+    approval=Approval.COMPUTE,
+    timeout_s=120.0,
+    pack="chest",
+)
+
+
+class ChestXRaySegmentation:
+    """The tool. Shares its segmenter with the cardiothoracic ratio."""
+
+    def __init__(self, segmenter: Segmenter) -> None:
+        self._segmenter = segmenter
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: SegmentationInput, context: ToolContext) -> ToolResult:
+        """Segment; see `app.tools.api.Tool.run`."""
+        wanted = organs.match(args.organs, organs.ALL)
+        context.progress(0.02, "Reading the image")
+        snapshot = context.images.resolve(args.image_path)
+        admission = gate.admit(snapshot)
+        model = self._segmenter.choose(context)
+        able = tuple(organ for organ in wanted if organ in model.organs)
+        unavailable = tuple(organ for organ in wanted if organ not in model.organs)
+        if not able:
+            raise ToolFailed(
+                f"{_listed(unavailable)} need PSPNet's weights, which are not installed: "
+                f"{PSPNET.file_name}",
+                remedy=WeightStore(context.models_dir).how_to_get(PSPNET),
+            )
+        found = self._segmenter.segment(snapshot, model, able, context)
+        context.cancel.check()
+        if not found.masks:
+            raise ToolFailed(
+                f"the model found none of these on this image: {_listed(able)}",
+                remedy="Check that it is a frontal chest radiograph.",
+            )
+        context.progress(0.9, "Measuring")
+        notes = [*admission.warnings, *found.warnings]
+        # "All" without PSPNet means the three that can be had; the rest is a remark, no warning.
+        how = WeightStore(context.models_dir).how_to_get(PSPNET) if unavailable else ""
+        if unavailable and args.organs:
+            notes.append(f"not done: {_listed(unavailable)} need {PSPNET.file_name}. {how}")
+        return _result(args, snapshot, model, found, context, notes, unavailable, how)
+
+
+def _result(
+    args: SegmentationInput,
+    snapshot: ImageSnapshot,
+    model: Model,
+    found: Segmentation,
+    context: ToolContext,
+    warnings: list[str],
+    unavailable: tuple[str, ...],
+    how: str,
+) -> ToolResult:
+    frame = snapshot.frame
+    pixels = gate.grey(snapshot.display)
+    metrics = {
+        name: organ_metrics(mask, pixels, frame.spacing, found.confidence[name])
+        for name, mask in found.masks.items()
+    }
+    context.cancel.check()
+    footer = f"{SPEC.name} · {found.model} · AI, not for diagnosis"
+    picture = save_png(overlay.draw(pixels, found.masks, footer), context.out_dir, "segmentation")
+    context.images.add_derived(picture, snapshot)
+    output = {"segmentation_image_path": str(picture), "metrics": metrics}
+    metadata = {
+        "image_path": args.image_path,
+        "segmentation_image_path": str(picture),
+        "original_size": [frame.rows, frame.columns],
+        "model_size": list(found.model_size),
+        "pixel_spacing_mm": spacing_mm(frame.spacing),
+        "area_note": area_note(frame.spacing),
+        "requested_organs": list(args.organs or organs.ALL),
+        "processed_organs": list(found.masks),
+        "not_found": list(found.missing),
+        "unavailable_organs": list(unavailable),
+        "unavailable_note": how,
+        "model": model.spec.title,
+        "weights_sha256": found.weights_sha256,
+        "warnings": warnings,
+        "note": "Outlines by a model, not for diagnosis. It finds anatomy, not disease.",
+        "status": "completed",
+    }
+    return ToolResult(
+        summary=_summary(found, warnings),
+        output=plain(output),
+        metadata=plain(metadata),
+        findings=_findings(snapshot, found, metrics, context),
+        artifacts=(
+            Artifact(picture, "image", "Segmentation", ", ".join(found.masks), snapshot.ref),
+        ),
+    )
+
+
+def _findings(
+    snapshot: ImageSnapshot, found: Segmentation, metrics: dict[str, Any], context: ToolContext
+) -> tuple[Finding, ...]:
+    provenance = context.provenance(SPEC, found.model, found.weights_sha256)
+    return tuple(
+        Finding(
+            id=new_id(),
+            image=snapshot.ref,
+            geometry=Mask(mask),
+            label=name,
+            score=round(found.confidence[name], 4),
+            units="",
+            provenance=provenance,
+            description=(
+                f"{name}: {_area(metrics[name])}; mean probability inside the mask "
+                f"{found.confidence[name]:.2f}. Model outline, not for diagnosis."
+            ),
+            group=f"segmentation-{context.call_id}",
+        )
+        for name, mask in found.masks.items()
+    )
+
+
+def _area(figures: dict[str, Any]) -> str:
+    if figures["area_cm2"] is None:
+        return f"{figures['area_pixels']:,} px"
+    return f"{figures['area_cm2']:.1f} cm² ({figures['area_pixels']:,} px)"
+
+
+def _summary(found: Segmentation, warnings: list[str]) -> str:
+    parts = [f"{name} ({found.confidence[name]:.2f})" for name in found.masks]
+    text = f"Segmented with {found.model}: {', '.join(parts)} (mean probability inside each mask)."
+    if found.missing:
+        text += f" Not found: {_listed(found.missing)}."
+    if warnings:
+        text += f" Warnings: {'; '.join(warnings)}."
+    return text
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names)

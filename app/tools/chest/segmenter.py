@@ -1,0 +1,245 @@
+"""Runs a segmentation model once for each image and remembers the answer.
+
+Two tools ask for the same masks (segmentation and cardiothoracic ratio), so they share a
+`Segmenter`. With PSPNet's weights installed it gives 14 structures, else the embedded network gives
+both lungs and the heart.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from app.imaging import pipeline
+from app.imaging.types import Orientation
+from app.tools.api import ImageSnapshot, ToolContext, ToolFailed
+from app.tools.chest import organs
+from app.tools.chest.gate import grey
+from app.tools.needs import require_packages
+from app.tools.weight_specs import PSPNET, THORAX_NET, WeightSpec
+from app.tools.weights import WeightStore, sha256_of
+
+_TIMEOUT_S = 110.0
+_KEPT = 4
+_SQUARE = 0.02  # relative difference of a pixel's sides that a model need not be told about
+_ODDEST = 4.0  # beyond this an aspect is rather a mistake in the file
+_EMBEDDED_SIZE = (256, 256)
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True, slots=True)
+class Segmentation:
+    """Masks of one image.
+
+    Attributes:
+        masks: Name -> bool [rows, columns] of the whole image; only structures that were found.
+        confidence: Name -> mean probability inside that structure's own mask.
+        missing: Asked structures that were looked for and not found.
+        model: Name of the weights.
+        weights_sha256: Of the weights.
+        model_size: (rows, columns) at which the model looked.
+        warnings: What makes the masks doubtful.
+    """
+
+    masks: dict[str, Mask]
+    confidence: dict[str, float]
+    missing: tuple[str, ...]
+    model: str
+    weights_sha256: str
+    model_size: tuple[int, int]
+    warnings: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """The model that will be used, and what it can find."""
+
+    spec: WeightSpec
+    path: Path
+    sha256: str
+    organs: tuple[str, ...]
+    warnings: tuple[str, ...]
+
+
+class Segmenter:
+    """Chooses the model, runs it in the model process and keeps the last few answers."""
+
+    def __init__(self) -> None:
+        self._answers: OrderedDict[tuple[str, str, tuple[str, ...]], Segmentation] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def choose(self, context: ToolContext) -> Model:
+        """PSPNet where its weights are installed, else the embedded network.
+
+        Raises:
+            ToolFailed: The AI packages or the embedded weights are missing.
+        """
+        require_packages("The chest segmentation", "torch", "safetensors")
+        store = WeightStore(context.models_dir)
+        path = store.find(PSPNET)
+        if path is None:
+            path = store.require(THORAX_NET, "The chest segmentation")
+            return Model(THORAX_NET, path, sha256_of(path), organs.EMBEDDED, ())
+        require_packages("The PSPNet segmentation", "torchvision", "torchxrayvision")
+        notes = () if store.is_published(PSPNET, path) else (other_weights(path),)
+        return Model(PSPNET, path, sha256_of(path), organs.ALL, notes)
+
+    def segment(
+        self, snapshot: ImageSnapshot, model: Model, wanted: Sequence[str], context: ToolContext
+    ) -> Segmentation:
+        """Masks of `wanted`, in that order.
+
+        Raises:
+            ToolFailed: The model refuses the image, or it failed.
+            Cancelled: The run was stopped.
+        """
+        pixels = model_pixels(snapshot)
+        # The embedded network finds all three at once; so it answers every later question too.
+        asked = tuple(wanted) if model.spec is PSPNET else organs.EMBEDDED
+        key = (_digest(pixels, snapshot), model.sha256, asked)
+        with self._lock:
+            known = self._answers.get(key)
+        if known is None:
+            known = self._run(pixels, snapshot, model, asked, context)
+            with self._lock:
+                self._answers[key] = known
+                while len(self._answers) > _KEPT:
+                    self._answers.popitem(last=False)
+        masks = {name: known.masks[name] for name in wanted if name in known.masks}
+        missing = tuple(name for name in wanted if name not in known.masks)
+        return replace(known, masks=masks, missing=missing)
+
+    def _run(
+        self,
+        pixels: NDArray[np.uint8],
+        snapshot: ImageSnapshot,
+        model: Model,
+        asked: tuple[str, ...],
+        context: ToolContext,
+    ) -> Segmentation:
+        hanging = Hanging.of(snapshot.frame.orientation)
+        upright = hanging.turned(_squared(pixels, snapshot.frame.spacing.aspect))
+        payload: dict[str, Any] = {
+            "pixels": upright,
+            "weights": str(model.path),
+            "device": context.device,
+            "organs": list(asked),
+        }
+        module = "psp_net" if model.spec is PSPNET else "thorax_net"
+        answer = context.host.call(
+            f"app.tools.chest.{module}:entry",
+            payload,
+            cancel=context.cancel,
+            timeout_s=_TIMEOUT_S,
+            progress=context.progress,
+        )
+        if answer.get("refused"):
+            raise ToolFailed(
+                str(answer["refused"]),
+                remedy="Open a frontal chest radiograph (PA or AP) and ask again.",
+            )
+        warnings = [*model.warnings, *hanging.warnings, *answer.get("warnings", ())]
+        found: dict[str, Mask] = {}
+        for name, mask in answer["masks"].items():
+            full = _resized(hanging.turned(mask), pixels.shape)
+            if full.any():
+                found[name] = full
+        size = answer.get("model_size", _EMBEDDED_SIZE)
+        return Segmentation(
+            masks=found,
+            confidence={name: float(answer["confidence"][name]) for name in found},
+            missing=(),
+            model=model.spec.name,
+            weights_sha256=model.sha256,
+            model_size=(int(size[0]), int(size[1])),
+            warnings=tuple(dict.fromkeys(warnings)),
+        )
+
+
+def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
+    """What a model is shown: the file's own window, not the one dragged on screen.
+
+    Otherwise the same question about the same image would have another answer after each drag. A
+    picture made in this run is taken as it is.
+    """
+    if snapshot.derived or snapshot.frame.is_color:
+        return grey(snapshot.display)
+    window = pipeline.default_window(snapshot.frame)
+    return grey(pipeline.render(snapshot.frame, window))
+
+
+def other_weights(path: Path) -> str:
+    """The warning for weights that are not the published ones."""
+    return (
+        f"the weights {path.name} differ from the published file: results are as good as they are"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Hanging:
+    """How an image must be turned so that it hangs the usual way, as the models learned it.
+
+    The patient's right is on the viewer's left and the head is up. The same turn undoes itself.
+    """
+
+    mirror: bool = False
+    upside_down: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, orientation: Orientation) -> Hanging:
+        """From the direction letters: x should grow to the patient's left, y to the feet."""
+        row, column = orientation.row[:1], orientation.column[:1]
+        if row in ("H", "F") or column in ("L", "R"):
+            return cls(warnings=("the image lies on its side: the model expects it upright",))
+        notes: list[str] = []
+        if row == "R":
+            notes.append("the image is stored mirrored; it was turned for the model")
+        if column == "H":
+            notes.append("the image is stored upside down; it was turned for the model")
+        return cls(row == "R", column == "H", tuple(notes))
+
+    def turned(self, image: NDArray[Any]) -> NDArray[Any]:
+        """The image turned; applied again, it is as before."""
+        if self.mirror:
+            image = image[:, ::-1]
+        if self.upside_down:
+            image = image[::-1]
+        return np.ascontiguousarray(image)
+
+
+def _digest(pixels: NDArray[np.uint8], snapshot: ImageSnapshot) -> str:
+    """Of all that decides the masks besides the model."""
+    orientation = snapshot.frame.orientation
+    rest = (pixels.shape, orientation.row, orientation.column, snapshot.frame.spacing.aspect)
+    digest = hashlib.sha256(np.ascontiguousarray(pixels).data)
+    digest.update(repr(rest).encode())
+    return digest.hexdigest()
+
+
+def _squared(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
+    """Resampled to square pixels; `aspect` is a pixel's height divided by its width."""
+    if abs(aspect - 1.0) <= _SQUARE or not 1 / _ODDEST <= aspect <= _ODDEST:
+        return pixels
+    rows, columns = pixels.shape
+    size = (columns, max(1, round(rows * aspect)))
+    return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR))
+
+
+def _resized(mask: NDArray[Any], shape: tuple[int, ...]) -> Mask:
+    """A mask at the image's own rows and columns."""
+    if mask.shape == shape:
+        return mask.astype(bool)
+    picture = Image.fromarray(mask.astype(np.uint8) * 255)
+    size = (shape[1], shape[0])
+    return np.asarray(picture.resize(size, Image.Resampling.BILINEAR)) >= 128

@@ -1,0 +1,51 @@
+"""Files that tools write: atomic, with names that carry no patient data."""
+
+from __future__ import annotations
+
+import os
+import uuid
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+
+def save_png(pixels: NDArray[np.uint8], folder: Path, stem: str) -> Path:
+    """Write an image under a fresh name such as "dicom-3f9a0c12.png".
+
+    Args:
+        pixels: uint8 [rows, columns], or [rows, columns, 3] RGB.
+        folder: Where; it exists.
+        stem: Start of the name: what made it, never what it shows.
+
+    Returns:
+        The file. It appears under its name only when it is complete.
+    """
+    path = folder / f"{stem}-{uuid.uuid4().hex[:8]}.png"
+    partial = path.with_suffix(".part")
+    try:
+        with partial.open("wb") as stream:
+            # Level 1: a 2,000 x 2,000 radiograph in a tenth of the time for a tenth more bytes.
+            Image.fromarray(np.ascontiguousarray(pixels)).save(stream, "PNG", compress_level=1)
+            stream.flush()
+            os.fsync(stream.fileno())
+        partial.replace(path)
+    except BaseException:
+        partial.unlink(missing_ok=True)
+        raise
+    return path
+
+
+def plain(value: Any) -> Any:
+    """A copy with JSON's own types: numpy scalars and tuples become numbers and lists."""
+    if isinstance(value, np.generic):
+        return plain(value.item())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if isinstance(value, dict):
+        return {str(key): plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [plain(item) for item in value]
+    return value

@@ -1,0 +1,171 @@
+"""`dicom_processor`: a PNG of what the viewer shows, at the image's own matrix size."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.imaging import pipeline
+from app.imaging.types import VoiFunction, Window
+from app.tools.api import (
+    Approval,
+    Artifact,
+    ImageSnapshot,
+    ToolContext,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
+from app.tools.files import plain, save_png
+
+_LIMIT = 1e9
+
+
+class DicomProcessorInput(BaseModel):
+    """Arguments of `dicom_processor`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    dicom_path: str = Field(description="The DICOM image: the app's image id or its path.")
+    window_center: float | None = Field(
+        default=None,
+        description="Window centre after rescale (HU on CT); the shown one if left out.",
+    )
+    window_width: float | None = Field(
+        default=None, description="Window width after rescale, above 0; the shown one if left out."
+    )
+
+
+class DicomProcessorOutput(BaseModel):
+    """Output of `dicom_processor`."""
+
+    image_path: str
+
+
+SPEC = ToolSpec(
+    name="dicom_processor",
+    description=(
+        "Converts a DICOM image to a PNG of what the viewer shows (rescale, window, MONOCHROME1 "
+        "and colour handled), at its own matrix size, and returns its attributes. The PNG keeps "
+        "the image's identity and pixel spacing for the other tools. Optional window centre and "
+        "width."
+    ),
+    Input=DicomProcessorInput,
+    Output=DicomProcessorOutput,
+    approval=Approval.READ,
+    timeout_s=60.0,
+    pack="general",
+)
+
+
+class DicomProcessor:
+    """The tool."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: DicomProcessorInput, context: ToolContext) -> ToolResult:
+        """Convert; see `app.tools.api.Tool.run`."""
+        asked = _asked_window(args)
+        context.progress(0.1, "Decoding")
+        snapshot = context.images.resolve(args.dicom_path)
+        window = _window(asked, snapshot)
+        context.cancel.check()
+        context.progress(0.6, "Writing the PNG")
+        # A picture made in this run has its window burnt in: its own pixels are what is shown.
+        same = window == snapshot.window or snapshot.derived
+        pixels = snapshot.display if same else pipeline.render(snapshot.frame, window)
+        path = save_png(pixels, context.out_dir, "dicom")
+        context.images.add_derived(path, snapshot)
+        metadata = _metadata(args, snapshot, window, str(path))
+        return ToolResult(
+            summary=_summary(snapshot, window),
+            output={"image_path": str(path)},
+            metadata=plain(metadata),
+            artifacts=(Artifact(path, "image", "Converted image", "", snapshot.ref),),
+        )
+
+
+def _asked_window(args: DicomProcessorInput) -> tuple[float | None, float | None]:
+    center, width = args.window_center, args.window_width
+    for name, value in (("window_center", center), ("window_width", width)):
+        if value is not None and not (math.isfinite(value) and abs(value) <= _LIMIT):
+            raise ToolRetry(f"{name} must be a finite number, not {value}")
+    if width is not None and width <= 0:
+        raise ToolRetry(f"window_width must be above 0, not {width:g}")
+    return center, width
+
+
+def _window(asked: tuple[float | None, float | None], snapshot: ImageSnapshot) -> Window | None:
+    """The asked window; what was not asked comes from the one that is shown."""
+    center, width = asked
+    shown = snapshot.window
+    if center is None and width is None:
+        return shown
+    if snapshot.frame.is_color:
+        raise ToolRetry(
+            "a colour image has no grey window",
+            remedy="Leave window_center and window_width out.",
+        )
+    if snapshot.derived:
+        raise ToolRetry(
+            "this picture has its window burnt in already",
+            remedy="Name the original image to change the window.",
+        )
+    if shown is None:
+        if center is None or width is None:
+            raise ToolRetry("this image is shown by its own LUT: give both centre and width")
+        return Window(center, width, VoiFunction.LINEAR, "asked")
+    chosen = shown.width if width is None else width
+    # LINEAR is defined from a width of 1 on (PS3.3 C.11.2.1.2.1); below, the exact form is meant.
+    function = VoiFunction.LINEAR if chosen >= 1 else VoiFunction.LINEAR_EXACT
+    return Window(shown.center if center is None else center, chosen, function, "asked")
+
+
+def _metadata(
+    args: DicomProcessorInput, snapshot: ImageSnapshot, window: Window | None, path: str
+) -> dict[str, Any]:
+    """The seed's keys, then ours. Identifying ones are for this machine only."""
+    instance, frame = snapshot.instance, snapshot.frame
+    spacing = frame.spacing
+    known = spacing.known
+    return {
+        "PatientID": instance.get("PatientID") or None,
+        "StudyDate": instance.get("StudyDate") or None,
+        "Modality": instance.get("Modality") or None,
+        "PixelSpacing": [spacing.row_mm, spacing.column_mm] if known else None,
+        "WindowCenter": window.center if window else None,
+        "WindowWidth": window.width if window else None,
+        "ImageOrientation": list(frame.orientation.cosines or ()) or None,
+        "ImagePosition": list(frame.orientation.position or ()) or None,
+        "BitsStored": frame.bits,
+        "original_path": args.dicom_path,
+        "output_path": path,
+        "PhotometricInterpretation": frame.photometric,
+        "PixelSpacingSource": str(spacing.source),
+        "PixelSpacingNote": spacing.note or None,
+        "WindowExplanation": (window.explanation or None) if window else None,
+        "ViewPosition": instance.get("ViewPosition") or None,
+        "BodyPartExamined": instance.get("BodyPartExamined") or None,
+        "Rows": frame.rows,
+        "Columns": frame.columns,
+        "NumberOfFrames": instance.frames,
+        "FrameNumber": frame.ref.frame + 1,
+        "LossyCompression": frame.lossy or None,
+        "status": "completed",
+    }
+
+
+def _summary(snapshot: ImageSnapshot, window: Window | None) -> str:
+    frame = snapshot.frame
+    kind = snapshot.instance.get("Modality") or "image"
+    text = f"Converted the {kind} image, {frame.columns} x {frame.rows} pixels, to PNG"
+    if window is not None:
+        text += f" with window centre {window.center:g}, width {window.width:g}"
+    if snapshot.instance.frames > 1:
+        text += f" (frame {frame.ref.frame + 1} of {snapshot.instance.frames})"
+    return f"{text}."

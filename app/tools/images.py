@@ -1,0 +1,254 @@
+"""The images that a run may touch: what was open when it started, and what it makes.
+
+A tool names an image by the app's id ("image-1") or a path. A path is taken only if it is that of
+an open image or lies in the run's own output folder; of any other nothing is said, not even
+whether it exists, and nothing on the disk is touched.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import OrderedDict
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from app.imaging import pipeline
+from app.imaging.types import Frame, Instance, Window
+from app.tools.api import ImageSnapshot, ToolRetry
+
+_KEPT = 4
+_DECODE_TIMEOUT_S = 120.0
+_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class OpenImage:
+    """An image as it was shown when the run started.
+
+    Attributes:
+        id: The app's id: "image-1" is the current one.
+        instance: Which file.
+        frame_index: The frame that was shown.
+        window: The window it was shown with; None for the file's own.
+        invert: Whether the user had inverted the greys. Kept for the record: models and pictures
+            get the natural polarity, which is what they expect.
+    """
+
+    id: str
+    instance: Instance
+    frame_index: int = 0
+    window: Window | None = None
+    invert: bool = False
+
+
+class FrameSource(Protocol):
+    """What decodes; `app.imaging.decode.Decoder` is one."""
+
+    def frame(self, instance: Instance, index: int) -> Future[Frame]:
+        """The decoded frame, soon."""
+        ...
+
+
+class RunImages:
+    """Implements `app.tools.api.Images`. Thread-safe.
+
+    Args:
+        opened: What is open, the current image first.
+        out_dir: The run's own output folder; it exists.
+        source: Decodes frames.
+    """
+
+    def __init__(self, opened: Sequence[OpenImage], out_dir: Path, source: FrameSource) -> None:
+        self._opened = tuple(opened)
+        self._source = source
+        self._out = _lexical(out_dir)
+        self._out_real = self._out.resolve()
+        self._derived: OrderedDict[Path, ImageSnapshot | None] = OrderedDict()
+        self._cache: OrderedDict[tuple[Path, int], ImageSnapshot] = OrderedDict()
+        self._lock = threading.Lock()
+        # Resolved now, when the user has just opened them; what a link points to may change later.
+        self._paths: dict[Path, OpenImage] = {}
+        for image in reversed(self._opened):
+            for path in (_lexical(image.instance.path), image.instance.path.resolve()):
+                self._paths[path] = image
+
+    def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
+        """The image named by the app's id or a path; see `app.tools.api.Images`.
+
+        Raises:
+            ToolRetry: It is neither open nor in the run's output folder, or has no such frame.
+            FileProblem: It cannot be decoded.
+        """
+        image = self._open_image(name)
+        if image is not None:
+            return self._snapshot_of(image, frame)
+        path = self._own_file(name)
+        if path is None:
+            raise ToolRetry("that names no image of this run", remedy=self._offer())
+        if frame not in (None, 0):
+            raise ToolRetry("a picture made in this run has one frame, number 0")
+        return self._picture(path)
+
+    def add_derived(self, path: Path, source: ImageSnapshot | None) -> None:
+        """Note that `path` was made in this run; see `app.tools.api.Images`.
+
+        Raises:
+            ValueError: It does not lie in the run's output folder.
+        """
+        real = path.resolve()
+        if not real.is_relative_to(self._out_real):
+            raise ValueError("a derived image must lie in the run's output folder")
+        with self._lock:
+            self._derived[real] = source
+            self._cache.pop((real, 0), None)
+
+    def names(self) -> tuple[str, ...]:
+        """Ids of the open images, the current one first, then the paths of those made here."""
+        with self._lock:
+            made = [str(path) for path in self._derived]
+        return (*(image.id for image in self._opened), *made)
+
+    def notes(self, remote: bool) -> list[dict[str, Any]]:
+        """What a language model is told of the open images (`Message.images`), current one first.
+
+        Args:
+            remote: Leave out paths, since folder and file names often carry patients' names; the
+                id stands in their place.
+        """
+        return [
+            {
+                "id": image.id,
+                "path": image.id if remote else str(image.instance.path),
+                "kind": image.instance.kind,
+                "modality": image.instance.get("Modality"),
+                "view": image.instance.get("ViewPosition"),
+                "rows": image.instance.rows,
+                "columns": image.instance.columns,
+                "frames": image.instance.frames,
+            }
+            for image in self._opened
+        ]
+
+    def _open_image(self, name: str) -> OpenImage | None:
+        """By id, by full path, or by a file name that only one open image has."""
+        wanted = name.strip()
+        for image in self._opened:
+            if wanted.lower() == image.id.lower():
+                return image
+        if not wanted or "\0" in wanted:
+            return None
+        found = self._paths.get(_lexical(Path(wanted))) if Path(wanted).is_absolute() else None
+        if found is None and Path(wanted).name == wanted:
+            same = {i.instance.path: i for i in self._opened if i.instance.path.name == wanted}
+            found = next(iter(same.values())) if len(same) == 1 else None
+        return found
+
+    def _own_file(self, name: str) -> Path | None:
+        r"""The file in the output folder, links and ".." followed; None for anything else.
+
+        The text alone must already lie in the folder: a path elsewhere is never touched, since on
+        Windows merely looking at \\server\share logs in there.
+        """
+        wanted = name.strip()
+        if not wanted or "\0" in wanted:
+            return None
+        path = _lexical(self._out / wanted)
+        if not (path.is_relative_to(self._out) or path.is_relative_to(self._out_real)):
+            return None
+        try:
+            real = path.resolve()
+            inside = real.is_relative_to(self._out_real) and real.is_file()
+        except (OSError, RuntimeError, ValueError):
+            return None
+        return real if inside else None
+
+    def _offer(self) -> str:
+        names = self.names()
+        if not names:
+            return "No image is open: ask the user to open one."
+        more = "" if len(names) <= _LISTED else f" and {len(names) - _LISTED} more"
+        return f"Use one of: {', '.join(names[:_LISTED])}{more}."
+
+    def _snapshot_of(self, image: OpenImage, index: int | None) -> ImageSnapshot:
+        number = image.frame_index if index is None else index
+        if not 0 <= number < image.instance.frames:
+            raise ToolRetry(
+                f"{image.id} has {image.instance.frames} frames, numbered from 0",
+                remedy=f"Name a frame from 0 to {image.instance.frames - 1}.",
+            )
+        key = (Path(image.id), number)
+        known = self._cached(key)
+        if known is not None:
+            return known
+        frame = self._decode(image.instance, number)
+        window = None if frame.is_color else image.window or pipeline.default_window(frame)
+        return self._keep(
+            key,
+            ImageSnapshot(
+                ref=frame.ref,
+                path=image.instance.path,
+                instance=image.instance,
+                frame=frame,
+                display=pipeline.render(frame, window),
+                window=window,
+            ),
+        )
+
+    def _picture(self, path: Path) -> ImageSnapshot:
+        """A picture of the output folder; what it was made from lends it spacing and identity."""
+        key = (path, 0)
+        known = self._cached(key)
+        if known is not None:
+            return known
+        frame = self._decode(Instance(path, "", "picture", 0, 0), 0)
+        # As it is: an automatic window would stretch a picture of few greys.
+        display = np.asarray(frame.stored, np.uint8) if _is_bytes(frame) else pipeline.render(frame)
+        with self._lock:
+            source = self._derived.get(path)
+        if source is None or display.shape[:2] != (source.frame.rows, source.frame.columns):
+            uid = frame.ref.sop_instance_uid
+            instance = Instance(path, uid, "picture", frame.rows, frame.columns)
+            made = ImageSnapshot(frame.ref, path, instance, frame, display, None, derived=True)
+        else:
+            made = ImageSnapshot(
+                ref=source.ref,
+                path=path,
+                instance=source.instance,
+                frame=source.frame,
+                display=display,
+                window=source.window,
+                derived=True,
+            )
+        return self._keep(key, made)
+
+    def _decode(self, instance: Instance, index: int) -> Frame:
+        return self._source.frame(instance, index).result(_DECODE_TIMEOUT_S)
+
+    def _cached(self, key: tuple[Path, int]) -> ImageSnapshot | None:
+        with self._lock:
+            known = self._cache.get(key)
+            if known is not None:
+                self._cache.move_to_end(key)
+            return known
+
+    def _keep(self, key: tuple[Path, int], snapshot: ImageSnapshot) -> ImageSnapshot:
+        with self._lock:
+            self._cache[key] = snapshot
+            while len(self._cache) > _KEPT:
+                self._cache.popitem(last=False)
+        return snapshot
+
+
+def _is_bytes(frame: Frame) -> bool:
+    return frame.stored.dtype == np.uint8 and frame.palette is None
+
+
+def _lexical(path: Path) -> Path:
+    """Absolute, with "." and ".." taken out of the text; the disk is not looked at."""
+    return Path(os.path.normpath(path.absolute()))

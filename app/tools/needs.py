@@ -1,0 +1,52 @@
+"""What a tool needs beyond the program: is it there, and if not, what exactly to do."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+
+from app.tools.api import ToolFailed
+
+AI_PACKAGES = ("torch", "torchvision", "torchxrayvision", "transformers", "diffusers")
+
+
+def is_installed(package: str) -> bool:
+    """Whether an import of `package` would be found, without importing it."""
+    try:
+        return importlib.util.find_spec(package) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def missing_package(feature: str, package: str) -> ToolFailed:
+    """The error for a package that is not installed: what to add, for this kind of installation.
+
+    Args:
+        feature: What cannot be done without it, e.g. "Chest segmentation".
+        package: Import name, e.g. "torch".
+    """
+    if getattr(sys, "frozen", False):
+        remedy = (
+            "This build of Sightline is the viewer without the AI packages: "
+            "install the full build, or run Sightline from its source folder with "
+            "`python3 installer/bootstrap.py run`."
+        )
+    else:
+        remedy = (
+            "Start it once with `python3 installer/bootstrap.py run` without --viewer-only: that "
+            "adds the AI packages. In an environment of your own: `pip install 'sightline[ai]'`."
+        )
+    return ToolFailed(
+        f"{feature} needs the Python package {package}, which is not installed", remedy=remedy
+    )
+
+
+def require_packages(feature: str, *packages: str) -> None:
+    """Check that packages are installed.
+
+    Raises:
+        ToolFailed: One is not; says what to add.
+    """
+    for package in packages:
+        if not is_installed(package):
+            raise missing_package(feature, package)

@@ -1,0 +1,102 @@
+"""Which tools there are: the built-in packs and those that other packages bring."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from importlib.metadata import EntryPoint, entry_points
+
+from app.log import get_logger
+from app.tools import chest, general
+from app.tools.api import Registrar, Tool
+
+ENTRY_POINT_GROUP = "sightline.tool_packs"
+"""An entry point of this group names a function `register(registry)`."""
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class PackProblem:
+    """A third-party pack that could not be loaded: shown to the user, never fatal."""
+
+    pack: str
+    reason: str
+
+
+class Registry:
+    """Tools by name, in the order in which they were registered."""
+
+    def __init__(self) -> None:
+        self._tools: dict[str, Tool] = {}
+        self.problems: tuple[PackProblem, ...] = ()
+
+    def register(self, tool: Tool) -> None:
+        """Add a tool.
+
+        Raises:
+            ValueError: A tool of that name is already there.
+        """
+        name = tool.spec.name
+        if name in self._tools:
+            raise ValueError(f"a tool named {name!r} is already registered")
+        self._tools[name] = tool
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that exact name, or None."""
+        return self._tools.get(name)
+
+    def all(self) -> tuple[Tool, ...]:
+        """Every tool."""
+        return tuple(self._tools.values())
+
+
+class _Trial:
+    """Collects a pack's tools, so that a pack that fails half-way leaves none behind."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self.tools: dict[str, Tool] = {}
+        self._taken = frozenset(taken)
+
+    def register(self, tool: Tool) -> None:
+        name = tool.spec.name
+        if name in self._taken or name in self.tools:
+            raise ValueError(f"a tool named {name!r} is already registered")
+        self.tools[name] = tool
+
+
+def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
+    """The built-in packs, then the third-party ones.
+
+    Args:
+        third_party: Entry points to load; by default those that installed packages declare.
+
+    Returns:
+        The registry; `problems` says which third-party packs were left out, and why.
+    """
+    registry = Registry()
+    general.register(registry)
+    chest.register(registry)
+    if third_party is None:
+        third_party = entry_points(group=ENTRY_POINT_GROUP)
+    problems: list[PackProblem] = []
+    for point in third_party:
+        problem = _load(registry, point)
+        if problem:
+            problems.append(problem)
+    registry.problems = tuple(problems)
+    return registry
+
+
+def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
+    trial = _Trial(tool.spec.name for tool in registry.all())
+    try:
+        register: Callable[[Registrar], object] = point.load()
+        register(trial)
+    except Exception as error:  # foreign code may raise anything; the viewer goes on
+        reason = f"{type(error).__name__}: {error}"
+        _log.warning("tool pack %s left out: %s", point.name, type(error).__name__)
+        return PackProblem(point.name, reason)
+    for tool in trial.tools.values():
+        registry.register(tool)
+    return None
