@@ -70,26 +70,50 @@ def vasculature(rng: np.random.Generator, a: Anatomy, outline: Points) -> FloatI
     return (tree + mesh) * lungs + hila
 
 
+def _left_dome(a: Anatomy, x: float) -> float:
+    """Returns the y of the left lung's base at `x`."""
+    base = a.lungs[POINTS + 24 : POINTS + 36]
+    order = np.argsort(base[:, 0])
+    return float(np.interp(x, base[order, 0], base[order, 1]))
+
+
+def _colon(rng: np.random.Generator, a: Anatomy, layer: Layer) -> None:
+    """Draws a gas-filled flexure of the colon below the left dome.
+
+    A chain of pouches with walls.
+    """
+    x, wide = a.middle + a.width * rng.uniform(0.1, 0.42), a.width * rng.uniform(0.03, 0.075)
+    at = np.array([x, _left_dome(a, x) + wide + a.height * rng.uniform(0.008, 0.15)])
+    heading = rng.choice((0.0, np.pi)) + rng.normal(0, 0.4)
+    for _ in range(int(rng.integers(4, 11))):
+        radius = wide * rng.uniform(0.7, 1.2)
+        layer.ellipse(at, (radius, radius * rng.uniform(0.7, 1.3)), rng.uniform(0, 3), 0.15)
+        layer.ellipse(at, (radius * 0.88, radius * 0.8), rng.uniform(0, 3), rng.uniform(0.6, 1))
+        heading += rng.normal(0.1, 0.4)
+        at = at + 1.5 * radius * np.array([np.cos(heading), np.sin(heading)])
+
+
 def _gas(rng: np.random.Generator, a: Anatomy, tissue: FloatImage) -> FloatImage:
     """Returns the (negative) attenuation of stomach and bowel gas below the diaphragm."""
     layer = Layer(SIZE)
-    left_base = a.lungs[POINTS + 24 : POINTS + 36]
     if rng.random() < 0.6:  # the stomach bubble, just a thin wall below the left dome
-        x = a.middle + a.width * rng.uniform(0.1, 0.36)
-        near = float(
-            np.interp(x, np.sort(left_base[:, 0]), left_base[np.argsort(left_base[:, 0]), 1])
-        )
-        radii = a.width * rng.uniform(0.05, 0.15), a.width * rng.uniform(0.03, 0.1)
-        layer.ellipse(
-            (x, near + radii[1] + a.height * rng.uniform(0.02, 0.08)), radii, rng.normal(0, 0.3)
-        )
+        x = a.middle + a.width * rng.uniform(0.06, 0.38)
+        radii = a.width * rng.uniform(0.04, 0.18), a.width * rng.uniform(0.03, 0.12)
+        gap = a.height * rng.uniform(0.008, 0.08)
+        layer.ellipse((x, _left_dome(a, x) + radii[1] + gap), radii, rng.normal(0, 0.3))
+    if rng.random() < 0.3:
+        _colon(rng, a, layer)
     for _ in range(int(rng.integers(0, 6)) if rng.random() < 0.6 else 0):
-        at = a.middle + rng.normal(0, 0.3) * a.width, a.base + rng.uniform(0.05, 0.5) * a.height
+        at = (
+            a.middle + rng.normal(0, 0.3) * a.width,
+            a.base + rng.uniform(0.05, 0.5) * a.height,
+        )
         radii = a.width * rng.uniform(0.03, 0.13), a.width * rng.uniform(0.02, 0.07)
         layer.ellipse(at, radii, rng.uniform(0, 3))
-    gas = depth(layer.array(), a.width * 0.05) * rng.uniform(0.15, 0.6)
-    outside = 1 - ndimage.grey_dilation(np.clip(a.full.sum(axis=0), 0, 1), size=5)
-    return -gas * np.clip(tissue, 0, 1) * outside
+    gas = depth(layer.array(0.5), a.width * 0.05) * rng.uniform(0.15, 0.6)
+    above = np.clip(a.full.sum(axis=0) + a.heart, 0, 1)
+    outside = 1 - ndimage.grey_dilation(above, size=3)
+    return -gas * np.clip(tissue, 0, 1) * ndimage.gaussian_filter(outside, 0.5)
 
 
 def abdomen(rng: np.random.Generator, a: Anatomy, tissue: FloatImage) -> FloatImage:
@@ -115,6 +139,13 @@ def soft_tissue(rng: np.random.Generator, a: Anatomy) -> FloatImage:
             )
             layer.ellipse(at, radii, sign * rng.uniform(-0.3, 0.3))
         out = out + depth(layer.array(0.8), radii[0] * 0.9) * rng.uniform(0.04, 0.28)
+    if rng.random() < 0.4:  # the hollows beside the neck, darker than the shoulders
+        lungs = np.clip(a.full.sum(axis=0), 0, 1)
+        for sign in (-1, 1):
+            x = a.middle + sign * a.width * rng.uniform(0.14, 0.36)
+            radii = (a.width * rng.uniform(0.03, 0.09), a.height * rng.uniform(0.03, 0.1))
+            hollow = _blob((x, a.top - a.height * rng.uniform(-0.02, 0.14)), radii)
+            out = out - hollow * (1 - lungs) * rng.uniform(0.03, 0.25)
     if rng.random() < 0.5:
         for sign in (-1, 1):
             at = a.middle + sign * a.width * 0.36, a.top + a.height * 0.3
@@ -137,7 +168,10 @@ def _effusion(rng: np.random.Generator, a: Anatomy, side: int) -> FloatImage:
     """Returns fluid in 0..1: level at the middle, climbing along the wall (the meniscus)."""
     sign = -1 if side == 0 else 1
     across = np.clip(sign * (_COLUMNS - a.middle) / (a.width / 2), 0, 1.2)
-    level = a.base - a.height * (0.05 + 0.7 * rng.random() ** 2)  # small ones are the common ones
+    whole = 1.3 if rng.random() < 0.12 else 0.0  # white-out of the whole side
+    level = a.base - a.height * (
+        whole + 0.05 + 0.7 * rng.random() ** 2
+    )  # small ones are the common ones
     top = level - a.height * rng.uniform(0.05, 0.3) * across ** rng.uniform(2, 5) + 0.04 * a.height
     return a.full[side] * np.clip((_ROWS - top) / rng.uniform(1, 7) + 0.5, 0, 1)
 
@@ -153,7 +187,7 @@ def _opacity(rng: np.random.Generator, a: Anatomy) -> FloatImage:
         return depth(layer.array(0.5), a.width * 0.05) * rng.uniform(0.1, 0.45)
     out = np.zeros((SIZE, SIZE), np.float32)
     for _ in range(int(rng.integers(1, 6))):
-        at = a.middle + rng.uniform(-0.45, 0.45) * a.width, a.top + rng.uniform(0.1, 1) * a.height
+        at = a.middle + rng.uniform(-0.45, 0.45) * a.width, a.top + rng.uniform(0, 1) * a.height
         radii = a.width * rng.uniform(0.04, 0.18), a.height * rng.uniform(0.04, 0.25)
         out += _blob(at, radii) * rng.uniform(0.1, 0.6)
     return np.clip(out * (1 + 0.3 * noise(rng, SIZE, 20)), 0, 0.7)
@@ -170,6 +204,9 @@ def disease(
     covered = np.zeros((SIZE, SIZE), np.float32)
     lungs = np.clip(a.full.sum(axis=0), 0, 1)
     kind = rng.random()
+    if rng.random() < 0.15:  # hazy all over: oedema, ARDS, poor inspiration
+        haze = ndimage.gaussian_filter(lungs, 2.0) * (1 + 0.4 * noise(rng, SIZE, 5))
+        image = image + haze * rng.uniform(0.05, 0.35)
     if kind < 0.65:
         image = image + _opacity(rng, a) * ndimage.gaussian_filter(lungs, 1.0) * rng.uniform(
             0.3, 1.0

@@ -10,6 +10,7 @@ nothing is ever mirrored.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +35,7 @@ class Anatomy:
         middle: x of the midline.
         width: Thoracic width.
         full: Antialiased lung masks with the part behind the heart, [2, size, size].
+        child: Broad heart and thymus, raised arms, the jaw in the picture.
         heart: Heart silhouette [size, size].
         vessels: Upper mediastinum (great vessels) [size, size].
     """
@@ -46,6 +48,7 @@ class Anatomy:
     middle: float
     width: float
     full: FloatImage
+    child: bool = False
     heart: FloatImage = field(default_factory=lambda: np.zeros((SIZE, SIZE), np.float32))
     vessels: FloatImage = field(default_factory=lambda: np.zeros((SIZE, SIZE), np.float32))
 
@@ -57,11 +60,17 @@ class Anatomy:
 
 def _place_lungs(rng: np.random.Generator, shape: ShapeModel) -> Anatomy:
     pair = shape.sample(rng)
+    child = bool(rng.random() < 0.15)
+    pair[:, 1] *= rng.uniform(0.85, 1.0) if child else 1.0
     width = SIZE * rng.uniform(0.58, 0.86)
     width = min(width, SIZE * 0.86 / max(1e-3, float(np.ptp(pair[:, 1]))))
     pair = pair * width + SIZE / 2 + rng.normal(0, SIZE * 0.02, 2)
     wobble = [ndimage.gaussian_filter1d(rng.normal(size=(2 * POINTS, 2)), 2.5, axis=0, mode="wrap")]
     pair = pair + wobble[0] * rng.uniform(0, 0.008) * SIZE
+    if rng.random() < 0.2:  # one dome stands higher than its fellow
+        side = slice(0, POINTS) if rng.random() < 0.4 else slice(POINTS, None)
+        apex = pair[side, 1].min()
+        pair[side, 1] = apex + (pair[side, 1] - apex) * rng.uniform(0.68, 0.95)
     low, high = pair.min(axis=0), pair.max(axis=0)
     inner = (pair[:POINTS, 0].max() + pair[POINTS:, 0].min()) / 2
     masks: list[FloatImage] = []
@@ -69,15 +78,18 @@ def _place_lungs(rng: np.random.Generator, shape: ShapeModel) -> Anatomy:
         layer = Layer(SIZE)
         layer.polygon(smooth_closed(outline, 224))
         masks.append(layer.array())
-    return Anatomy(pair, low[0], high[0], low[1], high[1], inner, high[0] - low[0], np.stack(masks))
+    return Anatomy(
+        pair, low[0], high[0], low[1], high[1], inner, high[0] - low[0], np.stack(masks), child
+    )
 
 
 def _heart_outline(rng: np.random.Generator, a: Anatomy, bottom: float) -> Points:
-    ratio = np.clip(rng.normal(0.49, 0.07), 0.34, 0.74)
+    ratio = np.clip(rng.normal(0.54 if a.child else 0.49, 0.07), 0.34, 0.74)
     reach = ratio * a.width
     to_right = reach * rng.uniform(0.26, 0.42)  # extent to the patient's right of the midline
     to_left = reach - to_right
     top = bottom - reach * rng.uniform(0.78, 1.12)
+    top = max(top, bottom - a.height * rng.uniform(0.62, 0.78))
     tall = bottom - top
     j = lambda s=0.025: rng.normal(0, s)  # noqa: E731 - one-letter jitter keeps the table readable
     rows = [
@@ -103,7 +115,7 @@ def _dome(a: Anatomy, side: int) -> float:
 
 
 def _add_heart(rng: np.random.Generator, a: Anatomy) -> Points:
-    bottom = 0.35 * _dome(a, 0) + 0.65 * _dome(a, 1) + a.height * rng.uniform(0.0, 0.07)
+    bottom = 0.35 * _dome(a, 0) + 0.65 * _dome(a, 1) + a.height * rng.uniform(0.01, 0.05)
     outline = _heart_outline(rng, a, bottom)
     layer = Layer(SIZE)
     layer.polygon(smooth_closed(outline))
@@ -114,7 +126,7 @@ def _add_heart(rng: np.random.Generator, a: Anatomy) -> Points:
     left = outline[-1, 0] + rng.normal(0, 0.006) * a.width
     arch = a.top + a.height * rng.uniform(0.2, 0.32)
     knob = max(a.width * rng.uniform(0.05, 0.12), left - a.middle)
-    upper = a.width * rng.uniform(0.05, 0.1)
+    upper = a.width * (rng.uniform(0.07, 0.17) if a.child else rng.uniform(0.05, 0.1))
     high = a.top - a.height * 0.1
     layer.polygon(
         smooth_closed(
@@ -168,7 +180,8 @@ def _torso(rng: np.random.Generator, a: Anatomy) -> tuple[FloatImage, FloatImage
     if rng.random() < 0.75:  # arms, away from or against the trunk, often cut by the border
         for sign, chest in ((-1, right), (1, left)):
             start = chest[3] + (-sign * 0.05 * a.width, 0.02 * a.height)
-            angle = rng.uniform(-0.1, 0.75)
+            up = a.child and rng.random() < 0.7
+            angle = rng.uniform(2.2, 3.0) if up else rng.uniform(-0.1, 0.75)
             end = start + 1.4 * a.height * np.array([sign * np.sin(angle), np.cos(angle)])
             arm, bone = Layer(SIZE), Layer(SIZE)
             thick = a.width * rng.uniform(0.13, 0.24)
@@ -177,6 +190,15 @@ def _torso(rng: np.random.Generator, a: Anatomy) -> tuple[FloatImage, FloatImage
             limb = arm.array(1.0)
             body = np.maximum(body, 0) + depth(limb, thick * 0.5) * 0.45 + bone.array(0.7) * 0.3
             trunk = np.maximum(trunk, limb)
+    if a.child and rng.random() < 0.6:
+        jaw = Layer(SIZE)
+        at = a.middle + rng.normal(0, 6), a.top - a.height * rng.uniform(0.25, 0.5)
+        jaw.ellipse(at, (a.width * rng.uniform(0.2, 0.32), a.height * rng.uniform(0.15, 0.3)))
+        head = jaw.array(0.8)
+        body += (
+            depth(head, a.width * 0.1) * rng.uniform(0.2, 0.6) * (1 + noise(rng, SIZE, 20) * 0.1)
+        )
+        trunk = np.maximum(trunk, head)
     return trunk, body
 
 
@@ -194,11 +216,19 @@ def _air(rng: np.random.Generator, a: Anatomy) -> FloatImage:
     return (loss * hidden + ndimage.gaussian_filter(spill, 1.5)).astype(np.float32)
 
 
+def _biggest(mask: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Returns the largest component: annotators leave out scraps of lung below the heart."""
+    parts, count = cast("tuple[NDArray[np.int32], int]", ndimage.label(mask))
+    if count < 2:
+        return mask
+    return parts == 1 + int(np.argmax(np.bincount(parts.ravel())[1:]))
+
+
 def _labels(a: Anatomy, covered: FloatImage) -> NDArray[np.uint8]:
     labels = np.zeros((SIZE, SIZE), np.uint8)
     free = (a.vessels < 0.5) & (covered < 0.5)
     for value, lung in ((RIGHT_LUNG, a.full[0]), (LEFT_LUNG, a.full[1])):
-        labels[(lung > 0.5) & free] = value
+        labels[_biggest((lung > 0.5) & free & (a.heart <= 0.5))] = value
     labels[a.heart > 0.5] = HEART
     return labels
 

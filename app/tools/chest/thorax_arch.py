@@ -1,0 +1,80 @@
+"""The network behind the embedded chest segmentation: a small U-Net with a view head (torch).
+
+Imported only where torch may be: the model process and the training script.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+INPUT_SIZE = 256
+STRUCTURES: tuple[str, ...] = ("Right Lung", "Left Lung", "Heart")
+"""Output channels after the background, in the patient's own left and right."""
+VIEWS: tuple[str, ...] = ("frontal", "lateral", "other", "inverted")
+"""Classes of the view head; "inverted" is a frontal film shown with the wrong polarity."""
+_WIDTHS = (16, 32, 64, 72)
+_GROUP = (
+    8  # channels a normalisation group; per-image statistics, so tone and contrast matter little
+)
+
+
+class Block(nn.Module):
+    """Two normalised 3 x 3 convolutions."""
+
+    def __init__(self, inputs: int, outputs: int, dilation: int = 1) -> None:
+        """Takes `inputs` channels, gives `outputs`."""
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
+        self.norm1 = nn.GroupNorm(outputs // _GROUP, outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=dilation, dilation=dilation, bias=False)
+        self.norm2 = nn.GroupNorm(outputs // _GROUP, outputs)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """Maps [n, inputs, h, w] to [n, outputs, h, w]."""
+        x = functional.relu(self.norm1(self.conv1(x)))
+        return functional.relu(self.norm2(self.conv2(x)))
+
+
+class ThoraxNet(nn.Module):
+    """Four-level U-Net on a halved grid, with a classifier of the view at its bottom.
+
+    Input [n, 1, 256, 256]; output: logits of background and STRUCTURES [n, 4, 128, 128], and of
+    VIEWS [n, 4].
+    """
+
+    def __init__(self) -> None:
+        """Builds the layers, randomly initialised."""
+        super().__init__()
+        w = _WIDTHS
+        self.stem = nn.Conv2d(1, w[0], 5, stride=2, padding=2)
+        self.down = nn.ModuleList([Block(w[0], w[0]), Block(w[0], w[1]), Block(w[1], w[2])])
+        self.bottom = nn.ModuleList([Block(w[2], w[3]), Block(w[3], w[3], dilation=2)])
+        self.up = nn.ModuleList(
+            [Block(w[3] + w[2], w[2]), Block(w[2] + w[1], w[1]), Block(w[1] + w[0], w[0])]
+        )
+        self.head = nn.Conv2d(w[0], 1 + len(STRUCTURES), 1)
+        self.view = nn.Sequential(nn.Linear(2 * w[3], 64), nn.ReLU(), nn.Linear(64, len(VIEWS)))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns (structure logits, view logits)."""
+        x = functional.relu(self.stem(x))
+        skips: list[Tensor] = []
+        for block in self.down:
+            x = block(x)
+            skips.append(x)
+            x = functional.max_pool2d(x, 2)
+        x = self.bottom[0](x)
+        x = x + self.bottom[1](x)
+        pooled = torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], dim=1)
+        for block, skip in zip(self.up, reversed(skips), strict=True):
+            x = functional.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
+            x = block(torch.cat([x, skip], dim=1))
+        return self.head(x), self.view(pooled)
+
+
+def standardised(x: Tensor) -> Tensor:
+    """Returns each image of [n, 1, h, w] with mean 0 and deviation 1; constant ones become 0."""
+    mean = x.mean(dim=(1, 2, 3), keepdim=True)
+    return (x - mean) / (x.std(dim=(1, 2, 3), keepdim=True) + 1e-4)

@@ -1,0 +1,207 @@
+"""From the chest network's probabilities to clean masks, and a judgement of their shapes.
+
+Numpy, scipy and scikit-image only: everything that can be tested without a network.  Arrays are
+(row, column); "right" and "left" are the patient's, so the right lung lies on the viewer's left of
+a film hung the usual way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import ndimage
+from skimage.morphology import convex_hull_image
+
+BoolImage = NDArray[np.bool_]
+FloatImage = NDArray[np.float32]
+
+RIGHT_LUNG, LEFT_LUNG, HEART = "Right Lung", "Left Lung", "Heart"
+
+# Shape limits, as fractions of the image's area or of the thorax; chosen on synthetic films.
+TINY_LUNG = 0.012
+SMALL_LUNGS = 0.10
+ASYMMETRY = 0.5
+HEIGHT_ASYMMETRY = 0.68
+_LUNG_SPUR, _HEART_SPUR = 0.006, 0.022  # half-widths of what is cut off, of the image's long side
+_HULL_GAIN = 1.25
+_ROUNDING = 0.012  # of the image's long side
+LOW_CONFIDENCE = 0.80
+REFUSE_CONFIDENCE = 0.60
+
+
+def label(mask: BoolImage) -> tuple[NDArray[np.int32], int]:
+    """Returns the 4-connected components of `mask` numbered from 1, and how many there are."""
+    return cast("tuple[NDArray[np.int32], int]", ndimage.label(mask))
+
+
+def largest(mask: BoolImage) -> BoolImage:
+    """Returns the largest component of `mask` with its holes filled; an empty mask stays empty."""
+    labels, count = label(mask)
+    if count == 0:
+        return mask.copy()
+    keep = labels == 1 + int(np.argmax(np.bincount(labels.ravel())[1:]))
+    return cast("BoolImage", ndimage.binary_fill_holes(keep))
+
+
+def _opened(mask: BoolImage, radius: float) -> BoolImage:
+    """Returns `mask` without parts narrower than a disc of `radius` pixels."""
+    padded = np.pad(mask, 1)
+    core = cast("FloatImage", ndimage.distance_transform_edt(padded)) > radius
+    if not core.any():
+        return np.zeros_like(mask)
+    grown = cast("FloatImage", ndimage.distance_transform_edt(~core)) <= radius
+    return (grown & padded)[1:-1, 1:-1]
+
+
+def _rounded_heart(heart: BoolImage, lungs: BoolImage) -> BoolImage:
+    """Returns the heart without dents where it borders on no lung.
+
+    Below the diaphragm a film doesn't show the heart's edge, and the network's guess there is
+    ragged: the convex hull is the better one, unless it would add much.
+    """
+    if not heart.any():
+        return heart
+    hull = cast("BoolImage", convex_hull_image(heart, offset_coordinates=False))
+    rounding = _ROUNDING * max(heart.shape)
+    round_hull = cast("FloatImage", ndimage.gaussian_filter(hull.astype(np.float32), rounding))
+    whole = largest((round_hull > 0.5) & ~lungs)
+    return whole if int(whole.sum()) < _HULL_GAIN * int(heart.sum()) else heart
+
+
+def cleaned(probabilities: FloatImage) -> FloatImage:
+    """Turns class probabilities into margins with one compact region a structure.
+
+    Args:
+        probabilities: [4, rows, columns]: background, right lung, left lung, heart, summing to 1.
+
+    Returns:
+        Margins [3, rows, columns] in -1..1, above 0 inside a structure and smooth across its edge,
+        so that they can be enlarged before the cut at 0.  No pixel is above 0 twice.
+    """
+    extent = max(probabilities.shape[1:])
+    margins: list[FloatImage] = []
+    for i in range(1, len(probabilities)):
+        others = np.delete(probabilities, i, axis=0).max(axis=0)
+        smooth = ndimage.gaussian_filter(probabilities[i] - others, 0.7)
+        margins.append(cast("FloatImage", smooth))
+    lungs = [largest(_opened(m > 0, _LUNG_SPUR * extent)) for m in margins[:2]]
+    both = lungs[0] | lungs[1]
+    heart = largest(_opened((margins[2] > 0) & ~both, _HEART_SPUR * extent))
+    heart = _rounded_heart(heart, both | (margins[0] > 0) | (margins[1] > 0))
+    regions = (lungs[0] & ~heart, lungs[1] & ~heart & ~lungs[0], heart & ~both)
+    return np.stack([_kept(m, r) for m, r in zip(margins, regions, strict=True)])
+
+
+def _kept(margin: FloatImage, region: BoolImage) -> FloatImage:
+    """Returns `margin` with its sign made to agree with `region`, smooth where that changed it."""
+    soft = cast("FloatImage", ndimage.gaussian_filter(region.astype(np.float32), 1.2)) * 2 - 1
+    agrees = (margin > 0) == region
+    blend = cast("FloatImage", ndimage.gaussian_filter(agrees.astype(np.float32), 1.0))
+    mixed = np.where(agrees, blend * margin + (1 - blend) * soft, soft)
+    return np.where(region, np.maximum(mixed, 0.02), np.minimum(mixed, -0.02)).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """What the shapes say.
+
+    Attributes:
+        refused: Why the masks can't be a frontal chest film's, or None.
+        warnings: What makes them less reliable.
+    """
+
+    refused: str | None
+    warnings: tuple[str, ...]
+
+
+def _span(mask: BoolImage, axis: int) -> tuple[int, int]:
+    """Returns first and last index of `mask` along rows (axis 0) or columns (axis 1)."""
+    hit = np.nonzero(mask.any(axis=1 - axis))[0]
+    return (int(hit[0]), int(hit[-1])) if len(hit) else (0, -1)
+
+
+def _centre(mask: BoolImage, axis: int) -> float:
+    return float(np.nonzero(mask)[axis].mean()) if mask.any() else float("nan")
+
+
+def judge(masks: Mapping[str, BoolImage], confidence: Mapping[str, float]) -> Judgement:
+    """Judges masks on a grid without padding.
+
+    Args:
+        masks: RIGHT_LUNG, LEFT_LUNG and HEART, all of one shape.
+        confidence: 0..1 for each.
+    """
+    right, left, heart = masks[RIGHT_LUNG], masks[LEFT_LUNG], masks[HEART]
+    areas = [float(m.mean()) for m in (right, left)]
+    sure = max(confidence[RIGHT_LUNG], confidence[LEFT_LUNG])
+    if max(areas) < 2 * TINY_LUNG:
+        return Judgement("no lung was found: this does not look like a frontal chest film", ())
+    if sure < REFUSE_CONFIDENCE:
+        return Judgement(f"the lungs were found with a confidence of only {sure:.2f}", ())
+    missing = [
+        n for n, area in zip((RIGHT_LUNG, LEFT_LUNG), areas, strict=True) if area < TINY_LUNG
+    ]
+    if missing:
+        note = (
+            f"the {missing[0].lower()} was not found: white-out, large effusion, absent or cut off"
+        )
+        return Judgement(None, (note,))
+    problem = _misplaced(right, left)
+    return (
+        Judgement(problem, ())
+        if problem
+        else Judgement(None, _doubts(right, left, heart, confidence))
+    )
+
+
+def _misplaced(right: BoolImage, left: BoolImage) -> str | None:
+    """Returns why two lungs of this shape and place can't lie side by side in a frontal film."""
+    if _centre(right, 1) >= _centre(left, 1):
+        return "the lungs lie the wrong way round: no frontal film hung the usual way"
+    r_top, r_base = _span(right, 0)
+    l_top, l_base = _span(left, 0)
+    shared = min(r_base, l_base) - max(r_top, l_top)
+    if shared < 0.3 * min(r_base - r_top, l_base - l_top):
+        return "the lungs do not lie side by side: not a frontal chest film"
+    width = _span(left, 1)[1] - _span(right, 1)[0]
+    height = max(r_base, l_base) - min(r_top, l_top)
+    if not 0.45 < height / max(width, 1) < 2.0:
+        return "the lungs together have no chest's proportions: not a frontal chest film"
+    return None
+
+
+def _doubts(
+    right: BoolImage, left: BoolImage, heart: BoolImage, confidence: Mapping[str, float]
+) -> tuple[str, ...]:
+    notes: list[str] = []
+    areas = np.array([right.sum(), left.sum()], float)
+    heights = np.array([b - a for a, b in (_span(right, 0), _span(left, 0))], float)
+    names = (RIGHT_LUNG.lower(), LEFT_LUNG.lower())
+    if areas.min() < ASYMMETRY * areas.max() or heights.min() < HEIGHT_ASYMMETRY * heights.max():
+        small = names[int(np.argmin(areas / areas.max() + heights / heights.max()))]
+        notes.append(
+            f"the {small} is much smaller than the other: effusion, collapse or a wrong mask"
+        )
+    if areas.sum() / right.size < SMALL_LUNGS:
+        notes.append("the lungs are small in the image: opacified, poorly inspired or a wrong mask")
+    if not heart.any():
+        notes.append("the heart was not found")
+    cut = [n for n, m in zip(names, (right, left), strict=True) if _touches(m)]
+    if cut:
+        notes.append(f"the {' and the '.join(cut)} reaches the image border and may be cut off")
+    notes += [
+        f"low confidence for the {name.lower()} ({confidence[name]:.2f})"
+        for name in (RIGHT_LUNG, LEFT_LUNG, HEART)
+        if 0 < confidence[name] < LOW_CONFIDENCE
+    ]
+    return tuple(notes)
+
+
+def _touches(mask: BoolImage) -> bool:
+    """Whether more than 3% of the mask's rows or columns end at the border."""
+    sides = (mask[0], mask[-1], mask[:, 0], mask[:, -1])
+    return max(int(s.sum()) for s in sides) > 0.03 * max(mask.shape)

@@ -1,0 +1,204 @@
+"""The embedded chest segmentation on synthetic films whose truth is known, and its refusals."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import cast
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+torch = pytest.importorskip("torch")
+
+from safetensors.torch import load_file, save_file  # noqa: E402
+
+from app.tools.chest import thorax_net  # noqa: E402
+from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet  # noqa: E402
+
+MODEL = Path(__file__).resolve().parents[4] / "resources" / "models" / "thorax-net"
+WEIGHTS = MODEL / "thorax-net.safetensors"
+Film = tuple[NDArray[np.float32], NDArray[np.uint8]]
+
+
+def displayed(attenuation: NDArray[np.float32]) -> NDArray[np.float32]:
+    """A plain window from attenuation to 0..1."""
+    low, high = np.percentile(attenuation, (1, 99))
+    return np.clip((attenuation - low) / (high - low), 0, 1).astype(np.float32)
+
+
+def dice(found: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
+    return float(2 * (found & true).sum() / (found.sum() + true.sum()))
+
+
+@pytest.fixture(scope="module")
+def net() -> ThoraxNet:
+    return thorax_net.load(WEIGHTS)
+
+
+@pytest.fixture(scope="module")
+def films() -> list[Film]:
+    """Six synthetic patients from seeds that training never drew."""
+    try:
+        from training.thorax import render, shapes
+
+        model = shapes.load(limit=120)
+    except (ImportError, FileNotFoundError) as error:
+        pytest.skip(f"no lung outlines to render with: {error}")
+    drawn = [render.frontal(np.random.default_rng([77, i]), model) for i in range(6)]
+    return [(displayed(image), labels) for image, labels in drawn]
+
+
+def test_synthetic_films_are_segmented_close_to_the_truth(net: ThoraxNet, films: list[Film]):
+    scores: dict[str, list[float]] = {name: [] for name in STRUCTURES}
+    for pixels, labels in films:
+        found = thorax_net.segment(pixels, net)
+        assert found.refused is None
+        assert found.view == "frontal"
+        for value, name in enumerate(STRUCTURES, start=1):
+            scores[name].append(dice(found.masks[name], labels == value))
+    assert np.mean(scores["Right Lung"]) > 0.94
+    assert np.mean(scores["Left Lung"]) > 0.94
+    assert np.mean(scores["Heart"]) > 0.90
+
+
+def test_masks_have_the_inputs_size_and_do_not_overlap(net: ThoraxNet, films: list[Film]):
+    tall = np.pad(np.kron(films[0][0], np.ones((3, 3), np.float32)), ((40, 0), (0, 91)))
+    found = thorax_net.segment(tall, net)
+    masks = [found.masks[name] for name in STRUCTURES]
+    assert all(m.shape == tall.shape and m.dtype == np.bool_ for m in masks)
+    assert int(np.sum(masks, axis=0).max()) == 1
+
+
+def test_masks_are_placed_in_wide_and_tall_images(net: ThoraxNet, films: list[Film]):
+    pixels, labels = films[0]
+    for pad in (((0, 0), (60, 20)), ((20, 60), (0, 0))):
+        found = thorax_net.segment(np.pad(pixels, pad), net)
+        true = np.pad(np.isin(labels, (1, 2)), pad)
+        assert dice(found.masks["Right Lung"] | found.masks["Left Lung"], true) > 0.9
+
+
+def test_the_patients_right_lung_is_on_the_viewers_left(net: ThoraxNet, films: list[Film]):
+    found = thorax_net.segment(films[0][0], net)
+    centres = {name: np.nonzero(found.masks[name])[1].mean() for name in STRUCTURES}
+    assert centres["Right Lung"] < centres["Heart"] < centres["Left Lung"]
+
+
+def test_inverted_polarity_is_told_and_undone(net: ThoraxNet, films: list[Film]):
+    for pixels, _ in films:
+        upright, flipped = (thorax_net.segment(p, net) for p in (pixels, 1 - pixels))
+        assert not upright.inverted
+        assert flipped.inverted
+        assert any("inverted" in note for note in flipped.warnings)
+        assert dice(upright.masks["Right Lung"], flipped.masks["Right Lung"]) > 0.95
+
+
+def test_laterals_and_other_images_are_refused(net: ThoraxNet):
+    from training.thorax import negatives
+
+    for i in range(8):
+        pixels = displayed(negatives.lateral(np.random.default_rng([78, i])))
+        found = thorax_net.segment(pixels, net)
+        assert found.refused is not None
+        assert not found.masks
+        other = displayed(negatives.other(np.random.default_rng([79, i])) + 1e-3)
+        assert thorax_net.segment(other, net).refused is not None
+
+
+@pytest.mark.parametrize(
+    "pixels",
+    [
+        np.zeros((300, 300), np.float32),
+        np.ones((10, 400), np.float32),
+        np.random.default_rng(0).random((256, 256)).astype(np.float32),
+        np.tile(np.linspace(0, 1, 200, dtype=np.float32), (200, 1)),
+    ],
+    ids=["blank", "strip", "noise", "ramp"],
+)
+def test_what_shows_no_chest_is_refused(net: ThoraxNet, pixels: NDArray[np.float32]):
+    assert thorax_net.segment(pixels, net).refused is not None
+
+
+@pytest.mark.parametrize("pixels", [np.zeros((4, 4, 3)), np.full((64, 64), np.nan)])
+def test_pixels_of_the_wrong_kind_are_an_error(net: ThoraxNet, pixels: NDArray[np.float32]):
+    with pytest.raises(ValueError, match="pixels must be"):
+        thorax_net.segment(pixels.astype(np.float32), net)
+
+
+def test_confidence_is_the_mean_inside_the_mask_not_over_the_image(
+    net: ThoraxNet, films: list[Film]
+):
+    found = thorax_net.segment(films[0][0], net)
+    assert all(0.7 < found.confidence[name] <= 1 for name in STRUCTURES)
+
+
+def test_entry_returns_arrays_and_plain_values_only(films: list[Film]):
+    pixels = (films[0][0] * 255).astype(np.uint8)
+    answer = thorax_net.entry({"pixels": pixels, "weights": str(WEIGHTS)})
+    masks = cast("dict[str, NDArray[np.uint8]]", answer.pop("masks"))
+    assert {name: m.dtype for name, m in masks.items()} == dict.fromkeys(STRUCTURES, np.dtype("u1"))
+    assert json.loads(json.dumps(answer)) == answer
+    assert set(answer) == {"confidence", "inverted", "view", "warnings", "refused"}
+
+
+def test_altered_weights_are_refused(tmp_path: Path):
+    shutil.copy(MODEL / "card.json", tmp_path)
+    blob = bytearray(WEIGHTS.read_bytes())
+    blob[-1] ^= 1
+    (tmp_path / WEIGHTS.name).write_bytes(blob)
+    with pytest.raises(thorax_net.ThoraxNetError, match="sha256"):
+        thorax_net.load(tmp_path / WEIGHTS.name)
+
+
+def test_missing_weights_name_the_file(tmp_path: Path):
+    with pytest.raises(thorax_net.ThoraxNetError, match=r"nothing\.safetensors"):
+        thorax_net.load(tmp_path / "nothing.safetensors")
+
+
+def test_weights_of_another_network_are_refused(tmp_path: Path):
+    import hashlib
+
+    path = tmp_path / "other.safetensors"
+    save_file({"layer": torch.zeros(3)}, path)
+    card = {"sha256": hashlib.sha256(path.read_bytes()).hexdigest()}
+    (tmp_path / "card.json").write_text(json.dumps(card))
+    with pytest.raises(thorax_net.ThoraxNetError, match="not the weights of this network"):
+        thorax_net.load(path)
+
+
+def test_loaded_weights_equal_the_file(net: ThoraxNet):
+    stored, state = load_file(WEIGHTS), net.state_dict()
+    assert stored.keys() == state.keys()
+    assert all(torch.equal(stored[name], state[name]) for name in stored)
+
+
+def test_saved_and_loaded_again_gives_the_same_answer(net: ThoraxNet, tmp_path: Path):
+    path = tmp_path / "again.safetensors"
+    save_file({n: v.contiguous() for n, v in net.state_dict().items()}, path)
+    copy = ThoraxNet().eval()
+    copy.load_state_dict(load_file(path))
+    x = torch.rand(1, 1, 256, 256, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        assert torch.allclose(copy(x)[0], net(x)[0], atol=1e-4)
+
+
+def test_card_tells_size_and_parameters():
+    card = json.loads((MODEL / "card.json").read_text())
+    assert WEIGHTS.stat().st_size < 2_000_000
+    assert card["parameters"] == sum(p.numel() for p in ThoraxNet().parameters())
+
+
+def test_measuring_module_loads_neither_torch_nor_qt():
+    code = "import sys, app.tools.chest.ctr; print({'torch', 'PySide6'} & set(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=MODEL.parents[2],
+    )
+    assert done.stdout.strip() == "set()"
