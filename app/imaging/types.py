@@ -205,6 +205,9 @@ class Instance:
             need (Modality, ViewPosition, BodyPartExamined, PatientName, PatientID, StudyDate,
             SeriesDescription, ...). Identifying ones included: they never leave the machine.
         frame_time_ms: Time between frames of a cine, or None.
+        size_bytes: Size of the file when it was scanned; 0 when unknown.
+        mtime_ns: Its time of modification then, ns; 0 when unknown. A file that has changed since
+            is not decoded: findings would land on other pixels.
     """
 
     path: Path
@@ -216,6 +219,8 @@ class Instance:
     number: int = 0
     attributes: Mapping[str, str] = field(default_factory=dict[str, str])
     frame_time_ms: float | None = None
+    size_bytes: int = 0
+    mtime_ns: int = 0
 
     def get(self, keyword: str) -> str:
         """The attribute's text, or ""."""

@@ -35,6 +35,7 @@ class WorkerConfig:
         preload: Modules imported at the start, so that the first call is quick.
         memory_limit_bytes: Address space beyond what a bare interpreter takes, or None.
         nice: How much less urgent than the app's own process it is (0 to 19).
+        quiet: Drop what libraries print, instead of passing it on to standard error.
     """
 
     prefix: str
@@ -43,6 +44,7 @@ class WorkerConfig:
     preload: tuple[str, ...] = ()
     memory_limit_bytes: int | None = None
     nice: int = 5
+    quiet: bool = False
 
 
 def is_allowed(entry: str, allowed: tuple[str, ...]) -> bool:
@@ -64,7 +66,8 @@ def _set_up(config: WorkerConfig) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     # Standard output belongs to the app's JSON; what codecs and libraries print goes to stderr.
     with suppress(OSError, AttributeError, ValueError):
-        sys.stdout.flush()
+        if config.quiet:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.dup2(2, 1)
     with suppress(OSError):
         _lower_priority(config.nice)

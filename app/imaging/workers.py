@@ -67,6 +67,7 @@ class Worker:
         allowed: Prefixes of the modules whose functions may be called.
         preload: Modules to import when the process starts.
         nice: How much less urgent than the app it is, 0 to 19.
+        quiet: Drop what libraries print; for codecs, which complain about files they then decode.
 
     Example:
         >>> worker = Worker("decoding")
@@ -83,6 +84,7 @@ class Worker:
         allowed: tuple[str, ...] = ("app.",),
         preload: tuple[str, ...] = (),
         nice: int = 5,
+        quiet: bool = False,
     ) -> None:
         self.name = name
         self._allowed = allowed
@@ -92,6 +94,7 @@ class Worker:
             "preload": preload,
             "memory_limit_bytes": memory_limit_bytes,
             "nice": nice,
+            "quiet": quiet,
         }
         self._turn = threading.Lock()
         self._numbers = itertools.count()

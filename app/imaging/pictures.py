@@ -1,0 +1,197 @@
+"""PNG and JPEG pictures: no header to trust, no spacing, but the same types. In a worker process.
+
+The resolution that a picture file states (PNG pHYs, JPEG dpi) is one of paper or screen, never a
+distance in a patient, so it is not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from app.errors import FileProblem
+from app.imaging import guards
+
+Array = NDArray[Any]
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+JPEG_SIGNATURE = b"\xff\xd8\xff"
+_ROTATED = frozenset({5, 6, 7, 8})
+_ORIENTATION_TAG = 0x0112
+_OTHERS = {
+    b"GIF8": "a GIF picture",
+    b"BM": "a BMP picture",
+    b"II*\0": "a TIFF picture",
+    b"MM\0*": "a TIFF picture",
+    b"PK\x03\x04": "a zip archive",
+    b"%PDF": "a PDF document",
+    b"RIFF": "a WebP picture or a film",
+    b"NRRD": "an NRRD volume",
+    b"\x1f\x8b": "a compressed (gzip) file",
+}
+
+
+def picture_format(start: bytes) -> str:
+    """The format by a file's first bytes, not its name: "PNG", "JPEG" or ""."""
+    if start.startswith(PNG_SIGNATURE):
+        return "PNG"
+    return "JPEG" if start.startswith(JPEG_SIGNATURE) else ""
+
+
+def other_format(start: bytes) -> str:
+    """What a file is that is neither DICOM nor a supported picture, as far as it can be told."""
+    for signature, name in _OTHERS.items():
+        if start.startswith(signature):
+            return name
+    printable = set(b"\t\n\r\f") | set(range(32, 127)) | set(range(128, 256))
+    if start and all(byte in printable for byte in start):
+        return "a text file"
+    return ""
+
+
+def content_uid(data: bytes) -> str:
+    """A SOP Instance UID made from a picture's content (PS3.5 B.2: 2.25 and a 128-bit number)."""
+    return f"2.25.{int.from_bytes(hashlib.sha256(data).digest()[:16], 'big')}"
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file.
+
+    Raises:
+        FileProblem: It is unreadable, or larger than any picture.
+    """
+    if guards.check_regular(path) > guards.MAX_PICTURE_BYTES:
+        raise guards.problem(path, "the picture file is too large to be opened safely")
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise guards.unreadable(path, error) from None
+
+
+def picture_size(path: Path, data: bytes) -> tuple[int, int]:
+    """(rows, columns) as shown, from the picture's header; EXIF orientation is respected.
+
+    Raises:
+        FileProblem: It is damaged, 0 x 0 or absurdly large.
+    """
+    with _open(path, data) as image:
+        columns, rows = image.size
+        if _orientation(image) in _ROTATED:
+            rows, columns = columns, rows
+    return rows, columns
+
+
+def decode_picture(path: Path, data: bytes) -> tuple[Array, int]:
+    """Decode a picture.
+
+    Returns:
+        uint8 or uint16 [rows, columns], or [rows, columns, 3] RGB; and bits per sample. A colour
+        picture whose channels are all equal comes back as grey, so that it can be windowed.
+        Transparent parts are black.
+
+    Raises:
+        FileProblem: It is damaged, cut short or absurdly large.
+    """
+    depth, _ = _png_depth(data)
+    try:
+        with _open(path, data) as image:
+            turn = _orientation(image)
+            array = _deep_png(data) if depth == 16 else _decode_8_bit(image)
+    except FileProblem:
+        raise
+    except MemoryError:
+        raise
+    except Exception as error:
+        reason = "the picture is cut short" if "truncated" in str(error) else "it is damaged"
+        raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
+    array = _grey_if_grey(_over_black(array))
+    return np.ascontiguousarray(_turn(array, turn)), 16 if depth == 16 else 8
+
+
+def _open(path: Path, data: bytes) -> Image.Image:
+    # Our own limit: Pillow only warns between its limit and twice that.
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG"))
+    except UnidentifiedImageError:
+        raise guards.problem(
+            path, "the picture is damaged and cannot be read", guards.COPY_AGAIN
+        ) from None
+    except Exception as error:
+        raise guards.problem(
+            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+    samples = {1: 1, 2: 3}.get(len(image.getbands()), len(image.getbands()))
+    guards.check_matrix(path, image.height, image.width, samples, 1)
+    return image
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(_ORIENTATION_TAG, 1))
+    except Exception:
+        # A damaged EXIF block is no reason not to show the picture.
+        return 1
+
+
+def _png_depth(data: bytes) -> tuple[int, int]:
+    """(bits per sample, colour type) of a PNG, else (8, 2)."""
+    if picture_format(data[:8]) == "PNG" and len(data) >= 26:
+        depth, colour = struct.unpack(">BB", data[24:26])
+        return depth, colour
+    return 8, 2
+
+
+def _deep_png(data: bytes) -> Array:
+    """16 bits per sample: Pillow would reduce colour to 8."""
+    import imagecodecs
+
+    return np.asarray(imagecodecs.png_decode(data))
+
+
+def _decode_8_bit(image: Image.Image) -> Array:
+    if image.mode in ("1", "L", "I;16") and "transparency" not in image.info:
+        return np.asarray(image.convert("L") if image.mode == "1" else image)
+    has_alpha = image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info
+    return np.asarray(image.convert("RGBA" if has_alpha else "RGB"))
+
+
+def _over_black(array: Array) -> Array:
+    """Without its alpha channel: transparent parts become black, the viewer's ground."""
+    if array.ndim == 2 or array.shape[2] == 3:
+        return array
+    colour, alpha = array[..., :-1], array[..., -1:]
+    full = np.iinfo(array.dtype).max
+    if (alpha != full).any():
+        colour = (colour.astype(np.uint64) * alpha + full // 2) // full
+    colour = colour.astype(array.dtype)
+    return colour[..., 0] if colour.shape[2] == 1 else colour
+
+
+def _grey_if_grey(array: Array) -> Array:
+    if array.ndim == 2:
+        return array
+    grey = array[..., 0]
+    equal = np.array_equal(grey, array[..., 1]) and np.array_equal(grey, array[..., 2])
+    return grey if equal else array
+
+
+def _turn(array: Array, orientation: int) -> Array:
+    """Apply EXIF orientation 1 to 8."""
+    if orientation in _ROTATED:
+        array = array.swapaxes(0, 1)
+    if orientation in (2, 3, 6, 7):
+        array = array[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        array = array[::-1]
+    return array

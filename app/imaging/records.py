@@ -1,0 +1,65 @@
+"""Our frozen dataclasses as messages for `wire`, and back: `pack` and `unpack`."""
+
+from __future__ import annotations
+
+import dataclasses
+import types
+import typing
+from collections.abc import Mapping
+from enum import Enum
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+T = TypeVar("T")
+
+
+def pack(value: Any) -> Any:
+    """A dataclass (nested, with tuples, enums, paths and arrays) as JSON values and arrays."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = dataclasses.fields(value)
+        return {field.name: pack(getattr(value, field.name)) for field in fields}
+    if isinstance(value, tuple | list):
+        items: tuple[Any, ...] | list[Any] = value
+        return [pack(item) for item in items]
+    if isinstance(value, Mapping):
+        mapping: Mapping[str, Any] = value
+        return {key: pack(item) for key, item in mapping.items()}
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, Path):
+        return str(value)
+    return value
+
+
+def unpack(kind: type[T], message: Any) -> T:
+    """The inverse of `pack` for an object of type `kind`."""
+    return _build(kind, message)
+
+
+@lru_cache(maxsize=64)
+def _hints(kind: type) -> dict[str, Any]:
+    return typing.get_type_hints(kind)
+
+
+def _build(kind: Any, value: Any) -> Any:
+    origin = typing.get_origin(kind)
+    if origin in (types.UnionType, typing.Union):
+        if value is None:
+            return None
+        return _build(next(k for k in typing.get_args(kind) if k is not type(None)), value)
+    if origin is tuple:
+        kinds = typing.get_args(kind)
+        if len(kinds) == 2 and kinds[1] is Ellipsis:
+            return tuple(_build(kinds[0], item) for item in value)
+        return tuple(_build(k, item) for k, item in zip(kinds, value, strict=True))
+    if isinstance(value, np.ndarray) or not isinstance(kind, type):
+        return value
+    if dataclasses.is_dataclass(kind):
+        hints = _hints(kind)
+        return kind(**{key: _build(hints[key], item) for key, item in value.items()})
+    if issubclass(kind, Enum | Path):
+        return kind(value)
+    return float(value) if kind is float else value
