@@ -8,8 +8,11 @@ from pydantic import BaseModel, ConfigDict
 
 
 class ToolCall(BaseModel):
-    """A call the model asks for. `arguments` is parsed JSON; `raw` what the model sent if it
-    could not be parsed (then `arguments` is empty and the call is answered with an error)."""
+    """A call the model asks for.
+
+    `arguments` is parsed JSON; `raw` what the model sent if it could not be parsed (then
+    `arguments` is empty and the call is answered with an error).
+    """
 
     model_config = ConfigDict(frozen=True)
 

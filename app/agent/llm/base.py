@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from app.agent.messages import Message, ToolCall
+from app.errors import SightlineError
+
+
+class ModelFailed(SightlineError):
+    """The language model gave no usable answer: says which host, why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)

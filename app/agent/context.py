@@ -1,0 +1,99 @@
+"""Builds what the language model reads: system prompt, notes about open images, history."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.agent.messages import Message
+from app.agent.prompts import load_prompt
+
+_MARK = re.compile(r"<\s*(/?)\s*data", re.IGNORECASE)
+INTERRUPTED = "The run was stopped before this call gave a result."
+
+
+def system_prompt(name: str = "MEDICAL_ASSISTANT") -> str:
+    """The named prompt, followed by the rules about data.
+
+    Raises:
+        FileProblem: The prompts file or one of the sections is missing.
+    """
+    return f"{load_prompt(name)}\n\n{load_prompt('DATA_RULES')}"
+
+
+def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
+    """The transcript for the model.
+
+    Notes about the images precede a question whenever other images are open than before. Every
+    tool result is marked as data. Calls without a result (a crash, a cancel) get one, since
+    endpoints refuse a transcript without it.
+
+    Args:
+        system: The system prompt.
+        history: The thread, ending with the question or with results of calls.
+    """
+    messages = [Message(role="system", text=system)]
+    noted: list[dict[str, Any]] | None = None
+    for message in complete(history):
+        if message.role == "user" and message.images != noted:
+            noted = message.images
+            if noted:
+                messages.append(Message(role="user", text=image_notes_text(noted), images=noted))
+        if message.role == "tool":
+            messages.append(message.model_copy(update={"text": as_data(message.text)}))
+        else:
+            messages.append(message)
+    return messages
+
+
+def complete(history: Sequence[Message]) -> list[Message]:
+    """`history` with a result for every call, each right after the message that made it."""
+    results = {message.call_id: message for message in history if message.role == "tool"}
+    messages: list[Message] = []
+    for message in history:
+        if message.role == "tool":
+            continue
+        messages.append(message)
+        messages.extend(
+            results.get(call.id) or error_message(call.id, call.name, INTERRUPTED)
+            for call in message.tool_calls
+        )
+    return messages
+
+
+def error_message(call_id: str, tool: str, error: str, remedy: str = "") -> Message:
+    """A tool message that says why there is no result."""
+    data = {"error": error, "remedy": remedy} if remedy else {"error": error}
+    return Message(role="tool", call_id=call_id, tool=tool, ok=False, data=data, text=to_text(data))
+
+
+def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
+    """A tool message with {"summary", "output", "metadata"}."""
+    return Message(role="tool", call_id=call_id, tool=tool, data=data, text=to_text(data))
+
+
+def to_text(data: Mapping[str, Any]) -> str:
+    """`data` as JSON text."""
+    return json.dumps(data, ensure_ascii=False)
+
+
+def as_data(text: str) -> str:
+    """`text` marked as data; it cannot close the mark by itself."""
+    harmless = _MARK.sub(r"<\\\1data", text)
+    return f"<data>\n{harmless}\n</data>"
+
+
+def image_notes_text(notes: Sequence[Mapping[str, Any]]) -> str:
+    """The hint about open images: `image_path: ...` of the current one, then what each is."""
+    current = notes[0]
+    lines = [_note_line(note, index == 0) for index, note in enumerate(notes)]
+    path = current.get("path") or current.get("id", "")
+    return f"image_path: {path}\n{as_data(chr(10).join(lines))}"
+
+
+def _note_line(note: Mapping[str, Any], current: bool) -> str:
+    fields = {key: value for key, value in note.items() if key != "id" and value not in ("", None)}
+    mark = " (current)" if current else ""
+    return f"{note.get('id', 'image')}{mark}: {to_text(fields)}"

@@ -1,0 +1,153 @@
+"""Numbers a run's events and keeps their promises, whatever the code that emits them does.
+
+`seq` has no gaps, every started call is finished, and exactly one terminal event comes last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from typing import Any
+
+from app.agent.events import (
+    TERMINAL,
+    RunCancelled,
+    RunEvent,
+    RunFailed,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+)
+
+PROGRESS_INTERVAL_S = 0.05
+
+
+def utc_now() -> str:
+    """Now as ISO 8601 in UTC with milliseconds."""
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+class Emitter:
+    """The one place that makes events of a run. All methods belong to the loop's thread."""
+
+    def __init__(self, run_id: str) -> None:
+        self._run_id = run_id
+        self._seq = 0
+        self._open: dict[str, str] = {}
+        self._closed = False
+        self._queue: asyncio.Queue[RunEvent] = asyncio.Queue()
+
+    @property
+    def closed(self) -> bool:
+        """Whether the terminal event was emitted."""
+        return self._closed
+
+    @property
+    def open_calls(self) -> tuple[str, ...]:
+        """Ids of calls that started and have not finished."""
+        return tuple(self._open)
+
+    async def next(self) -> RunEvent:
+        """The next event in order."""
+        return await self._queue.get()
+
+    def emit(self, kind: Callable[..., RunEvent], **fields: Any) -> None:
+        """Make the next event; after the terminal one nothing is emitted any more."""
+        if self._closed:
+            return
+        event = kind(run_id=self._run_id, seq=self._seq, time=utc_now(), **fields)
+        if event.kind in TERMINAL:
+            if self._open:
+                self._close_calls("failed", "The run ended before this call did.")
+                self.emit(kind, **fields)
+                return
+            self._closed = True
+        elif isinstance(event, ToolStarted):
+            self._open[event.call_id] = event.tool
+        elif isinstance(event, ToolFinished):
+            self._open.pop(event.call_id, None)
+        self._seq += 1
+        self._queue.put_nowait(event)
+
+    def fail(self, error: str, remedy: str = "") -> None:
+        """Emit run_failed."""
+        self.emit(RunFailed, error=error, remedy=remedy)
+
+    def cancel(self) -> None:
+        """Emit run_cancelled, after closing the calls that were running."""
+        self._close_calls("cancelled", "Stopped.")
+        self.emit(RunCancelled)
+
+    def _close_calls(self, status: str, text: str) -> None:
+        for call_id, tool in list(self._open.items()):
+            self.emit(
+                ToolFinished, call_id=call_id, tool=tool, status=status, summary=text, error=text
+            )
+
+
+class ProgressGate:
+    """Carries `progress(fraction, text)` from a tool's thread to the loop, about 20 a second.
+
+    Tools may report per pixel row; the window must not be flooded, so only the latest report of
+    each interval is emitted, and the last one always.
+    """
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        emitter: Emitter,
+        call_id: str,
+        tool: str,
+        interval_s: float = PROGRESS_INTERVAL_S,
+    ) -> None:
+        self._loop = loop
+        self._emitter = emitter
+        self._call_id = call_id
+        self._tool = tool
+        self._interval_s = interval_s
+        self._lock = threading.Lock()
+        self._latest: tuple[float, str] | None = None
+        self._scheduled = False
+        self._closed = False
+        self._last_emit = float("-inf")
+
+    def __call__(self, fraction: float, text: str) -> None:
+        """Report from any thread."""
+        with self._lock:
+            self._latest = (float(fraction), str(text))
+            if self._scheduled or self._closed:
+                return
+            self._scheduled = True
+        try:
+            self._loop.call_soon_threadsafe(self._arm)
+        except RuntimeError:  # the loop is closed: the run is over and nobody listens
+            self._closed = True
+
+    def close(self) -> None:
+        """Emit what is pending and take no more; called on the loop when the call ends."""
+        self._flush()
+        with self._lock:
+            self._closed = True
+
+    def _arm(self) -> None:
+        wait_s = self._last_emit + self._interval_s - self._loop.time()
+        if wait_s <= 0:
+            self._flush()
+        else:
+            self._loop.call_later(wait_s, self._flush)
+
+    def _flush(self) -> None:
+        with self._lock:
+            latest, self._latest = self._latest, None
+            self._scheduled = False
+            if latest is None or self._closed:
+                return
+        self._last_emit = self._loop.time()
+        fraction, text = latest
+        bounded = min(1.0, max(0.0, fraction)) if math.isfinite(fraction) else 0.0
+        self._emitter.emit(
+            ToolProgress, call_id=self._call_id, tool=self._tool, fraction=bounded, text=text
+        )

@@ -1,0 +1,236 @@
+"""Runs one tool call: finds the tool, checks its arguments, runs it in a thread, judges the end."""
+
+from __future__ import annotations
+
+import asyncio
+import difflib
+import logging
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from app.agent.context import error_message, result_message
+from app.agent.jsonable import plain
+from app.agent.messages import Message, ToolCall
+from app.errors import Cancelled, SightlineError
+from app.imaging.findings import Finding
+from app.tools.api import (
+    Artifact,
+    Tool,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
+
+T = TypeVar("T")
+_log = logging.getLogger(__name__)
+
+
+class Tools(Protocol):
+    """The tools of a run; app.tools.registry is one."""
+
+    def get(self, name: str) -> Tool | None:
+        """The tool of that name."""
+        ...
+
+    def all(self) -> tuple[Tool, ...]:
+        """Every tool, in the order they are listed to the model."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """How a call ended, with everything for the event, the model and the session file."""
+
+    status: Literal["ok", "failed", "cancelled"]
+    summary: str
+    output: dict[str, Any] = field(default_factory=dict[str, Any])
+    metadata: dict[str, Any] = field(default_factory=dict[str, Any])
+    findings: tuple[Finding, ...] = ()
+    artifacts: tuple[Artifact, ...] = ()
+    error: str = ""
+    remedy: str = ""
+
+    @property
+    def error_text(self) -> str:
+        """Reason and remedy in one line."""
+        return f"{self.error} {self.remedy}".strip()
+
+    def message(self, call: ToolCall) -> Message:
+        """What the model is told: summary, output and metadata, or the error."""
+        if self.status == "ok":
+            data = {"summary": self.summary, "output": self.output, "metadata": self.metadata}
+            return result_message(call.id, call.name, data)
+        return error_message(call.id, call.name, self.error, self.remedy)
+
+
+def failed(error: str, remedy: str = "") -> Outcome:
+    """A failed call."""
+    return Outcome("failed", error, error=error, remedy=remedy)
+
+
+def find_tool(tools: Tools, call: ToolCall) -> Tool | Outcome:
+    """The tool that a call names, or the failure that tells the model what there is."""
+    tool = tools.get(call.name)
+    if tool is not None:
+        return tool
+    names = [item.spec.name for item in tools.all()]
+    near = near_names(call.name, names)
+    hint = f"Did you mean {' or '.join(near)}?" if near else ""
+    listed = f"Tools: {', '.join(names)}." if names else "No tools are available."
+    return failed(f'No such tool: "{call.name[:80]}".', f"{hint} {listed}".strip())
+
+
+def near_names(name: str, names: list[str]) -> list[str]:
+    """Up to three names that look like `name`, the nearest first."""
+    return difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.55)
+
+
+def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
+    """The validated arguments, or the failure with the schema's complaint in plain words."""
+    if call.raw:
+        return failed(
+            f"The arguments of {spec.name} are not a JSON object.",
+            f"Call again with a JSON object. {_expected(spec)}",
+        )
+    try:
+        return spec.Input.model_validate(call.arguments)
+    except ValidationError as error:
+        complaints = "; ".join(_complaint(item) for item in error.errors(include_url=False))
+        return failed(f"Wrong arguments for {spec.name}: {complaints}.", _expected(spec))
+
+
+def in_thread(work: Callable[[], T], name: str) -> asyncio.Future[tuple[T | None, object]]:
+    """Run blocking `work` in a thread of its own; the result is (value, error).
+
+    The thread is a daemon and nobody ever joins it: a tool that ignores its cancel must neither
+    hold up the run nor the end of the program, as the threads of a pool would.
+    """
+    loop = asyncio.get_running_loop()
+    future: asyncio.Future[tuple[T | None, object]] = loop.create_future()
+
+    def deliver(value: T | None, error: object) -> None:
+        if not future.done():
+            future.set_result((value, error))
+
+    def main() -> None:
+        value: T | None = None
+        caught: object = None
+        try:
+            value = work()
+        except BaseException as error:
+            caught = error
+        try:
+            loop.call_soon_threadsafe(deliver, value, caught)
+        except RuntimeError:
+            _log.debug("A tool's thread ended after its loop was closed")
+
+    threading.Thread(target=main, name=f"tool {name}", daemon=True).start()
+    return future
+
+
+async def run_tool(tool: Tool, args: BaseModel, context: ToolContext) -> Outcome:
+    """Run a tool with its time-out and turn whatever happens into an outcome.
+
+    `context.cancel` is set on a time-out, so that the work stops even though nobody waits for it.
+    """
+    spec = tool.spec
+    future = in_thread(lambda: tool.run(args, context), spec.name)
+    try:
+        value, error = await asyncio.wait_for(future, spec.timeout_s)
+    except TimeoutError:
+        context.cancel.cancel()
+        return failed(
+            f"{spec.name} did not finish within {spec.timeout_s:g} s and was stopped.",
+            "Try again, or use a smaller image.",
+        )
+    if error is not None:
+        return _judge(spec, error)
+    return _checked(spec, value)
+
+
+def log_unexpected(what: str, error: BaseException) -> None:
+    """Log where an unexpected error arose, but not its text, which may hold patient data."""
+    frames = traceback.extract_tb(error.__traceback__)
+    where = " < ".join(f"{item.filename}:{item.lineno}" for item in reversed(frames[-6:]))
+    _log.error("%s: %s at %s", what, type(error).__name__, where or "unknown place")
+
+
+def _judge(spec: ToolSpec, error: object) -> Outcome:
+    if isinstance(error, Cancelled):
+        return Outcome("cancelled", "Stopped.", error="Stopped.")
+    if isinstance(error, ToolRetry):
+        again = "Mend the arguments and call again."
+        return failed(_reason(error), f"{error.remedy} {again}".strip())
+    if isinstance(error, SightlineError):
+        if not isinstance(error, ToolFailed) and error.detail:
+            _log.info("%s failed: %s", spec.name, type(error).__name__)
+        return failed(_reason(error), error.remedy)
+    if isinstance(error, BaseException):
+        log_unexpected(f"{spec.name} raised", error)
+    return failed(
+        f"{spec.name} failed unexpectedly ({type(error).__name__}).",
+        "The log says where; please report it.",
+    )
+
+
+def _reason(error: SightlineError) -> str:
+    head = f"{error.subject}: {error.reason}" if error.subject else error.reason
+    return head if head.endswith((".", "?", "!")) else f"{head}."
+
+
+def _checked(spec: ToolSpec, value: object) -> Outcome:
+    if not isinstance(value, ToolResult):
+        _log.error("%s returned %s instead of a ToolResult", spec.name, type(value).__name__)
+        return failed(f"{spec.name} returned no result.", "Please report it.")
+    if not (_all_are(Finding, value.findings) and _all_are(Artifact, value.artifacts)):
+        _log.error("%s returned findings or artifacts of the wrong type", spec.name)
+        return failed(f"{spec.name} returned a broken result.", "Please report it.")
+    return Outcome(
+        "ok",
+        str(value.summary),
+        output=plain(value.output),
+        metadata=plain(value.metadata),
+        findings=tuple(value.findings),
+        artifacts=tuple(value.artifacts),
+    )
+
+
+def _all_are(kind: type, parts: object) -> bool:
+    """A pack from elsewhere may hold to no annotation; one bad object would fail the whole run."""
+    return isinstance(parts, (tuple, list)) and all(isinstance(part, kind) for part in parts)
+
+
+def _complaint(item: Mapping[str, Any]) -> str:
+    where = ".".join(str(part) for part in item["loc"]) or "arguments"
+    match item["type"]:
+        case "missing":
+            return f"{where} is missing"
+        case "extra_forbidden":
+            return f"{where} is not an argument of it"
+        case _:
+            return f"{where}: {item['msg']}, got {str(item.get('input'))[:60]!r}"
+
+
+def _expected(spec: ToolSpec) -> str:
+    schema = spec.Input.model_json_schema()
+    required = set(schema.get("required", ()))
+    described = [
+        f"{name} ({_type_text(part)}{', required' if name in required else ''})"
+        for name, part in schema.get("properties", {}).items()
+    ]
+    return f"It takes: {', '.join(described)}." if described else "It takes no arguments."
+
+
+def _type_text(part: Mapping[str, Any]) -> str:
+    if "anyOf" in part:
+        return " or ".join(_type_text(item) for item in part["anyOf"] if item != {"type": "null"})
+    if part.get("type") == "array" and "items" in part:
+        return f"list of {_type_text(part['items'])}"
+    return str(part.get("type", "any"))

@@ -1,0 +1,180 @@
+"""Events, findings and tool results as plain JSON, for `--json`, session files and the model."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import os
+import re
+import uuid
+from collections.abc import Iterable, Mapping
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+from pydantic import BaseModel
+
+from app.agent.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    PlanUpdated,
+    RunCancelled,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+    Usage,
+)
+from app.errors import FileProblem
+from app.imaging.findings import Box, Finding, Geometry, Heatmap, Mask, Point, Polygon, Polyline
+from app.tools.api import Artifact
+
+
+def event_json(event: RunEvent, out_dir: Path) -> dict[str, Any]:
+    """An event as the command line prints it.
+
+    Args:
+        event: The event.
+        out_dir: Where the PNGs of masks and heat maps go.
+
+    Raises:
+        FileProblem: A mask cannot be written under `out_dir`.
+    """
+    fields = {name: getattr(event, name) for name in type(event).model_fields}
+    fields.pop("kind")
+    if isinstance(event, ToolFinished):
+        fields["findings"] = [finding_json(item, out_dir) for item in event.findings]
+        fields["artifacts"] = [artifact_json(item) for item in event.artifacts]
+    return {"kind": event.kind, **plain(fields)}
+
+
+def finding_json(finding: Finding, out_dir: Path) -> dict[str, Any]:
+    """A finding as its fields by name; a mask's geometry names a PNG under `out_dir`.
+
+    Raises:
+        FileProblem: The PNG cannot be written.
+    """
+    fields = {item.name: getattr(finding, item.name) for item in dataclasses.fields(finding)}
+    fields["geometry"] = geometry_json(finding.geometry, out_dir, finding.id)
+    return plain(fields)
+
+
+def geometry_json(geometry: Geometry, out_dir: Path, name: str) -> dict[str, Any]:
+    """Geometry in pixels of its image, (x, y) order.
+
+    A Mask's PNG holds 0 or 255 in the image's own rows and columns; a Heatmap's is 0..255 for 0..1.
+
+    Raises:
+        FileProblem: The PNG cannot be written.
+    """
+    kind = type(geometry).__name__
+    match geometry:
+        case Point(x, y):
+            return {"type": kind, "point": plain([x, y])}
+        case Polyline(points) | Polygon(points):
+            return {"type": kind, "points": plain([list(point) for point in points])}
+        case Box(x0, y0, x1, y1):
+            return {"type": kind, **plain({"x0": x0, "y0": y0, "x1": x1, "y1": y1})}
+        case Mask(pixels):
+            values = np.where(pixels, 255, 0).astype(np.uint8)
+        case Heatmap(heat):
+            values = np.rint(np.clip(np.nan_to_num(heat), 0, 1) * 255).astype(np.uint8)
+    return {"type": kind, "path": str(_write_png(values, out_dir, f"{kind.lower()}-{name}"))}
+
+
+def artifact_json(artifact: Artifact) -> dict[str, Any]:
+    """An artifact as its fields by name."""
+    fields = {item.name: getattr(artifact, item.name) for item in dataclasses.fields(artifact)}
+    return plain(fields)
+
+
+def plain(value: Any) -> Any:
+    """`value` with JSON types only: numpy scalars unwrapped, NaN and infinity as null."""
+    match value:
+        case None | bool() | int() | str():
+            # A str or int subclass (an Enum member) must not leak its own repr into the JSON.
+            return value.value if isinstance(value, Enum) else value
+        case float():
+            return float(value) if math.isfinite(value) else None
+        case np.generic():
+            return plain(value.item())
+        case np.ndarray():
+            return plain(value.tolist())
+        case Enum():
+            return plain(value.value)
+        case BaseModel():
+            return plain(value.model_dump())
+        case Mapping():
+            return {str(key): plain(item) for key, item in value.items()}
+        case bytes() | bytearray() | memoryview():
+            return f"({len(value)} bytes)"
+        case _ if dataclasses.is_dataclass(value) and not isinstance(value, type):
+            names = [item.name for item in dataclasses.fields(value)]
+            return {name: plain(getattr(value, name)) for name in names}
+        case Iterable():
+            return [plain(item) for item in value]
+        case _:
+            return str(value)
+
+
+def describe(event: RunEvent) -> str:
+    """One line for a person (no JSON mode); "" where there is nothing to say.
+
+    Streamed text is not described here: it is printed as it comes.
+    """
+    match event:
+        case RunStarted():
+            return f"Model: {event.model}"
+        case PlanUpdated():
+            return "" if not event.steps else f"Plan: {', '.join(_step(s) for s in event.steps)}"
+        case ToolStarted():
+            listed = ", ".join(f"{key}={value!r}" for key, value in event.arguments.items())
+            return f"> {event.tool}({listed})"
+        case ToolProgress():
+            return f"  {event.tool}: {event.fraction:.0%} {event.text}".rstrip()
+        case ToolFinished():
+            text = event.error if event.status != "ok" and event.error else event.summary
+            return f"  {event.tool}: {event.status} in {event.duration_s:.1f} s: {text}"
+        case ApprovalRequested():
+            return f"{event.title}\n{event.detail}"
+        case ApprovalResolved():
+            return "Allowed." if event.granted else f"Denied. {event.reason}".rstrip()
+        case Usage():
+            return f"Tokens: {event.input_tokens} in, {event.output_tokens} out"
+        case RunFailed():
+            return f"Failed: {event.error} {event.remedy}".rstrip()
+        case RunCancelled():
+            return "Stopped."
+        case RunFinished() | TextDelta():
+            return ""
+
+
+def _step(step: Mapping[str, Any]) -> str:
+    state = step.get("state", "")
+    return f"{step.get('tool', '')} [{state}]" if state else str(step.get("tool", ""))
+
+
+def _write_png(values: NDArray[np.uint8], out_dir: Path, name: str) -> Path:
+    path = out_dir / f"{re.sub(r'[^A-Za-z0-9._-]', '_', name)}.png"
+    if path.exists():
+        return path
+    partial = path.with_name(f"{path.name}.{uuid.uuid4().hex[:8]}.partial")
+    try:
+        out_dir.mkdir(parents=True, exist_ok=True)
+        Image.fromarray(values, mode="L").save(partial, format="PNG", compress_level=1)
+        os.replace(partial, path)  # noqa: PTH105 - atomic, also over a file that a twin just wrote
+    except OSError as error:
+        partial.unlink(missing_ok=True)
+        raise FileProblem(
+            f"the mask cannot be written ({error.strerror or type(error).__name__})",
+            subject=str(path),
+            remedy="Choose an output folder with free space that you may write to.",
+        ) from error
+    return path

@@ -1,0 +1,118 @@
+"""The offline planner: from a question to tool calls by rules, without a language model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.agent.llm.base import ToolSchema
+from app.agent.planning.explicit import read_explicit
+from app.agent.planning.mentions import find_mentions
+from app.agent.planning.natural import no_image_text, read_natural
+from app.agent.planning.steps import (
+    Absent,
+    Decision,
+    Earlier,
+    OpenImage,
+    Output,
+    Reply,
+    Scene,
+    Step,
+    Steps,
+    path_of,
+)
+from app.agent.planning.text import masked, normalised
+from app.tools.api import Tool
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedCall:
+    """A call that would be made; `<image_path of step 1>` stands for what is not known yet."""
+
+    step: int
+    tool: str
+    arguments: dict[str, Any]
+    why: str
+
+
+def decide(question: str, scene: Scene) -> Decision:
+    """What to do about a question: run steps, answer at once, or admit that no rule matches."""
+    text = normalised(question)
+    explicit = read_explicit(text, scene)
+    if explicit is None:
+        mentions = find_mentions(masked(text), scene.tools)
+        excluded = {item.name for item in mentions if item.negated}
+        return read_natural(masked(text), scene, excluded)
+    if isinstance(explicit, Steps) and not scene.images and _needs_image(explicit):
+        return Reply(no_image_text())
+    return explicit
+
+
+def plan_only(
+    question: str,
+    image_notes: Sequence[Mapping[str, Any]],
+    tools: Sequence[Tool] | Sequence[ToolSchema],
+) -> list[PlannedCall]:
+    """The calls that `decide` plans, none of them run; steps that cannot run are left out."""
+    schemas = [tool if isinstance(tool, ToolSchema) else schema_of(tool) for tool in tools]
+    scene = Scene(tuple(image_notes), {schema.name: schema for schema in schemas})
+    decision = decide(question, scene)
+    if not isinstance(decision, Steps):
+        return []
+    numbers: dict[int, int] = {}
+    calls: list[PlannedCall] = []
+    for index, step in enumerate(decision.steps, start=1):
+        arguments = _shown(step, numbers, scene)
+        if arguments is not None:
+            numbers[index] = len(calls) + 1
+            calls.append(PlannedCall(len(calls) + 1, step.tool, arguments, step.why))
+    return calls
+
+
+def schema_of(tool: Tool) -> ToolSchema:
+    """A tool as the model sees it."""
+    spec = tool.spec
+    return ToolSchema(spec.name, spec.description, spec.Input.model_json_schema())
+
+
+def _needs_image(plan: Steps) -> bool:
+    """Whether no step can run without an open image."""
+    runnable = [step for step in plan.steps if not step.skip]
+    first = runnable[0] if runnable else None
+    return first is not None and any(isinstance(item, OpenImage) for item in first.sources())
+
+
+def _shown(step: Step, numbers: Mapping[int, int], scene: Scene) -> dict[str, Any] | None:
+    """The step's arguments for display, or None when it cannot run."""
+    if step.skip:
+        return None
+    shown: dict[str, Any] = {}
+    for name, value in step.arguments.items():
+        items = [_shown_value(item, numbers, scene) for item in _as_list(value)]
+        if None in items and value is not None:
+            return None
+        shown[name] = items if isinstance(value, list) else items[0]
+    return shown
+
+
+def _as_list(value: Any) -> list[Any]:
+    return list(value) if isinstance(value, list) else [value]
+
+
+def _shown_value(value: Any, numbers: Mapping[int, int], scene: Scene) -> Any:
+    match value:
+        case OpenImage():
+            note = scene.note(value)
+            return path_of(note) if note else None
+        case Output(step, key, fallback):
+            if step in numbers:
+                return f"<{key} of step {numbers[step]}>"
+            note = scene.note() if fallback else None
+            return path_of(note) if note else None
+        case Earlier(path):
+            return path
+        case Absent():
+            return None
+        case _:
+            return value

@@ -1,0 +1,200 @@
+"""What a plan is made of: steps, and arguments that come from earlier steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from app.agent.llm.base import ToolSchema
+from app.agent.messages import Message
+
+DICOM = "dicom_processor"
+CLASSIFIER = "chest_xray_classifier"
+SEGMENTATION = "chest_xray_segmentation"
+REPORT = "chest_xray_report_generator"
+VISUALIZER = "image_visualizer"
+RATIO = "cardiothoracic_ratio"
+GENERATOR = "chest_xray_generator"
+
+PRODUCES: Mapping[str, str] = {
+    DICOM: "image_path",
+    SEGMENTATION: "segmentation_image_path",
+    "xray_phrase_grounding": "visualization_path",
+    GENERATOR: "image_path",
+    VISUALIZER: "image_path",
+}
+"""The output key under which a tool returns the picture it made."""
+
+CHEST_TOOLS = frozenset(
+    (
+        CLASSIFIER,
+        SEGMENTATION,
+        REPORT,
+        RATIO,
+        "chest_xray_expert",
+        "xray_phrase_grounding",
+    )
+)
+"""Tools that take nothing but chest radiographs."""
+
+_RADIOGRAPHY = frozenset(("CR", "DX", "RG", "XR"))
+_CHEST_PARTS = ("CHEST", "THORAX", "TORAX", "LUNG")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenImage:
+    """An image that is open: the one of that id, or the current one."""
+
+    id: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Output:
+    """A value from an earlier step's output.
+
+    Attributes:
+        step: Number of that step, from 1.
+        key: Key in its output.
+        fallback: Whether the open image serves as well when the step gave nothing (a DICOM file
+            and the PNG converted from it show the same).
+    """
+
+    step: int
+    key: str
+    fallback: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Absent:
+    """A value that nothing gives: no step before makes it, nor did an earlier question."""
+
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """A file that an earlier question of the thread made."""
+
+    path: str
+
+
+Source = OpenImage | Output | Earlier | Absent
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One call to make.
+
+    Attributes:
+        tool: The tool's name.
+        arguments: Literals, sources, or lists of them.
+        why: A few words for the plan shown to the user.
+        skip: Why it cannot be run, known beforehand; "" when it can.
+        target: The image it works on, for "the same image" in a later step.
+    """
+
+    tool: str
+    arguments: dict[str, Any] = field(default_factory=dict[str, Any])
+    why: str = ""
+    skip: str = ""
+    target: Source | None = None
+
+    def sources(self) -> Iterator[Source]:
+        """The arguments that are not literals."""
+        for value in self.arguments.values():
+            for item in value if isinstance(value, list) else (value,):
+                if isinstance(item, (OpenImage, Output, Earlier, Absent)):
+                    yield item
+
+
+@dataclass(frozen=True, slots=True)
+class Steps:
+    """Tools answer the question.
+
+    Attributes:
+        steps: In the order in which they run.
+        topics: What is asked, for the summary ("disease", "where", "heart_size", ...).
+        notes: What to tell the user about the plan itself.
+    """
+
+    steps: tuple[Step, ...]
+    topics: frozenset[str] = frozenset()
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """A rule answers the question without a tool."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class NoRule:
+    """No rule matches: not the same as having nothing left to do."""
+
+
+Decision = Steps | Reply | NoRule
+
+
+@dataclass(frozen=True, slots=True)
+class Scene:
+    """What a question is asked about.
+
+    Attributes:
+        images: Notes on the open images, the current one first.
+        tools: The tools there are, by name.
+        earlier: Messages of earlier questions in the thread.
+    """
+
+    images: tuple[Mapping[str, Any], ...]
+    tools: Mapping[str, ToolSchema]
+    earlier: tuple[Message, ...] = ()
+
+    def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
+        """The note on an image, or None when it is not open."""
+        wanted = image.id if image else ""
+        if not wanted:
+            return self.images[0] if self.images else None
+        return next((note for note in self.images if note.get("id") == wanted), None)
+
+    def earlier_output(self, key: str, tool: str = "") -> Any | None:
+        """The latest value of that output key in the thread, or None."""
+        for message in reversed(self.earlier):
+            if message.role == "tool" and message.ok and tool in ("", message.tool):
+                value = message.data.get("output", {}).get(key)
+                if value:
+                    return value
+        return None
+
+
+def not_chest(note: Mapping[str, Any]) -> str:
+    """Why an image is no chest radiograph, or "" when it may be one."""
+    modality = str(note.get("modality") or "").strip().upper()
+    name = note.get("id") or "the open image"
+    if modality and modality not in _RADIOGRAPHY:
+        return f"{name} is {modality}, not a chest radiograph (CR, DX)"
+    part = str(note.get("body_part") or "").strip().upper()
+    if part and not any(word in part for word in _CHEST_PARTS):
+        return f"the file of {name} says that it shows the {part.lower()}, not the chest"
+    return ""
+
+
+def is_dicom(note: Mapping[str, Any] | None) -> bool:
+    """Whether an open image is a DICOM file."""
+    return note is not None and note.get("kind") == "dicom"
+
+
+def path_of(note: Mapping[str, Any]) -> str:
+    """How a tool is told which image: its path, else the app's id."""
+    return str(note.get("path") or note.get("id") or "")
+
+
+def image_argument(schema: ToolSchema) -> str:
+    """The argument that takes the image, or ""."""
+    properties = schema.parameters.get("properties", {})
+    for name in ("image_path", "dicom_path", "image_paths"):
+        if name in properties:
+            return name
+    return next((name for name in properties if name.endswith(("_path", "_paths"))), "")

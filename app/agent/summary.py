@@ -1,0 +1,176 @@
+"""Writes an answer from tools' outputs alone: what was found, what failed, what stays open.
+
+Every sentence about a result names the tool it rests on. Scores and measurements are described,
+never turned into a disease.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.agent.messages import Message
+from app.agent.planning.steps import CLASSIFIER, RATIO, SEGMENTATION
+from app.agent.planning.text import has_words
+from app.agent.summary_tools import LABEL_ALIASES, one_line, render_result, warnings_of
+
+DISCLAIMER = "Not for diagnosis: a person has to look at the image."
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A step that was not run, and why."""
+
+    number: int
+    tool: str
+    reason: str
+
+
+def summarise(results: Sequence[Message]) -> str:
+    """What the calls of a run found so far, for a run that ended early."""
+    return "\n\n".join([*_blocks(results, [], []), DISCLAIMER])
+
+
+def write_summary(
+    results: Sequence[Message],
+    skipped: Sequence[Skipped],
+    notes: Sequence[str],
+    topics: Collection[str],
+    question: str = "",
+) -> str:
+    """The answer of the offline planner.
+
+    Args:
+        results: Tool messages in the order in which they ran.
+        skipped: Steps that were not run.
+        notes: What to tell about the plan itself.
+        topics: What was asked about.
+        question: The user's text, for the labels it asks about.
+    """
+    head = _head(results, skipped, topics)
+    blocks = [head, *_direct_answers(results, skipped, topics, question)]
+    blocks += _blocks(results, skipped, notes)
+    limits = _limits(results, topics)
+    if limits:
+        blocks.append("\n".join(["**What this does not answer**", *limits]))
+    return "\n\n".join([*blocks, DISCLAIMER])
+
+
+def _head(results: Sequence[Message], skipped: Sequence[Skipped], topics: Collection[str]) -> str:
+    if not results and not skipped:
+        return "no tool has run in this conversation yet."
+    if not results:
+        return "I could run none of the tools that this needs."
+    good = [message.tool for message in results if message.ok]
+    if "summary" in topics and not skipped:
+        return "from the results earlier in this conversation."
+    total = len(results) + len(skipped)
+    head = f"{len(good)} of {total} steps gave a result"
+    return f"{head} ({', '.join(dict.fromkeys(good))})." if good else f"{head}."
+
+
+def _blocks(
+    results: Sequence[Message], skipped: Sequence[Skipped], notes: Sequence[str]
+) -> list[str]:
+    blocks = ["\n".join(render_result(message)) for message in results if message.ok]
+    failures = [_failure(message) for message in results if not message.ok]
+    failures += [f"- **{item.tool}** was not run: {one_line(item.reason)}." for item in skipped]
+    if failures:
+        blocks.append("\n".join(["**Not done**", *failures]))
+    warnings = [
+        f"- {message.tool}: {warning}"
+        for message in results
+        if message.ok
+        for warning in warnings_of(message.data)
+    ]
+    if warnings:
+        blocks.append("\n".join(["**Warnings**", *dict.fromkeys(warnings)]))
+    if notes:
+        blocks.append("\n".join(["**About the steps**", *(f"- {n}" for n in dict.fromkeys(notes))]))
+    return blocks
+
+
+def _failure(message: Message) -> str:
+    error = one_line(str(message.data.get("error") or "failed")).rstrip(".")
+    remedy = one_line(str(message.data.get("remedy") or ""), limit=600)
+    return f"- **{message.tool}** failed: {error}. {remedy}".rstrip()
+
+
+def _direct_answers(
+    results: Sequence[Message],
+    skipped: Sequence[Skipped],
+    topics: Collection[str],
+    question: str,
+) -> list[str]:
+    done = {message.tool: message for message in results if message.ok}
+    asked: list[tuple[str, str, Callable[[Mapping[str, Any]], str]]] = []
+    if "heart_size" in topics:
+        asked.append((RATIO, "whether the heart is enlarged", _heart_answer))
+    if "disease" in topics:
+        asked.append((CLASSIFIER, "which disease there is", _disease_answer(question)))
+    answers: list[str] = []
+    for tool, what, answer in asked:
+        if tool in done:
+            answers.append(answer(done[tool].data.get("output", {})))
+        elif any(message.tool == tool for message in results) or any(
+            item.tool == tool for item in skipped
+        ):
+            answers.append(f"I cannot say {what}: {tool} gave no result (see below).")
+    return [text for text in answers if text]
+
+
+def _heart_answer(output: Mapping[str, Any]) -> str:
+    ratio = output.get("ratio")
+    if not isinstance(ratio, (int, float)):
+        return f"I cannot say whether the heart is enlarged: {RATIO} gave no ratio."
+    side = "above" if ratio > 0.5 else "not above"
+    doubt = "" if output.get("reliable", True) else " The tool marks this one as unreliable."
+    return (
+        f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {side} 0.50, the usual "
+        f"upper limit for adults on a PA film ({RATIO}, approximate).{doubt}"
+    )
+
+
+def _disease_answer(question: str) -> Callable[[Mapping[str, Any]], str]:
+    def answer(output: Mapping[str, Any]) -> str:
+        scores = {
+            label: float(score)
+            for label, score in output.items()
+            if isinstance(score, (int, float)) and not isinstance(score, bool)
+        }
+        asked = [
+            label
+            for label in scores
+            if has_words(question, LABEL_ALIASES.get(label, label.replace("_", " ").lower()))
+        ]
+        lines = [
+            f"**{label.replace('_', ' ')}:** score {scores[label]:.2f}, "
+            f"{_side(scores[label])} the operating point 0.5 ({CLASSIFIER}). A score is neither "
+            "a probability nor a diagnosis."
+            for label in asked
+        ]
+        return "\n".join(lines)
+
+    return answer
+
+
+def _side(score: float) -> str:
+    return "above" if score > 0.5 else "at" if score == 0.5 else "below"
+
+
+def _limits(results: Sequence[Message], topics: Collection[str]) -> list[str]:
+    done = {message.tool for message in results if message.ok}
+    lines: list[str] = []
+    if "disease" in topics:
+        lines.append(
+            "- Which disease it is: scores and outlines do not decide that; a radiologist does."
+        )
+    if "disease" in topics and "where" in topics and "xray_phrase_grounding" not in done:
+        shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in done else ""
+        lines.append(f"- Where a disease lies: no tool that ran locates one.{shown}")
+    if "compare" in topics:
+        lines.append(
+            "- Whether free texts agree: comparing them needs a language model; they stand above."
+        )
+    return lines

@@ -1,0 +1,235 @@
+"""One tool's result in words: rounded figures with units, and the tool they rest on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from app.agent.messages import Message
+from app.agent.planning.steps import CLASSIFIER, DICOM, GENERATOR, RATIO, REPORT, SEGMENTATION
+from app.agent.redact import is_identifying
+
+OPERATING_POINT = 0.5
+_TEXT_LIMIT = 4000
+
+LABEL_ALIASES: Mapping[str, str] = {
+    "Effusion": r"effusions?",
+    "Pneumonia": r"pneumonias?",
+    "Pneumothorax": r"pneumothora(?:x|ces)",
+    "Atelectasis": r"atelectas[ie]s",
+    "Consolidation": r"consolidations?",
+    "Infiltration": r"infiltrat\w+",
+    "Edema": r"o?edema",
+    "Nodule": r"nodules?",
+    "Mass": r"mass(?:es)?",
+    "Hernia": r"hernias?",
+    "Fracture": r"fractures?",
+    "Lung Opacity": r"opacit(?:y|ies)",
+    "Cardiomegaly": r"cardiomegaly|enlarged\s+heart",
+    "Enlarged Cardiomediastinum": r"enlarged\s+cardiomediastinum",
+}
+"""How a user may write a label."""
+
+Data = Mapping[str, Any]
+
+
+def render_result(message: Message) -> list[str]:
+    """The lines on one successful call."""
+    output = message.data.get("output") or {}
+    metadata = message.data.get("metadata") or {}
+    summary = one_line(str(message.data.get("summary") or ""), limit=1000)
+    renderer = _RENDERERS.get(message.tool)
+    lines = renderer(output, metadata) if renderer else []
+    if not lines:
+        lines = _generic(output, summary)
+    return [f"**{message.tool}**", *(line if line[:1] == "-" else f"- {line}" for line in lines)]
+
+
+def warnings_of(data: Data) -> list[str]:
+    """The warnings that a result carries, wherever the tool put them."""
+    found: list[str] = []
+    for part in (data.get("output") or {}, data.get("metadata") or {}):
+        value = part.get("warnings") if isinstance(part, Mapping) else None
+        items = value if isinstance(value, list) else [value]
+        found += [one_line(item) for item in items if isinstance(item, str) and item.strip()]
+    return list(dict.fromkeys(found))
+
+
+def one_line(text: str, limit: int = 300) -> str:
+    """`text` on one line without control characters, cut at `limit`."""
+    line = " ".join(re.sub(r"[\x00-\x1f\x7f]", " ", text).split())
+    return line if len(line) <= limit else f"{line[: limit - 1]}…"
+
+
+def number(value: Any, digits: int = 2) -> str:
+    """A number for reading: thousands separated, `digits` decimals, none for whole ones."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return one_line(str(value))
+    if float(value).is_integer():
+        return f"{int(value):,}"
+    return f"{value:,.{digits}f}"
+
+
+def _dicom(output: Data, metadata: Data) -> list[str]:
+    shown = {
+        key: value
+        for key, value in metadata.items()
+        if value not in (None, "", [])
+        and not is_identifying(key)
+        and not key.lower().endswith(("path", "status", "warnings", "note", "notes"))
+    }
+    pairs = [f"{key} {_compact(value)}" for key, value in list(shown.items())[:20]]
+    lines = [f"The file gives: {'; '.join(pairs)} (dicom_processor)."] if pairs else []
+    if output.get("image_path"):
+        lines.append("A PNG of what the viewer shows was made (dicom_processor).")
+    return lines + _notes(metadata)
+
+
+def _classifier(output: Data, metadata: Data) -> list[str]:
+    scores = [
+        (str(label), float(score))
+        for label, score in output.items()
+        if isinstance(score, (int, float)) and not isinstance(score, bool)
+    ]
+    if not scores:
+        return []
+    scores.sort(key=lambda item: -item[1])
+    above = [f"{_label(name)} {score:.2f}" for name, score in scores if score > OPERATING_POINT]
+    below = [f"{_label(name)} {score:.2f}" for name, score in scores if score <= OPERATING_POINT]
+    lines = [
+        f"Above the operating point 0.5: {', '.join(above)} ({CLASSIFIER})."
+        if above
+        else f"No label is above the operating point 0.5 ({CLASSIFIER})."
+    ]
+    if below:
+        lines.append(f"At or below it: {', '.join(below)} ({CLASSIFIER}).")
+    lines.append(
+        f"These are scores of {CLASSIFIER}, not probabilities and not diagnoses: 0.5 is where the "
+        "model's authors balanced hits and false alarms for each label."
+    )
+    del metadata
+    return lines
+
+
+def _segmentation(output: Data, metadata: Data) -> list[str]:
+    metrics = output.get("metrics")
+    if not isinstance(metrics, Mapping):
+        return []
+    basis = str(metadata.get("area_note") or metadata.get("spacing_note") or "")
+    lines = [
+        _organ(str(name), values, basis)
+        for name, values in metrics.items()
+        if isinstance(values, Mapping)
+    ]
+    wanted = metadata.get("requested_organs")
+    missing = [str(name) for name in wanted or () if name not in metrics]
+    if missing and isinstance(wanted, Sequence):
+        lines.append(f"Asked for but not found: {', '.join(missing)} ({SEGMENTATION}).")
+    if lines and basis:
+        lines.append(f"Areas: {one_line(basis)} ({SEGMENTATION}).")
+    return lines
+
+
+def _organ(name: str, values: Data, basis: str) -> str:
+    parts: list[str] = []
+    if values.get("area_pixels") is not None:
+        parts.append(f"area {number(values['area_pixels'])} px")
+    if values.get("area_cm2") is not None:
+        mark = " (see below for what this rests on)" if basis else ""
+        parts[-1:] = [f"{''.join(parts[-1:])} = {number(values['area_cm2'], 1)} cm²{mark}"]
+    box = values.get("bbox")
+    if isinstance(box, Sequence) and len(box) == 4 and not isinstance(box, str):
+        top, left, bottom, right = (number(item, 0) for item in box)
+        parts.append(f"rows {top} to {bottom}, columns {left} to {right}")
+    if values.get("confidence_score") is not None:
+        parts.append(f"confidence {number(values['confidence_score'])}")
+    return f"**{one_line(name)}:** {', '.join(parts) or 'outlined'} ({SEGMENTATION})."
+
+
+def _ratio(output: Data, metadata: Data) -> list[str]:
+    ratio = output.get("ratio")
+    if not isinstance(ratio, (int, float)):
+        return []
+    widths = [output.get("heart_width_px"), output.get("thorax_width_px")]
+    measured = ""
+    if None not in widths:
+        measured = f": heart {number(widths[0], 0)} px / thorax {number(widths[1], 0)} px"
+    lines = [f"Cardiothoracic ratio about {ratio:.2f}{measured} ({RATIO}, approximate)."]
+    if output.get("reliable") is False:
+        lines.append(f"Marked as unreliable by {RATIO}; see the warnings.")
+    del metadata
+    return lines
+
+
+def _report(output: Data, metadata: Data) -> list[str]:
+    del metadata
+    lines = [
+        f"{key.capitalize()} in the model's words: “{one_line(value, _TEXT_LIMIT)}” ({REPORT})."
+        for key, value in output.items()
+        if isinstance(value, str) and value.strip() and not key.endswith("path")
+    ]
+    return [*lines, f"This text is a draft by {REPORT}; nobody has checked it."] if lines else []
+
+
+def _generator(output: Data, metadata: Data) -> list[str]:
+    del metadata
+    made = output.get("image_path")
+    return [f"A synthetic image was made; it shows no patient ({GENERATOR})."] if made else []
+
+
+def _grounding(output: Data, metadata: Data) -> list[str]:
+    del metadata
+    lines: list[str] = []
+    for item in output.get("predictions") or ():
+        boxes = item.get("bounding_boxes") or {} if isinstance(item, Mapping) else {}
+        for box in boxes.get("image_coordinates") or ():
+            phrase = one_line(str(item.get("phrase", "")))
+            lines.append(
+                f"“{phrase}”: box from {_point(box[:2])} to {_point(box[2:])}, x to the right and "
+                "y down from the top left corner (xray_phrase_grounding)."
+            )
+    if not lines and "predictions" in output:
+        lines.append("The phrase was not found in the image (xray_phrase_grounding).")
+    return lines
+
+
+def _generic(output: Data, summary: str) -> list[str]:
+    lines = [summary] if summary else []
+    lines += [
+        f"{key}: “{one_line(value, _TEXT_LIMIT)}”"
+        for key, value in output.items()
+        if isinstance(value, str) and value.strip() and key in ("response", "text", "answer")
+    ]
+    return lines or ["Done; the tool gave no summary."]
+
+
+def _notes(metadata: Data) -> list[str]:
+    values = [metadata.get(key) for key in ("note", "notes")]
+    flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
+    return [f"{one_line(item)} (dicom_processor)" for item in flat if isinstance(item, str)]
+
+
+def _compact(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        return " \\ ".join(number(item, 4) for item in value[:6])
+    return number(value, 4) if isinstance(value, float) else one_line(str(value), 80)
+
+
+def _label(name: str) -> str:
+    return one_line(name.replace("_", " "))
+
+
+def _point(values: Sequence[Any]) -> str:
+    return f"({', '.join(number(value, 0) for value in values)})"
+
+
+_RENDERERS: Mapping[str, Callable[[Data, Data], list[str]]] = {
+    DICOM: _dicom,
+    CLASSIFIER: _classifier,
+    SEGMENTATION: _segmentation,
+    RATIO: _ratio,
+    REPORT: _report,
+    GENERATOR: _generator,
+    "xray_phrase_grounding": _grounding,
+}
