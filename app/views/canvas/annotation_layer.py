@@ -1,0 +1,156 @@
+"""Keeps the items on the image in step with the workspace's annotations."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+
+from PySide6.QtCore import QObject, QPointF, Signal
+
+from app.imaging.findings import Finding
+from app.imaging.types import ImageRef
+from app.views import wording
+from app.views.background import Background
+from app.views.canvas import shapes
+from app.views.canvas.image_view import ImageView
+from app.views.canvas.items import AnnotationItem, Look, make_item
+from app.views.canvas.labels import Chip
+from app.views.theme import THEME
+from app.workspace.annotations import Annotation, Annotations
+
+REACH = 8.0  # px on screen within which a click hits a line
+CACHED_SHAPES = 64
+
+
+class AnnotationLayer(QObject):
+    """The findings of the shown image as items.
+
+    Args:
+        view: Where they are drawn.
+        annotations: The workspace's.
+        background: Builds the shapes of masks and heatmaps.
+    """
+
+    changed = Signal()
+
+    def __init__(self, view: ImageView, annotations: Annotations, background: Background) -> None:
+        super().__init__(view)
+        self._view = view
+        self._annotations = annotations
+        self._background = background
+        self._ref: ImageRef | None = None
+        self._items: dict[str, AnnotationItem] = {}
+        self._shapes: dict[str, shapes.Shape] = {}
+        self._hovered = ""
+        self._disconnects = [
+            annotations.changed.connect(self.sync),
+            annotations.selection_changed.connect(lambda _id: self._restyle()),
+        ]
+
+    def close(self) -> None:
+        """Stop listening to the workspace."""
+        for disconnect in self._disconnects:
+            disconnect()
+        self._disconnects.clear()
+
+    @property
+    def items(self) -> tuple[AnnotationItem, ...]:
+        """Live items in order of arrival."""
+        return tuple(self._items.values())
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        """The findings that are drawn."""
+        return tuple(item.finding for item in self._items.values())
+
+    @property
+    def ready(self) -> bool:
+        """Whether every item has its shape."""
+        return all(item.ready for item in self._items.values())
+
+    def set_image(self, ref: ImageRef | None) -> None:
+        """Draw the findings of exactly these pixels."""
+        if ref != self._ref:
+            self._ref = ref
+            self._hovered = ""
+            self.sync()
+
+    def sync(self) -> None:
+        """Make the items match the workspace."""
+        wanted = {
+            annotation.finding.id: annotation
+            for annotation in (self._annotations.on_image(self._ref) if self._ref else ())
+            if annotation.visible
+        }
+        for finding_id in [key for key in self._items if key not in wanted]:
+            self._view.remove_item(self._items.pop(finding_id))
+        for finding_id, annotation in wanted.items():
+            if finding_id not in self._items:
+                self._add(annotation)
+        self._restyle()
+
+    def _add(self, annotation: Annotation) -> None:
+        finding = annotation.finding
+        item = make_item(finding, self._look(annotation))
+        self._items[finding.id] = item
+        self._view.add_item(item)
+        known = self._shapes.get(finding.id)
+        if known is not None:
+            item.set_shape(known)
+            return
+        self._background.submit(
+            partial(shapes.build, finding), partial(self._take_shape, finding.id)
+        )
+
+    def _take_shape(self, finding_id: str, shape: shapes.Shape) -> None:
+        # Kept by id so that hiding, scrolling away and undo do not build it again.
+        self._shapes[finding_id] = shape
+        while len(self._shapes) > CACHED_SHAPES:
+            del self._shapes[next(iter(self._shapes))]
+        item = self._items.get(finding_id)
+        if item is not None:
+            item.set_shape(shape)
+            self.changed.emit()
+
+    # Selection and hover
+
+    def hit(self, at: QPointF) -> str:
+        """Id of the finding at an image point, "" for none; lines win over the masks they cross."""
+        best, best_key = "", (math.inf, math.inf)
+        scale = self._view.pixel_scale
+        for finding_id, item in self._items.items():
+            distance = item.distance(at, scale)
+            key = (-item.z, distance)
+            if distance <= REACH and key < best_key:
+                best, best_key = finding_id, key
+        return best
+
+    def hover(self, finding_id: str) -> None:
+        """Highlight the finding under the mouse."""
+        if finding_id != self._hovered:
+            self._hovered = finding_id
+            self._restyle()
+
+    def _restyle(self) -> None:
+        for finding_id, item in self._items.items():
+            annotation = self._annotations.get(finding_id)
+            if annotation is not None:
+                item.set_look(self._look(annotation))
+        self.changed.emit()
+
+    def _look(self, annotation: Annotation) -> Look:
+        finding_id = annotation.finding.id
+        strong = finding_id in (self._annotations.selected, self._hovered)
+        return Look(THEME.annotation_color(annotation.color), strong)
+
+    def chips(self) -> list[Chip]:
+        """The labels of what is drawn, lines first: they carry measurements."""
+        result: list[Chip] = []
+        for item in sorted(self._items.values(), key=lambda item: (-item.look.strong, -item.z)):
+            shape = item.outline
+            text = wording.chip_text(item.finding)
+            if shape is not None and text:
+                anchor = self._view.to_widget(shape.anchor.x(), shape.anchor.y())
+                look = item.look
+                result.append(Chip(item.finding.id, text, anchor, look.color, look.strong))
+        return result

@@ -1,0 +1,376 @@
+"""The canvas: one image with its findings, corner text and mouse tools.
+
+Mouse: left drag = window, middle or space + left = pan, right = zoom, double click = fit; the
+wheel scrolls through frames or the series where there is something to scroll, else it zooms;
+Ctrl + wheel always zooms. Keys: arrows, Page Up/Down, Home, End = frames; I invert, R reset,
+F fit, 1 = 1:1, + and - zoom, Escape deselects, Delete removes the selected finding.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QWidget
+
+from app.errors import SightlineError
+from app.imaging import pipeline
+from app.imaging.types import Frame, Instance, Window
+from app.views.background import Background
+from app.views.canvas import corner_text
+from app.views.canvas.annotation_layer import AnnotationLayer
+from app.views.canvas.corner_text import Corners, Place, Sides
+from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
+from app.views.canvas.interaction import (
+    DRAG_THRESHOLD,
+    Drag,
+    FrameScroll,
+    drag_of,
+    dragged_window,
+)
+from app.views.canvas.items import AnnotationItem
+from app.views.canvas.overlay import Overlay
+from app.views.canvas.rendering import Job, Picture, Renderer
+from app.views.canvas.scrolling import Scroller
+from app.workspace.viewport import Display
+from app.workspace.workspace import Workspace
+
+
+class Canvas(ImageView):
+    """Shows what the workspace's viewport holds.
+
+    Args:
+        workspace: The models.
+        background: Threads for rendering; closed by its owner.
+        parent: Qt parent.
+    """
+
+    picture_changed = Signal()  # other pixels are on the screen
+    status_changed = Signal()  # empty, loading, an error, or an image
+
+    def __init__(
+        self, workspace: Workspace, background: Background, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._viewport_model = workspace.viewport
+        self._picture: Picture | None = None
+        self._error = ""
+        self._refit = True
+        self._place: Place | None = None
+        self._space = False
+        self._press: tuple[QPointF, Drag, Window | None] | None = None
+        self._moved = False
+        self._wheel = FrameScroll()
+        self._renderer = Renderer(background, self._take_picture, self._take_error)
+        self.overlay = Overlay(self)
+        self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
+        self.scroller = Scroller(workspace, self)
+        model = self._viewport_model
+        self._disconnects: list[Callable[[], None]] = [
+            model.image_changed.connect(self._image_changed),
+            model.frame_changed.connect(self._frame_changed),
+            model.display_changed.connect(self._display_changed),
+        ]
+        self.findings_layer.changed.connect(self._update_overlay)
+        self.view_changed.connect(self._update_overlay)
+        self.setAccessibleName("Image canvas")
+        if model.frame is not None:
+            self._frame_changed()
+
+    def close_models(self) -> None:
+        """Stop listening to the workspace; call before the canvas goes away."""
+        for disconnect in self._disconnects:
+            disconnect()
+        self._disconnects.clear()
+        self.findings_layer.close()
+        self.scroller.stop()
+
+    # What is shown
+
+    @property
+    def picture(self) -> Picture | None:
+        """What is on the screen, or None."""
+        return self._picture
+
+    @property
+    def frame(self) -> Frame | None:
+        """The frame on the screen. The viewport may be a step ahead while one is rendered."""
+        return self._picture.job.frame if self._picture else None
+
+    @property
+    def shown_window(self) -> Window | None:
+        """The window that is wanted now: a drag runs ahead of the pixels. None for colour."""
+        if self._picture is None or self._picture.window is None:
+            return None
+        return self._viewport_model.display.window or self._picture.window
+
+    @property
+    def error(self) -> str:
+        """Why there is no image, or ""."""
+        return self._error
+
+    @property
+    def busy(self) -> bool:
+        """Whether a frame, its rendering or a finding's shape is still to come."""
+        return (
+            self.scroller.waiting or self._renderer.busy or not self.findings_layer.ready
+        )
+
+    def annotation_items(self) -> list[AnnotationItem]:
+        """The live items of the findings that are drawn."""
+        return list(self.findings_layer.items)
+
+    def _image_changed(self) -> None:
+        instance = self._viewport_model.instance
+        shown = self._picture.job.instance if self._picture else None
+        series = self._workspace.studies.series_of
+        same = bool(
+            shown and instance and (s := series(shown)) is not None and s is series(instance)
+        )
+        self._error = ""
+        self._renderer.drop()
+        self._refit = not same or _size(shown) != _size(instance)
+        # Within a series the old image stays, with its own corner text, until the next is there;
+        # another series or patient must never be seen under what was chosen.
+        if not same:
+            self._clear()
+        self.status_changed.emit()
+
+    def _clear(self) -> None:
+        self._picture = None
+        self._place = None
+        self.show_levels((), 1.0, refit=False)
+        self.findings_layer.set_image(None)
+        self.overlay.set_sides(Sides())
+        self._update_overlay()
+        self.picture_changed.emit()
+
+    def _frame_changed(self) -> None:
+        model = self._viewport_model
+        if model.error:
+            self._error = model.error
+            self._clear()
+            self.status_changed.emit()
+        elif model.frame is not None and model.instance is not None:
+            self._error = ""
+            self._renderer.request(
+                Job(model.instance, model.frame_index, model.frame, model.display)
+            )
+
+    def _display_changed(self) -> None:
+        shown = self._picture
+        model = self._viewport_model
+        if shown is not None and model.frame is shown.job.frame:
+            self._renderer.request(replace(shown.job, display=model.display))
+            self._update_overlay()
+
+    def _take_picture(self, picture: Picture) -> None:
+        job, model = picture.job, self._viewport_model
+        if job.frame is not model.frame:
+            return  # late: the viewport shows something else by now
+        other = self._picture is None or self._picture.job.frame is not job.frame
+        self._picture = picture
+        self.show_levels(picture.levels, job.frame.spacing.aspect, refit=other and self._refit)
+        if other:
+            self._refit = False
+            self.findings_layer.set_image(job.frame.ref)
+            self.overlay.set_sides(corner_text.side_letters(job.frame))
+            self.status_changed.emit()
+        self._update_overlay()
+        self.picture_changed.emit()
+
+    def _take_error(self, job: Job, error: SightlineError) -> None:
+        if job.frame is self._viewport_model.frame:
+            self._error = error.text
+            self._clear()
+            self.status_changed.emit()
+
+    # Display
+
+    def set_window(self, window: Window | None) -> None:
+        """Show with another window; None for the image's own."""
+        self._set_display(window=window)
+
+    def toggle_invert(self) -> None:
+        """Exchange black and white."""
+        self._set_display(invert=not self._viewport_model.display.invert)
+
+    def reset(self) -> None:
+        """The image's own window, not inverted, all of it in view."""
+        self._viewport_model.set_display(Display())
+        self.fit()
+
+    def _set_display(self, **changes: object) -> None:
+        model = self._viewport_model
+        model.set_display(replace(model.display, **changes))
+
+    # Overlay
+
+    def _update_overlay(self) -> None:
+        self.overlay.set_corners(self._corners())
+        self.overlay.set_chips(self.findings_layer.chips())
+
+    def _corners(self) -> Corners:
+        picture = self._picture
+        if picture is None:
+            return Corners()
+        job = picture.job
+        return Corners(
+            corner_text.patient_lines(job.instance),
+            corner_text.series_lines(
+                job.instance, job.frame_index, self.scroller.position_of(job.instance)
+            ),
+            corner_text.display_lines(
+                self.shown_window,
+                lut=picture.lut if self._viewport_model.display.window is None else "",
+                inverted=self._viewport_model.display.invert,
+                zoom=self.zoom,
+                place=self._place,
+            ),
+            corner_text.frame_lines(job.frame),
+            corner_text.warning_lines(self.findings_layer.findings),
+        )
+
+    def _place_at(self, position: QPointF) -> Place | None:
+        if self.frame is None:
+            return None
+        at = self.to_image(position)
+        grey = pipeline.grey_at(self.frame, at.x(), at.y())
+        if grey is None:
+            return None
+        return Place(math.floor(at.x() + 0.5), math.floor(at.y() + 0.5), grey.text)
+
+    def _hover(self, position: QPointF | None) -> str:
+        """Update the value under the cursor; returns the finding there."""
+        hit = ""
+        if position is None:
+            self._place = None
+        else:
+            self._place = self._place_at(position)
+            hit = self.overlay.chip_at(position)
+            hit = hit or self.findings_layer.hit(self.to_image(position))
+        self.findings_layer.hover(hit)
+        self.overlay.set_corners(self._corners())
+        return hit
+
+    # Qt events
+
+    def resizeEvent(self, ev: QResizeEvent) -> None:
+        super().resizeEvent(ev)
+        if hasattr(self, "overlay"):  # pyqtgraph resizes itself inside its constructor
+            self.overlay.setGeometry(self.viewport().geometry())
+            self._update_overlay()
+
+    def mousePressEvent(self, ev: QMouseEvent) -> None:
+        kind = drag_of(ev.button(), space=self._space)
+        if kind is not None and self._press is None and self._picture is not None:
+            self._press = (ev.position(), kind, self.shown_window)
+            self._drag_from = ev.position()
+            self._moved = False
+            if kind is Drag.PAN:
+                self.setCursor(Qt.CursorShape.ClosedHandCursor)
+        ev.accept()
+
+    def mouseMoveEvent(self, ev: QMouseEvent) -> None:
+        ev.accept()
+        if self._press is None or self._drag_from is None:
+            hit = self._hover(ev.position())
+            self._show_cursor(Qt.CursorShape.PointingHandCursor if hit else None)
+            return
+        start, kind, window = self._press
+        total = ev.position() - start
+        if not self._moved and total.manhattanLength() < DRAG_THRESHOLD:
+            return
+        self._moved = True
+        step = ev.position() - self._drag_from
+        self._drag_from = ev.position()
+        if kind is Drag.PAN:
+            self.pan_by(step.x(), step.y())
+        elif kind is Drag.ZOOM:
+            self.zoom_by(2.718281828 ** (-step.y() * DRAG_ZOOM), self.to_image(start))
+        elif window is not None and self._picture is not None:
+            low, high = self._picture.range
+            self.set_window(dragged_window(window, total.x(), total.y(), high - low))
+
+    def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
+        ev.accept()
+        if self._press is None:
+            return
+        clicked = self._press[1] is not Drag.ZOOM and not self._moved
+        self._press = self._drag_from = None
+        self._show_cursor(Qt.CursorShape.OpenHandCursor if self._space else None)
+        if clicked and ev.button() == Qt.MouseButton.LeftButton:
+            self._workspace.annotations.select(self._hover(ev.position()))
+
+    def wheelEvent(self, ev: QWheelEvent) -> None:
+        ev.accept()
+        control = bool(ev.modifiers() & Qt.KeyboardModifier.ControlModifier)
+        if control or not self.scroller.scrollable:
+            self.zoom_by(
+                WHEEL_STEP ** (ev.angleDelta().y() / 120.0), self.to_image(ev.position())
+            )
+        else:
+            self.scroller.step(self._wheel.steps(ev.angleDelta().y()))
+
+    def leaveEvent(self, ev: QEvent) -> None:
+        self._hover(None)
+        super().leaveEvent(ev)
+
+    def keyPressEvent(self, ev: QKeyEvent) -> None:
+        if ev.key() == Qt.Key.Key_Space:
+            if not ev.isAutoRepeat():
+                self._space = True
+                self._show_cursor(Qt.CursorShape.OpenHandCursor)
+            return
+        action = self._key_actions().get(Qt.Key(ev.key()))
+        if action is None or ev.modifiers() & Qt.KeyboardModifier.ControlModifier:
+            ev.ignore()
+            return
+        action()
+        ev.accept()
+
+    def keyReleaseEvent(self, ev: QKeyEvent) -> None:
+        if ev.key() == Qt.Key.Key_Space and not ev.isAutoRepeat():
+            self._space = False
+            self._show_cursor(None)
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        self._space = False
+        super().focusOutEvent(event)
+
+    def _key_actions(self) -> dict[Qt.Key, Callable[[], object]]:
+        key, scroll = Qt.Key, self.scroller
+        annotations = self._workspace.annotations
+        return {
+            key.Key_Up: lambda: scroll.step(-1),
+            key.Key_Left: lambda: scroll.step(-1),
+            key.Key_Down: lambda: scroll.step(1),
+            key.Key_Right: lambda: scroll.step(1),
+            key.Key_PageUp: lambda: scroll.step(-10),
+            key.Key_PageDown: lambda: scroll.step(10),
+            key.Key_Home: lambda: scroll.to_end(-1),
+            key.Key_End: lambda: scroll.to_end(1),
+            key.Key_I: self.toggle_invert,
+            key.Key_R: self.reset,
+            key.Key_F: self.fit,
+            key.Key_1: self.one_to_one,
+            key.Key_Plus: lambda: self.zoom_by(WHEEL_STEP),
+            key.Key_Equal: lambda: self.zoom_by(WHEEL_STEP),
+            key.Key_Minus: lambda: self.zoom_by(1 / WHEEL_STEP),
+            key.Key_Escape: lambda: annotations.select(""),
+            key.Key_Delete: lambda: annotations.remove([annotations.selected]),
+        }
+
+    def _show_cursor(self, shape: Qt.CursorShape | None) -> None:
+        if shape is None:
+            self.unsetCursor()
+        else:
+            self.setCursor(shape)
+
+
+def _size(instance: Instance | None) -> tuple[int, int]:
+    return (instance.columns, instance.rows) if instance else (0, 0)

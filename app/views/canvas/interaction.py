@@ -1,0 +1,84 @@
+"""What the mouse means on the canvas.
+
+Window drag, as in OHIF and Cornerstone (WindowLevelTool: width += dx, centre += dy): to the right
+the window gets wider (less contrast), downwards the centre rises (a MONOCHROME2 image gets
+darker), both by the image's own value range per 1024 px.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from enum import Enum, auto
+
+from PySide6.QtCore import Qt
+
+from app.imaging.types import VoiFunction, Window
+
+DRAG_THRESHOLD = 4.0
+"""px a press may wander and still be a click."""
+
+RANGE_PX = 1024.0
+"""px of drag that change the window by the image's whole value range."""
+
+
+class Drag(Enum):
+    """What a drag does."""
+
+    WINDOW = auto()
+    PAN = auto()
+    ZOOM = auto()
+
+
+def drag_of(button: Qt.MouseButton, *, space: bool) -> Drag | None:
+    """The drag that a button starts; space makes the left button pan."""
+    if button == Qt.MouseButton.MiddleButton:
+        return Drag.PAN
+    if button == Qt.MouseButton.RightButton:
+        return Drag.ZOOM
+    if button == Qt.MouseButton.LeftButton:
+        return Drag.PAN if space else Drag.WINDOW
+    return None
+
+
+def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
+    """The window after a drag.
+
+    Args:
+        start: When the drag began.
+        dx: px to the right.
+        dy: px downwards.
+        span: Highest minus lowest value of the image.
+
+    Returns:
+        A window of at least the smallest width its function allows (PS3.3 C.11.2.1.2: 1 for
+        LINEAR).
+    """
+    step = max(span, 1e-6) / RANGE_PX
+    # A narrow range (floats in 0..1) cannot use LINEAR's smallest width of 1.
+    function = start.function
+    if function is VoiFunction.LINEAR and (span < 16 or start.width < 1):
+        function = VoiFunction.LINEAR_EXACT
+    least = 1.0 if function is VoiFunction.LINEAR else max(span, 1e-6) * 1e-4
+    return replace(
+        start,
+        center=start.center + dy * step,
+        width=max(start.width + dx * step, least),
+        function=function,
+        explanation="manual",
+    )
+
+
+class FrameScroll:
+    """Counts wheel notches; a touchpad sends many small ones."""
+
+    def __init__(self) -> None:
+        self._rest = 0
+
+    def steps(self, angle: int) -> int:
+        """Whole steps for a wheel event: positive goes on to later frames."""
+        if self._rest * angle < 0:
+            self._rest = 0
+        self._rest += angle
+        steps = int(self._rest / 120)
+        self._rest -= steps * 120
+        return -steps

@@ -1,0 +1,180 @@
+"""Painted over the image: corner text, side letters and label chips, in screen pixels."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
+
+from app.views.canvas import labels
+from app.views.canvas.corner_text import Corners, Lines, Sides
+from app.views.canvas.labels import Chip, PlacedChip
+from app.views.style import color as with_alpha
+from app.views.style import ui_font
+from app.views.theme import THEME, TYPE
+
+MARGIN = 12.0
+SIDE_MARGIN = 8.0
+_LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
+
+
+def corner_font(size: float = 1.0) -> QFont:
+    """The font of corner text; figures of equal width, so that live values do not jump."""
+    font = ui_font(round(TYPE.label * size))
+    font.setFeature(QFont.Tag("tnum"), 1)
+    return font
+
+
+def _text_block(
+    lines: Lines, metrics: QFontMetricsF, limit: float
+) -> tuple[list[str], float, float]:
+    elided = [metrics.elidedText(line, Qt.TextElideMode.ElideRight, limit) for line in lines]
+    width = max((metrics.horizontalAdvance(line) for line in elided), default=0.0)
+    return elided, width, metrics.lineSpacing() * len(elided)
+
+
+def _shadowed(
+    painter: QPainter, rect: QRectF, flags: Qt.AlignmentFlag, text: str, ink: QColor
+) -> None:
+    """Text that reads on black and on white bone."""
+    painter.setPen(with_alpha(THEME.overlay_shade, 0.6))
+    for dx, dy in ((-1, 0), (1, 0), (0, -1), (0, 1), (1, 1)):
+        painter.drawText(rect.translated(dx, dy), flags | Qt.TextFlag.TextSingleLine, text)
+    painter.setPen(ink)
+    painter.drawText(rect, flags | Qt.TextFlag.TextSingleLine, text)
+
+
+def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
+    """The places that corner text takes, so that chips keep clear of them."""
+    metrics = QFontMetricsF(corner_font(size))
+    limit = area.width() / 2 - 1.5 * MARGIN * size
+    gap = MARGIN * size
+    rects: list[QRectF] = []
+    for lines, right, bottom in (
+        (corners.top_left, False, False),
+        (corners.top_right, True, False),
+        (corners.bottom_left, False, True),
+        (corners.warning + corners.bottom_right, True, True),
+    ):
+        if lines:
+            _, width, height = _text_block(lines, metrics, limit)
+            x = area.right() - gap - width if right else area.left() + gap
+            y = area.bottom() - gap - height if bottom else area.top() + gap
+            rects.append(QRectF(x, y, width, height))
+    return rects
+
+
+def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float = 1.0) -> None:
+    """Draw the four corners into `area` (px)."""
+    font = corner_font(size)
+    metrics = QFontMetricsF(font)
+    painter.setFont(font)
+    limit = area.width() / 2 - 1.5 * MARGIN * size
+    ink, warn = QColor(THEME.overlay_text), QColor(THEME.warning)
+    right_lines = corners.warning + corners.bottom_right
+    blocks = (
+        (corners.top_left, _LEFT, False, 0),
+        (corners.top_right, _RIGHT, False, 0),
+        (corners.bottom_left, _LEFT, True, 0),
+        (right_lines, _RIGHT, True, len(corners.warning)),
+    )
+    for lines, side, bottom, warnings in blocks:
+        elided, _, height = _text_block(lines, metrics, limit)
+        gap = MARGIN * size
+        y = area.bottom() - gap - height if bottom else area.top() + gap
+        for index, line in enumerate(elided):
+            rect = QRectF(
+                area.left() + gap, y, area.width() - 2 * gap, metrics.lineSpacing()
+            )
+            _shadowed(painter, rect, side, line, warn if index < warnings else ink)
+            y += metrics.lineSpacing()
+
+
+def draw_sides(
+    painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0
+) -> None:
+    """Draw the side letters at the middles of the edges of `area` (px)."""
+    font = ui_font(round(TYPE.title * size), QFont.Weight.DemiBold)
+    painter.setFont(font)
+    ink = QColor(THEME.overlay_text)
+    inner = area.adjusted(*(SIDE_MARGIN * size * sign for sign in (1, 1, -1, -1)))
+    center_v, center_h = Qt.AlignmentFlag.AlignVCenter, Qt.AlignmentFlag.AlignHCenter
+    for text, flags in (
+        (sides.left, _LEFT | center_v),
+        (sides.right, _RIGHT | center_v),
+        (sides.top, center_h | Qt.AlignmentFlag.AlignTop),
+        (sides.bottom, center_h | Qt.AlignmentFlag.AlignBottom),
+    ):
+        if text:
+            _shadowed(painter, inner, flags, text, ink)
+
+
+class Overlay(QWidget):
+    """A see-through widget over the canvas. It takes no mouse events."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
+        self._corners = Corners()
+        self._sides = Sides()
+        self._chips: Sequence[Chip] = ()
+        self._placed: list[PlacedChip] = []
+
+    @property
+    def corners(self) -> Corners:
+        """The text that is shown."""
+        return self._corners
+
+    @property
+    def sides(self) -> Sides:
+        """The side letters that are shown."""
+        return self._sides
+
+    @property
+    def chips(self) -> tuple[PlacedChip, ...]:
+        """The chips with their places."""
+        return tuple(self._placed)
+
+    def set_corners(self, corners: Corners) -> None:
+        """Show other corner text; only what changed is painted again."""
+        if corners == self._corners:
+            return
+        area = QRectF(self.rect())
+        before = corner_rects(self._corners, area)
+        self._corners = corners
+        for rect in before + corner_rects(corners, area):
+            self.update(rect.adjusted(-3, -3, 3, 3).toAlignedRect())
+
+    def set_sides(self, sides: Sides) -> None:
+        """Show other side letters."""
+        if sides != self._sides:
+            self._sides = sides
+            self.update()
+
+    def set_chips(self, chips: Sequence[Chip]) -> None:
+        """Show other chips, placed clear of each other and of the corner text."""
+        area = QRectF(self.rect())
+        taken = corner_rects(self._corners, area)
+        placed = labels.place(chips, area, taken)
+        if placed != self._placed:
+            self._placed = placed
+            self.update()
+
+    def chip_at(self, position: QPointF) -> str:
+        """Id of the finding whose chip lies at a position, or ""."""
+        for item in self._placed:
+            if item.rect.contains(position):
+                return item.chip.id
+        return ""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
+        area = QRectF(self.rect())
+        draw_sides(painter, self._sides, area)
+        draw_corners(painter, self._corners, area)
+        labels.draw(painter, self._placed)
+        painter.end()

@@ -1,0 +1,150 @@
+"""Scrolling through frames and through the images of a series, and playing a cine."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QObject, QTimer, Signal
+
+from app.imaging.types import Instance
+from app.workspace.workspace import Workspace
+
+DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
+FASTEST_FRAME_MS = 15.0
+
+
+class Scroller(QObject):
+    """Moves the viewport through frames.
+
+    The viewport drops every answer but the newest, so a wheel that turns faster than frames are
+    decoded would show none. While a frame is awaited, steps only add up; the sum is asked for when
+    the frame is there.
+    """
+
+    playing_changed = Signal(bool)
+
+    def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._workspace = workspace
+        self._model = workspace.viewport
+        self._waiting = self._model.loading
+        self._owed = 0
+        self._timer = QTimer(self)
+        self._timer.timeout.connect(self._tick)
+        self._disconnects = [
+            self._model.requested.connect(lambda _request: self._requested()),
+            self._model.frame_changed.connect(self._arrived),
+            self._model.image_changed.connect(self._image_changed),
+            workspace.studies.changed.connect(self._forget_place),
+        ]
+        self._instance = self._model.instance
+        self._place: tuple[Instance, tuple[int, int]] | None = None
+
+    def stop(self) -> None:
+        """Stop playing and listening."""
+        self.pause()
+        for disconnect in self._disconnects:
+            disconnect()
+        self._disconnects.clear()
+
+    @property
+    def waiting(self) -> bool:
+        """Whether a frame was asked for and has not come."""
+        return self._waiting
+
+    @property
+    def scrollable(self) -> bool:
+        """Whether there is another frame or image to go to."""
+        instance = self._model.instance
+        return instance is not None and (instance.frames > 1 or self.position_of(instance)[1] > 1)
+
+    @property
+    def playable(self) -> bool:
+        """Whether the image is a cine."""
+        instance = self._model.instance
+        return instance is not None and instance.frames > 1
+
+    def position_of(self, instance: Instance) -> tuple[int, int]:
+        """(place from 0, number) of an instance in its series."""
+        if self._place is None or self._place[0] is not instance:
+            # A search through all open images: too slow for every mouse move.
+            series = self._workspace.studies.series_of(instance)
+            found = (series.instances.index(instance), len(series.instances)) if series else (0, 1)
+            self._place = (instance, found)
+        return self._place[1]
+
+    def _forget_place(self) -> None:
+        self._place = None
+
+    def step(self, steps: int) -> None:
+        """Go on by `steps` frames, or images of the series; stops at the ends."""
+        if steps == 0:
+            return
+        if self._waiting:
+            self._owed += steps
+            return
+        self._go(steps)
+
+    def to_end(self, direction: int) -> None:
+        """Go to the first (-1) or last (1) frame or image."""
+        self._owed = 0
+        self.step(direction * 10_000_000)
+
+    def _go(self, steps: int) -> None:
+        instance = self._model.instance
+        if instance is None:
+            return
+        if instance.frames > 1:
+            target = self._model.frame_index + steps
+            self._model.scroll_to(max(0, min(target, instance.frames - 1)))
+            return
+        place, count = self.position_of(instance)
+        step = max(0, min(place + steps, count - 1)) - place
+        following = self._workspace.next_instance(step) if step else None
+        if following is not None:
+            # A window that was set for one slice holds for its neighbours.
+            display = self._model.display
+            self._model.show(following)
+            self._model.set_display(display)
+
+    def _requested(self) -> None:
+        self._waiting = True
+
+    def _arrived(self) -> None:
+        self._waiting = False
+        owed, self._owed = self._owed, 0
+        if owed:
+            self._go(owed)
+
+    def _image_changed(self) -> None:
+        self._waiting = False
+        if self._model.instance is not self._instance:
+            self._instance = self._model.instance
+            self.pause()
+
+    # Cine
+
+    @property
+    def playing(self) -> bool:
+        """Whether a cine runs."""
+        return self._timer.isActive()
+
+    def toggle(self) -> None:
+        """Play or pause."""
+        if self.playing:
+            self.pause()
+        elif self.playable and self._model.instance is not None:
+            time = self._model.instance.frame_time_ms or DEFAULT_FRAME_MS
+            self._timer.start(round(max(time, FASTEST_FRAME_MS)))
+            self.playing_changed.emit(True)
+
+    def pause(self) -> None:
+        """Stop the cine."""
+        if self.playing:
+            self._timer.stop()
+            self.playing_changed.emit(False)
+
+    def _tick(self) -> None:
+        instance = self._model.instance
+        if instance is None or self._waiting:
+            return  # a frame that is late delays the cine; skipping would hide that
+        following = (self._model.frame_index + 1) % instance.frames
+        self._model.scroll_to(following)

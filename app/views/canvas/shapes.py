@@ -1,0 +1,150 @@
+"""Geometry -> what is drawn. Runs on any thread; items and the export draw the same shapes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QPointF, QRectF
+from PySide6.QtGui import QImage, QPainterPath, QPolygonF
+
+from app.imaging.findings import (
+    Box,
+    Finding,
+    Geometry,
+    Heatmap,
+    Mask,
+    Point,
+    Polygon,
+    Polyline,
+)
+from app.views.canvas import outlines
+from app.views.canvas.colormaps import table
+
+MAX_BORDER = 60_000
+"""Pixel edges from which a mask is drawn as a picture: a longer outline would paint slowly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A finding ready to be drawn, in image coordinates.
+
+    Attributes:
+        path: Its outline (for a mask: through the middles of its border pixels' outer edges).
+        anchor: Where its label belongs.
+        ends: End points of a measured line, for the ticks.
+        image: A translucent picture laid over the image, or None.
+        image_rect: Where the picture lies.
+    """
+
+    path: QPainterPath
+    anchor: QPointF
+    ends: tuple[QPointF, ...] = ()
+    image: QImage | None = None
+    image_rect: QRectF | None = None
+
+
+def _point(geometry: Point) -> Shape:
+    path = QPainterPath(QPointF(geometry.x, geometry.y))
+    path.addRect(geometry.x - 0.5, geometry.y - 0.5, 1, 1)
+    return Shape(path, QPointF(geometry.x, geometry.y))
+
+
+def _polyline(geometry: Polyline) -> Shape:
+    points = [QPointF(x, y) for x, y in geometry.points]
+    path = QPainterPath()
+    if not points:
+        return Shape(path, QPointF())
+    path.addPolygon(QPolygonF(points))
+    middle = (points[0] + points[-1]) / 2 if len(points) == 2 else points[len(points) // 2]
+    return Shape(path, middle, ends=(points[0], points[-1]))
+
+
+def _polygon(geometry: Polygon) -> Shape:
+    points = [QPointF(x, y) for x, y in geometry.points]
+    path = QPainterPath()
+    path.addPolygon(QPolygonF(points))
+    path.closeSubpath()
+    bounds = path.boundingRect()
+    return Shape(path, QPointF(bounds.center().x(), bounds.top()))
+
+
+def _box(geometry: Box) -> Shape:
+    # Corners are outer pixel edges already: see findings.Box.
+    rect = QRectF(QPointF(geometry.x0, geometry.y0), QPointF(geometry.x1, geometry.y1))
+    path = QPainterPath()
+    path.addRect(rect)
+    return Shape(path, rect.topLeft())
+
+
+def _mask(geometry: Mask) -> Shape:
+    path = QPainterPath()
+    if outlines.border_length(geometry.pixels) > MAX_BORDER:
+        return Shape(
+            path,
+            _inside(geometry.pixels),
+            image=_bitmap(geometry.pixels),
+            image_rect=QRectF(-0.5, -0.5, geometry.pixels.shape[1], geometry.pixels.shape[0]),
+        )
+    for contour in outlines.contours(geometry.pixels):
+        path.addPolygon(QPolygonF([QPointF(x, y) for x, y in contour.tolist()]))
+        path.closeSubpath()
+    return Shape(path, _inside(geometry.pixels))
+
+
+def _bitmap(pixels: NDArray[np.bool_]) -> QImage:
+    """The mask as 0 and 1 in a QImage whose colour table the item fills in."""
+    buffer = np.ascontiguousarray(pixels, dtype=np.uint8)
+    rows, columns = buffer.shape
+    return QImage(buffer.data, columns, rows, columns, QImage.Format.Format_Indexed8).copy()
+
+
+def _inside(pixels: NDArray[np.bool_]) -> QPointF:
+    """A point well inside the mask: the middle of the longest run in its middle rows."""
+    rows = np.flatnonzero(pixels.any(axis=1))
+    if rows.size == 0:
+        return QPointF()
+    row = int(rows[rows.size // 2])
+    columns = np.flatnonzero(pixels[row])
+    runs = np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1)
+    longest = max(runs, key=len)
+    return QPointF(float(longest[0] + longest[-1]) / 2, float(row))
+
+
+def _heatmap(geometry: Heatmap) -> Shape:
+    values = np.clip(np.nan_to_num(geometry.values), 0.0, 1.0)
+    index = (values * 255).astype(np.uint8)
+    colors = table("inferno")
+    # Premultiplied BGRA; what is low stays see-through, so that the image reads.
+    alpha = (np.arange(256) * 0.65).astype(np.uint16)
+    premultiplied = np.empty((256, 4), np.uint8)
+    premultiplied[:, :3] = (colors[:, ::-1].astype(np.uint16) * alpha[:, None] // 255).astype(
+        np.uint8
+    )
+    premultiplied[:, 3] = alpha.astype(np.uint8)
+    buffer = np.ascontiguousarray(premultiplied[index])
+    rows, columns = values.shape
+    # copy(): the QImage then owns its pixels.
+    image = QImage(
+        buffer.data, columns, rows, columns * 4, QImage.Format.Format_ARGB32_Premultiplied
+    ).copy()
+    peak = np.unravel_index(int(np.argmax(values)), values.shape)
+    anchor = QPointF(float(peak[1]), float(peak[0]))
+    return Shape(QPainterPath(), anchor, image=image, image_rect=QRectF(-0.5, -0.5, columns, rows))
+
+
+_BUILDERS: dict[type[Geometry], Callable[..., Shape]] = {
+    Point: _point,
+    Polyline: _polyline,
+    Polygon: _polygon,
+    Box: _box,
+    Mask: _mask,
+    Heatmap: _heatmap,
+}
+
+
+def build(finding: Finding) -> Shape:
+    """The finding's shape; heavy for masks and heatmaps (tens of ms), so not on the GUI thread."""
+    return _BUILDERS[type(finding.geometry)](finding.geometry)

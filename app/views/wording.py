@@ -1,0 +1,89 @@
+"""How values from files and findings are put into words. Plain text in, plain text out."""
+
+from __future__ import annotations
+
+import re
+
+from app.imaging.findings import Finding
+from app.imaging.types import Spacing, SpacingSource, Window
+
+NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
+_CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def one_line(text: str) -> str:
+    """A file's text on one line: control and direction-changing characters are taken out."""
+    return " ".join(_CONTROL.sub(" ", text).split())
+
+
+def person_name(text: str) -> str:
+    """A DICOM person name (PS3.5, 6.2 PN) as "Family, Given Middle"; other forms as they are."""
+    first_form = one_line(text).split("=")[0] or one_line(text).strip("=")
+    parts = [part.strip() for part in first_form.split("^")]
+    family, given = parts[0], " ".join(part for part in parts[1:3] if part)
+    return ", ".join(part for part in (family, given) if part)
+
+
+def date(text: str) -> str:
+    """A DICOM date YYYYMMDD as YYYY-MM-DD; anything else as it is."""
+    text = one_line(text)
+    if re.fullmatch(r"\d{8}", text):
+        return f"{text[:4]}-{text[4:6]}-{text[6:]}"
+    return text
+
+
+def number(value: float) -> str:
+    """A number without needless digits."""
+    if abs(value) >= 100 or float(value).is_integer():
+        return f"{value:.0f}"
+    return f"{value:.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
+def window_text(window: Window | None) -> str:
+    """The window as the corner shows it; "" for colour."""
+    if window is None:
+        return ""
+    text = f"C {number(window.center)}  W {number(window.width)}"
+    name = one_line(window.explanation)
+    return f"{text}  ({name})" if name else text
+
+
+def spacing_text(spacing: Spacing) -> str:
+    """What lengths on this image rest on."""
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return "Pixel spacing unknown: lengths in px"
+    if abs(spacing.row_mm - spacing.column_mm) < 1e-6:
+        size = f"{spacing.row_mm:.3g} mm"
+    else:
+        size = f"{spacing.row_mm:.3g} × {spacing.column_mm:.3g} mm"
+    source = {
+        SpacingSource.PATIENT: "in the patient",
+        SpacingSource.CALIBRATED: "calibrated",
+        SpacingSource.DETECTOR: "at the detector",
+        SpacingSource.REGION: "from its region",
+    }.get(spacing.source, spacing.source.value)
+    return f"Pixel {size}, {source}"
+
+
+def value_text(finding: Finding) -> str:
+    """The finding's measurement with its units and mark, e.g. "≈ 0.52"; "" without one."""
+    if finding.value is None:
+        return ""
+    units = one_line(finding.units)
+    if units == "ratio":
+        text = f"{finding.value:.2f}"
+    else:
+        text = f"{number(finding.value)} {units}".strip()
+    return f"≈ {text}" if finding.approximate else text
+
+
+def chip_text(finding: Finding) -> str:
+    """The label that the canvas shows beside a finding."""
+    return " ".join(part for part in (one_line(finding.label), value_text(finding)) if part)
+
+
+def maker_text(finding: Finding) -> str:
+    """Which tool and model made it."""
+    made = finding.provenance
+    tool = f"{made.tool} {made.tool_version}".strip()
+    return " · ".join(one_line(part) for part in (tool, made.model) if part)
