@@ -8,7 +8,6 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
-from scipy import ndimage
 
 RGB = tuple[int, int, int]
 Mask = NDArray[np.bool_]
@@ -68,14 +67,29 @@ def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDA
 
 def _tint(canvas: NDArray[np.uint8], mask: Mask, colour: RGB, unit: int) -> None:
     """Colour the inside lightly and the edge fully; only the mask's own box is touched."""
-    box = ndimage.find_objects(mask.astype(np.uint8))[0]
+    rows = np.flatnonzero(mask.any(axis=1))
+    columns = np.flatnonzero(mask.any(axis=0))
+    if not rows.size:
+        return
+    box = (slice(rows[0], rows[-1] + 1), slice(columns[0], columns[-1] + 1))
     inside = mask[box]
     part = canvas[box]
     blended = part[inside] * (1 - _OPACITY) + np.array(colour) * _OPACITY
     part[inside] = np.rint(blended).astype(np.uint8)
-    eroded: Mask = ndimage.binary_erosion(np.pad(inside, unit), iterations=unit).astype(bool)
-    core = eroded[unit:-unit, unit:-unit]
-    part[inside & ~core] = colour
+    part[inside & ~_eroded(inside, unit)] = colour
+
+
+def _eroded(mask: Mask, times: int) -> Mask:
+    """Without its outermost pixels. By hand: scipy.ndimage takes 0.3 s to import."""
+    core = np.pad(mask, 1)
+    for _ in range(times):
+        inner = core.copy()
+        inner[1:] &= core[:-1]
+        inner[:-1] &= core[1:]
+        inner[:, 1:] &= core[:, :-1]
+        inner[:, :-1] &= core[:, 1:]
+        core = inner
+    return core[1:-1, 1:-1]
 
 
 def _inner_point(mask: Mask) -> tuple[int, int]:

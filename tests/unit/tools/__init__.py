@@ -1,0 +1,1 @@
+"""Tools: registry, images, model host, weights and packs."""

@@ -1,0 +1,67 @@
+"""Functions that the host tests call inside a model process."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from app.tools.api import ToolRetry
+
+Payload = dict[str, Any]
+
+
+def echo(payload: Payload) -> Payload:
+    return {"value": payload["value"], "pid": os.getpid()}
+
+
+def double(payload: Payload) -> Payload:
+    return {"pixels": np.asarray(payload["pixels"]) * 2}
+
+
+def hang(payload: Payload) -> Payload:
+    time.sleep(600)
+    return {}
+
+
+def busy(payload: Payload) -> Payload:
+    """Never gives the interpreter away for long: nothing but a kill ends it."""
+    while True:
+        sum(range(10_000_000))
+
+
+def steps(payload: Payload, progress: Callable[[float, str], None]) -> Payload:
+    for step in range(3):
+        progress(step / 3, f"step {step}")
+    return {"pid": os.getpid()}
+
+
+def crash(payload: Payload) -> Payload:
+    os.abort()
+
+
+def fail(payload: Payload) -> Payload:
+    raise ZeroDivisionError("planted")
+
+
+def retry(payload: Payload) -> Payload:
+    raise ToolRetry("name another organ", remedy="Use Heart.")
+
+
+def no_torch(payload: Payload) -> Payload:
+    raise ModuleNotFoundError("No module named 'torch'", name="torch")
+
+
+def full_unless_cpu(payload: Payload) -> Payload:
+    if payload["device"] != "cpu":
+        raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB")
+    return {"device": payload["device"]}
+
+
+def threads(payload: Payload) -> Payload:
+    import torch
+
+    return {"threads": torch.get_num_threads(), "hub": os.environ.get("HF_HUB_OFFLINE")}

@@ -1,0 +1,204 @@
+"""The model host: a real process; what it does on errors, cancels and time-outs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.errors import Cancelled
+from app.tools.api import CancelToken, ToolFailed, ToolRetry
+from app.tools.host import ProcessHost, default_threads
+
+ENTRIES = "tests.unit.tools.entries"
+
+
+@pytest.fixture
+def host() -> Iterator[ProcessHost]:
+    made = ProcessHost(allowed=("app.", "tests."))
+    yield made
+    made.close()
+
+
+def call(host: ProcessHost, name: str, payload: Any = None, **options: Any) -> dict[str, Any]:
+    options.setdefault("cancel", CancelToken())
+    options.setdefault("timeout_s", 30.0)
+    return host.call(f"{ENTRIES}:{name}", payload or {}, **options)
+
+
+def until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if condition():
+            return True
+        threading.Event().wait(0.02)
+    return False
+
+
+def test_arrays_go_there_and_back(host: ProcessHost):
+    pixels = np.arange(12, dtype=np.uint8).reshape(3, 4)
+    answer = call(host, "double", {"pixels": pixels})
+    np.testing.assert_array_equal(answer["pixels"], pixels * 2)
+
+
+def test_the_process_stays_warm_between_calls_and_is_not_this_one(host: ProcessHost):
+    first = call(host, "echo", {"value": 1})["pid"]
+    assert first == call(host, "echo", {"value": 2})["pid"]
+    assert first != os.getpid()
+
+
+def test_each_device_has_its_own_process(host: ProcessHost):
+    auto = call(host, "echo", {"value": 1})["pid"]
+    cpu = call(host, "echo", {"value": 1, "device": "cpu"})["pid"]
+    assert host.pids == {"auto": auto, "cpu": cpu}
+    assert auto != cpu
+
+
+def test_progress_arrives(host: ProcessHost):
+    heard: list[tuple[float, str]] = []
+    call(host, "steps", progress=lambda fraction, text: heard.append((fraction, text)))
+    assert [text for _, text in heard] == ["step 0", "step 1", "step 2"]
+
+
+@pytest.mark.parametrize("entry", ["hang", "busy"])
+def test_a_cancel_ends_a_blocked_model_within_a_second(host: ProcessHost, entry: str):
+    pid = call(host, "echo", {"value": 1})["pid"]
+    cancel = CancelToken()
+    caught: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            call(host, entry, cancel=cancel, timeout_s=60)
+        except BaseException as error:
+            caught.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    thread.join(0.2)
+    assert thread.is_alive()
+    started = time.monotonic()
+    cancel.cancel()
+    thread.join(5)
+    assert time.monotonic() - started < 1.0
+    assert isinstance(caught[0], Cancelled)
+    # The next call finds a fresh process.
+    assert call(host, "echo", {"value": 1})["pid"] != pid
+
+
+def test_a_call_that_was_cancelled_before_starts_nothing(host: ProcessHost):
+    cancel = CancelToken()
+    cancel.cancel()
+    with pytest.raises(Cancelled):
+        call(host, "echo", {"value": 1}, cancel=cancel)
+
+
+def test_a_hang_ends_at_its_time_out_and_says_so(host: ProcessHost):
+    call(host, "echo", {"value": 1})
+    with pytest.raises(ToolFailed, match="took too long") as caught:
+        call(host, "hang", timeout_s=0.3)
+    assert "0.3 s" in caught.value.remedy
+    assert call(host, "echo", {"value": 1})["value"] == 1
+
+
+def test_a_crash_is_told_and_survived(host: ProcessHost):
+    with pytest.raises(ToolFailed, match="crashed") as caught:
+        call(host, "crash")
+    assert "fresh process" in caught.value.remedy
+    assert call(host, "echo", {"value": 1})["value"] == 1
+
+
+def test_an_unexpected_error_keeps_its_traceback_out_of_what_the_user_reads(host: ProcessHost):
+    with pytest.raises(ToolFailed) as caught:
+        call(host, "fail")
+    assert "Traceback" not in caught.value.text
+    assert "ZeroDivisionError: planted" in caught.value.detail
+
+
+def test_a_tools_own_errors_come_through_as_they_are(host: ProcessHost):
+    with pytest.raises(ToolRetry) as caught:
+        call(host, "retry")
+    assert caught.value.text == "name another organ. Use Heart."
+
+
+def test_a_missing_package_says_exactly_what_to_add(host: ProcessHost):
+    with pytest.raises(ToolFailed) as caught:
+        call(host, "no_torch")
+    assert "torch, which is not installed" in caught.value.reason
+    assert "bootstrap.py run` without --viewer-only" in caught.value.remedy
+
+
+def test_out_of_memory_is_tried_once_more_on_the_processor(host: ProcessHost):
+    heard: list[str] = []
+    answer = call(
+        host,
+        "full_unless_cpu",
+        {"device": "cuda"},
+        progress=lambda fraction, text: heard.append(text),
+    )
+    assert answer["device"] == "cpu"
+    assert "memory is full" in heard[0]
+
+
+def test_only_the_apps_own_functions_may_be_called():
+    made = ProcessHost()
+    with pytest.raises(ValueError, match="may not be called"):
+        call(made, "echo", {"value": 1})
+    made.close()
+
+
+def test_an_idle_process_gives_its_memory_back():
+    made = ProcessHost(allowed=("tests.",), idle_s=0.1)
+    call(made, "echo", {"value": 1})
+    assert until(lambda: made.pids == {})
+    assert call(made, "echo", {"value": 1})["value"] == 1
+    made.close()
+
+
+def test_after_close_nothing_runs_any_more():
+    made = ProcessHost(allowed=("tests.",))
+    pid = call(made, "echo", {"value": 1})["pid"]
+    made.close()
+    made.close()
+    assert until(lambda: not _alive(pid))
+    with pytest.raises(Cancelled):
+        call(made, "echo", {"value": 1})
+
+
+def test_torch_leaves_the_window_a_core_and_fetches_nothing(host: ProcessHost):
+    pytest.importorskip("torch")
+    answer = call(host, "threads", timeout_s=120)
+    assert answer == {"threads": default_threads(), "hub": "1"}
+
+
+def test_a_viewer_only_installation_says_what_to_add_within_a_second():
+    code = """
+import sys, time
+sys.modules["torch"] = None  # as if it were not installed
+from app.tools.needs import require_packages
+started = time.monotonic()
+try:
+    require_packages("The chest segmentation", "torch")
+except Exception as error:
+    print(type(error).__name__, error.text)
+assert time.monotonic() - started < 1
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith(
+        "ToolFailed The chest segmentation needs the Python package torch"
+    )
+    assert "python3 installer/bootstrap.py run` without --viewer-only" in done.stdout
+
+
+def _alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    return True
