@@ -28,6 +28,10 @@ from installer.console import Console, SetupError
 # Packages installed one at a time: each is large, so a break costs no more than one of them.
 LARGE = re.compile(r"nvidia-|torch|triton|pyside6|simpleitk|scipy|imagecodecs|nodejs|transformers")
 BATCH = 12
+# What compiled packages depend on: a new patch release of Python is no reason to start over.
+INTERPRETER = (
+    "import sys; print(sys.implementation.cache_tag, getattr(sys, 'abiflags', ''), sys.platform)"
+)
 # Free space needed, in GiB, as measured on Linux x86-64 (where torch brings its CUDA libraries):
 # what is installed, and the largest download on top.
 SPACE = {"viewer": 1.8, "ai": 7.0, "test": 0.5}
@@ -64,8 +68,8 @@ class Environment:
         complete = stamp.get("complete")
         if not isinstance(complete, dict) or not wanted.items() <= complete.items():
             return False
-        version = self._interpreter_version()
-        return version is not None and version == stamp.get("python")
+        kind = self._interpreter()
+        return kind is not None and kind == stamp.get("python")
 
     def ensure(self, sets: Sequence[str]) -> bool:
         """Brings the environment to hold these sets.
@@ -86,18 +90,18 @@ class Environment:
             self._fill(sets, handle)
             self._add_repo_to_path()
             complete = {name: self._digest(name) for name in sets}
-            stamp = {"python": self._interpreter_version(), "complete": complete}
+            stamp = {"python": self._interpreter(), "complete": complete}
             _write_json(self._stamp, stamp)
         return True
 
     def _digest(self, name: str) -> str:
         return hashlib.sha256((self._locks / f"{name}.txt").read_bytes()).hexdigest()
 
-    def _interpreter_version(self) -> str | None:
-        """The version that the environment's interpreter reports, or None if it does not run."""
+    def _interpreter(self) -> str | None:
+        """What kind of Python the environment's interpreter is, or None if it does not run."""
         try:
             done = subprocess.run(
-                [self.python, "-I", "-S", "-c", "import sys; print(sys.version)"],
+                [self.python, "-I", "-S", "-c", INTERPRETER],
                 capture_output=True,
                 check=True,
                 timeout=60,
@@ -108,9 +112,9 @@ class Environment:
 
     def _make(self, handle: int) -> None:
         """Creates the environment, unless one that this bootstrap made works."""
-        version = self._interpreter_version()
+        kind = self._interpreter()
         made_for = _read_json(self._ledger).get("python")
-        if version is not None and version == made_for and pip_runner.works(self.python):
+        if kind is not None and kind == made_for and pip_runner.works(self.python):
             self._console.log_to(self._log)
             return
         if self.folder.exists():
@@ -124,8 +128,7 @@ class Environment:
             command, capture_output=True, check=False, pass_fds=pip_runner.inherited(handle)
         )
         self._console.detail((done.stdout + done.stderr).decode(errors="replace"))
-        version = self._interpreter_version()
-        if done.returncode != 0 or version is None:
+        if done.returncode != 0 or self._interpreter() is None:
             raise SetupError(
                 "Python could not make a virtual environment",
                 f"try it by hand: {' '.join(command)}",
@@ -170,7 +173,7 @@ class Environment:
         return cast(dict[str, str], packages) if isinstance(packages, dict) else {}
 
     def _write_installed(self, packages: dict[str, str]) -> None:
-        content = {"python": self._interpreter_version(), "packages": packages}
+        content = {"python": self._interpreter(), "packages": packages}
         _write_json(self._ledger, content)
 
     def _add_repo_to_path(self) -> None:
