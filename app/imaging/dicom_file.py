@@ -37,6 +37,7 @@ _VRS = frozenset(
     b"AE AS AT CS DA DS DT FD FL IS LO LT OB OD OF OL OV OW PN SH SL SQ SS ST SV TM UC UI UL UN UR"
     b" US UT UV".split()
 )
+_PIXEL_VRS = frozenset({b"OB", b"OW", b"OF", b"OD", b"UN"})
 _NATIVE = (
     ImplicitVRLittleEndian,
     ExplicitVRLittleEndian,
@@ -197,9 +198,7 @@ def _parse(path: Path, file: IO[bytes], size: int) -> Header:
         raise guards.problem(path, _NOT_DICOM, "Open DICOM, PNG or JPEG files")
     if syntax == DeflatedExplicitVRLittleEndian:
         return _parse_deflated(path, file, syntax)
-    implicit, little = dataset.original_encoding
-    # As it was found, which need not be what the transfer syntax says.
-    pixels = _find_pixels(file, size, implicit=bool(implicit), little=bool(little))
+    pixels = _find_pixels(file, size, little=syntax != ExplicitVRBigEndian)
     return Header(path, dataset, syntax, pixels)
 
 
@@ -227,7 +226,7 @@ def _syntax(dataset: Dataset) -> UID:
     return ExplicitVRLittleEndian if little else ExplicitVRBigEndian
 
 
-def _find_pixels(file: IO[bytes], size: int, *, implicit: bool, little: bool) -> PixelSpan | None:
+def _find_pixels(file: IO[bytes], size: int, *, little: bool) -> PixelSpan | None:
     """Read the pixel element's own header; the parser stopped in front of it, or at the end."""
     start = file.read(12)
     order = "<" if little else ">"
@@ -237,12 +236,13 @@ def _find_pixels(file: IO[bytes], size: int, *, implicit: bool, little: bool) ->
     keyword = _PIXEL_TAGS.get((group << 16) | element)
     if keyword is None:
         return None
-    vr, offset = "", file.tell() - len(start) + 8
-    length_bytes = start[4:8]
-    if not implicit:
-        if len(start) < 12:
-            return None
-        vr, offset, length_bytes = start[4:6].decode("latin-1"), file.tell(), start[8:12]
+    position = file.tell() - len(start)
+    # Not what the transfer syntax says: some files are implicit in spite of it, as the parser
+    # notices. These letters cannot begin an implicit length, since they would make it odd.
+    if start[4:6] in _PIXEL_VRS and len(start) == 12:
+        vr, offset, length_bytes = start[4:6].decode("latin-1"), position + 12, start[8:12]
+    else:
+        vr, offset, length_bytes = "", position + 8, start[4:8]
     (declared,) = struct.unpack(f"{order}L", length_bytes)
     rest = max(size - offset, 0)
     length = rest if declared == UNDEFINED_LENGTH else min(declared, rest)

@@ -56,7 +56,8 @@ def shared_segments() -> set[str]:
 
 
 def call(worker: Worker, name: str, payload: dict[str, Any] | None = None, **options: Any) -> Any:
-    return worker.call(f"{ENTRIES}:{name}", payload or {}, **{"timeout_s": 30.0, **options})
+    options.setdefault("timeout_s", 30.0)
+    return worker.call(f"{ENTRIES}:{name}", payload or {}, **options)
 
 
 def test_values_and_arrays_come_back_as_they_were_sent(worker: Worker):

@@ -1,0 +1,263 @@
+"""Bad and hostile files: each is refused in words for a radiologist, and the app goes on."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from pydicom.encaps import encapsulate
+from pydicom.uid import UID, JPEG2000Lossless, JPEGBaseline8Bit, JPEGLosslessSV1, RLELossless
+
+from app.errors import FileProblem
+from app.imaging.decode import Decoder
+from app.imaging.types import Instance, Problem
+from tests.unit.imaging.files import jpeg_bytes, make_dicom, png_bytes, png_claiming
+
+
+def only_problem(decoder: Decoder, path: Path) -> Problem:
+    """The problem of a scan that finds no image."""
+    result = decoder.scan([path]).result(60)
+    assert result.studies == ()
+    assert [problem.path for problem in result.problems] == [path]
+    return result.problems[0]
+
+
+def only_instance(decoder: Decoder, path: Path) -> Instance:
+    result = decoder.scan([path]).result(60)
+    assert result.problems == ()
+    return result.studies[0].series[0].instances[0]
+
+
+def refused(decoder: Decoder, instance: Instance, index: int = 0) -> FileProblem:
+    with pytest.raises(FileProblem) as caught:
+        decoder.frame(instance, index).result(60)
+    assert caught.value.subject == str(instance.path)
+    assert caught.value.reason
+    return caught.value
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(data)
+    return path
+
+
+def test_an_empty_file(decoder: Decoder, tmp_path: Path):
+    problem = only_problem(decoder, write(tmp_path / "a.dcm", b""))
+    assert problem.reason == "the file is empty"
+    assert "Copy it again" in problem.remedy
+
+
+def test_a_text_file_named_dcm(decoder: Decoder, tmp_path: Path):
+    problem = only_problem(decoder, write(tmp_path / "a.dcm", b"Dear colleague,\nno image here.\n"))
+    assert "a text file" in problem.reason
+
+
+def test_a_file_that_does_not_exist(decoder: Decoder, tmp_path: Path):
+    assert "no such file" in only_problem(decoder, tmp_path / "a.dcm").reason
+
+
+@pytest.mark.skipif(os.name == "nt", reason="uses POSIX permissions")
+def test_an_unreadable_file(decoder: Decoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    path = make_dicom(tmp_path / "a.dcm")
+    path.chmod(0)
+    if os.geteuid() == 0:
+        pytest.skip("root may read everything")
+    assert "permission denied" in only_problem(decoder, path).reason
+
+
+def test_the_words_for_a_refused_permission():
+    from app.imaging.guards import unreadable
+
+    error = unreadable(Path("/x/a.dcm"), PermissionError(13, "Permission denied"))
+    assert "permission denied" in error.reason
+    assert "Ask for access" in error.remedy
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")
+def test_a_named_pipe_is_refused_at_once(decoder: Decoder, tmp_path: Path):
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    assert "device or a pipe" in only_problem(decoder, path).reason
+
+
+def test_a_folder_without_images(decoder: Decoder, tmp_path: Path):
+    problem = only_problem(decoder, tmp_path)
+    assert problem.reason == "there are no images in this folder"
+    assert "DICOM" in problem.remedy
+
+
+def test_a_folder_with_only_other_files_names_each_of_them(decoder: Decoder, tmp_path: Path):
+    write(tmp_path / "notes.txt", b"hello")
+    write(tmp_path / "images.zip", b"PK\x03\x04rest")
+    problems = decoder.scan([tmp_path]).result(60).problems
+    assert {p.path.name for p in problems} == {"notes.txt", "images.zip", tmp_path.name}
+
+
+def test_truncated_pixels(decoder: Decoder, tmp_path: Path):
+    path = make_dicom(tmp_path / "a.dcm", np.zeros((64, 64), np.uint16))
+    write(path, path.read_bytes()[:-100])
+    problem = only_problem(decoder, path)
+    assert problem.reason == "the file is cut short: it holds 8,092 of 8,192 bytes of pixels"
+
+
+def test_a_truncated_multi_frame_shows_its_complete_frames(decoder: Decoder, tmp_path: Path):
+    pixels = np.arange(3 * 64, dtype=np.uint16).reshape(3, 8, 8)
+    path = make_dicom(tmp_path / "a.dcm", pixels, NumberOfFrames=3)
+    write(path, path.read_bytes()[:-10])
+    instance = only_instance(decoder, path)
+    np.testing.assert_array_equal(decoder.frame(instance, 1).result(60).stored, pixels[1])
+    assert "cut short" in refused(decoder, instance, 2).reason
+
+
+def test_truncated_compressed_pixels(decoder: Decoder, tmp_path: Path):
+    grey = np.random.default_rng(0).integers(0, 255, (64, 64), np.uint8)
+    code = jpeg_bytes(grey)
+    for cut in (len(code) // 2, 30, 4):
+        path = compressed(tmp_path / f"{cut}.dcm", code[:cut], JPEGBaseline8Bit, 64, 64)
+        assert "damaged" in refused(decoder, only_instance(decoder, path)).reason
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(0, 0), (0, 5), (5, 0)])
+def test_an_image_without_pixels(decoder: Decoder, tmp_path: Path, rows: int, columns: int):
+    path = make_dicom(tmp_path / "a.dcm", Rows=rows, Columns=columns)
+    assert "the image has no pixels" in only_problem(decoder, path).reason
+
+
+def compressed(path: Path, code: bytes, syntax: str, rows: int, columns: int) -> Path:
+    """A DICOM file of one compressed 8-bit grey frame."""
+    import pydicom
+
+    make_dicom(path, np.zeros((1, 1), np.uint8), Rows=rows, Columns=columns)
+    ds = pydicom.dcmread(path)
+    ds.file_meta.TransferSyntaxUID = UID(syntax)
+    ds.PixelData = encapsulate([code])
+    ds["PixelData"].VR = "OB"
+    ds["PixelData"].is_undefined_length = True
+    ds.save_as(path)
+    return path
+
+
+SYNTAXES = [JPEGBaseline8Bit, JPEGLosslessSV1, JPEG2000Lossless, RLELossless]
+
+
+@pytest.mark.parametrize("syntax", ["uncompressed", *SYNTAXES])
+def test_a_declared_size_of_65535_squared_is_refused_at_once(
+    decoder: Decoder, tmp_path: Path, syntax: str
+):
+    path = tmp_path / "a.dcm"
+    if syntax == "uncompressed":
+        make_dicom(path, Rows=65535, Columns=65535)
+    else:
+        compressed(path, jpeg_bytes(np.zeros((8, 8), np.uint8)), syntax, 65535, 65535)
+    only_problem(decoder, path)
+    started = time.monotonic()
+    assert "too large" in only_problem(decoder, path).reason
+    assert time.monotonic() - started < 1
+
+
+def test_a_code_stream_larger_than_declared_is_refused_before_it_is_decoded(
+    decoder: Decoder, tmp_path: Path
+):
+    code = bytearray(jpeg_bytes(np.zeros((8, 8), np.uint8)))
+    start = code.index(b"\xff\xc0")
+    code[start + 5 : start + 9] = b"\xff\xff\xff\xff"
+    path = compressed(tmp_path / "a.dcm", bytes(code), JPEGBaseline8Bit, 8, 8)
+    assert "65535 x 65535" in refused(decoder, only_instance(decoder, path)).reason
+
+
+@pytest.mark.parametrize(
+    "elements",
+    [
+        {"NumberOfFrames": 2_000_000_000},
+        {"NumberOfFrames": -3},
+        {"BitsAllocated": 12},
+        {"BitsAllocated": 16, "BitsStored": 17},
+        {"SamplesPerPixel": 7},
+        {"PixelData": None},
+    ],
+)
+def test_impossible_figures_in_the_header(
+    decoder: Decoder, tmp_path: Path, elements: dict[str, Any]
+):
+    assert only_problem(decoder, make_dicom(tmp_path / "a.dcm", **elements)).reason
+
+
+def test_an_unknown_compression_is_named(decoder: Decoder, tmp_path: Path):
+    mpeg = "1.2.840.10008.1.2.4.102"
+    path = compressed(tmp_path / "a.dcm", b"\0" * 100, mpeg, 8, 8)
+    problem = refused(decoder, only_instance(decoder, path))
+    assert "MPEG-4" in problem.reason
+    assert "without compression" in problem.remedy
+
+
+def test_a_structured_report_is_named_and_not_dropped(decoder: Decoder, tmp_path: Path):
+    path = make_dicom(tmp_path / "a.dcm", Rows=None, Columns=None, PixelData=None, Modality="SR")
+    assert only_problem(decoder, path).reason == "a structured report: not displayable yet"
+
+
+def test_a_picture_bomb_is_refused_at_once(decoder: Decoder, tmp_path: Path):
+    path = write(tmp_path / "a.png", png_claiming(100_000, 100_000))
+    assert "too large" in only_problem(decoder, path).reason
+
+
+def test_a_picture_of_no_size(decoder: Decoder, tmp_path: Path):
+    path = write(tmp_path / "a.png", png_claiming(0, 0))
+    assert only_problem(decoder, path).reason
+
+
+@pytest.mark.parametrize("kind", ["png", "jpeg"])
+def test_a_truncated_picture(decoder: Decoder, tmp_path: Path, kind: str):
+    pixels = np.random.default_rng(0).integers(0, 255, (200, 200), np.uint8)
+    data = png_bytes(pixels) if kind == "png" else jpeg_bytes(pixels)
+    path = write(tmp_path / f"a.{kind}", data[: len(data) // 2])
+    reason = refused(decoder, only_instance(decoder, path)).reason
+    assert "cut short" in reason or "damaged" in reason
+
+
+def test_a_file_that_changed_since_it_was_opened_is_not_decoded(decoder: Decoder, tmp_path: Path):
+    path = make_dicom(tmp_path / "a.dcm")
+    instance = only_instance(decoder, path)
+    make_dicom(path, np.zeros((9, 9), np.uint16))
+    assert "has changed" in refused(decoder, instance).reason
+
+
+def test_a_frame_that_is_not_there(decoder: Decoder, tmp_path: Path):
+    instance = only_instance(decoder, make_dicom(tmp_path / "a.dcm"))
+    assert "1 frames" in refused(decoder, instance, 7).reason
+
+
+def test_a_good_image_is_shown_after_all_that(decoder: Decoder, tmp_path: Path):
+    instance = only_instance(decoder, make_dicom(tmp_path / "a.dcm"))
+    assert decoder.frame(instance).result(60).stored.shape == (3, 4)
+
+
+def test_random_damage_never_gives_anything_but_a_named_problem(decoder: Decoder, tmp_path: Path):
+    rng = np.random.default_rng(4)
+    sources = [
+        make_dicom(tmp_path / "plain.dcm", np.zeros((16, 16), np.uint16)).read_bytes(),
+        compressed(
+            tmp_path / "jpeg.dcm",
+            jpeg_bytes(np.zeros((16, 16), np.uint8)),
+            JPEGBaseline8Bit,
+            16,
+            16,
+        ).read_bytes(),
+    ]
+    folder = tmp_path / "damaged"
+    folder.mkdir()
+    for number in range(60):
+        data = bytearray(sources[number % 2])
+        for position in rng.integers(0, len(data), 12):
+            data[position] = rng.integers(0, 256)
+        write(folder / f"{number}.dcm", bytes(data))
+    result = decoder.scan([folder]).result(120)
+    instances = [i for study in result.studies for one in study.series for i in one.instances]
+    named = {problem.path for problem in result.problems}
+    assert {i.path for i in instances} | named >= set(folder.iterdir())
+    for instance in instances:
+        error = decoder.frame(instance).exception(60)
+        assert error is None or isinstance(error, FileProblem)
