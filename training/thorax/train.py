@@ -100,33 +100,38 @@ def _rate(progress: float) -> float:
     )
 
 
+def _learn(
+    net: ThoraxNet, optimiser: torch.optim.Optimizer, batches: Batches
+) -> tuple[float, float]:
+    """Takes one step and returns its two losses."""
+    x, soft, truth = batches.draw()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        structure, view = net(x.contiguous(memory_format=torch.channels_last))
+    shape_loss, view_loss = losses(structure, view, soft, truth)
+    optimiser.zero_grad(set_to_none=True)
+    (shape_loss + 0.3 * view_loss).backward()
+    torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+    optimiser.step()
+    return float(shape_loss), float(view_loss)
+
+
 def train(
-    pool: pools.Pool, check: pools.Pool, steps: int, minutes: float, seed: int, start: Path | None
-) -> tuple[ThoraxNet, dict[str, float]]:
-    """Returns the averaged network and its synthetic validation figures."""
+    pool: pools.Pool, check: pools.Pool, steps: int, minutes: float, seed: int
+) -> tuple[ThoraxNet, int]:
+    """Returns the averaged network and the number of steps taken."""
     torch.manual_seed(seed)
     net = ThoraxNet().to(memory_format=torch.channels_last)
-    if start is not None:
-        from safetensors.torch import load_file
-
-        net.load_state_dict(load_file(start))
     average = copy.deepcopy(net)
     optimiser = torch.optim.AdamW(net.parameters(), lr=2e-3, weight_decay=1e-3)
     batches, began = Batches(pool, seed + 10), time.monotonic()
+    step = 0
     for step in range(steps):
         progress = max(step / steps, (time.monotonic() - began) / 60 / minutes)
         if progress >= 1:
             break
         for group in optimiser.param_groups:
             group["lr"] = 2e-3 * _rate(progress)
-        x, soft, truth = batches.draw()
-        with torch.autocast("cpu", dtype=torch.bfloat16):
-            structure, view = net(x.contiguous(memory_format=torch.channels_last))
-        shape_loss, view_loss = losses(structure, view, soft, truth)
-        optimiser.zero_grad(set_to_none=True)
-        (shape_loss + 0.3 * view_loss).backward()
-        torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
-        optimiser.step()
+        shape_loss, view_loss = _learn(net, optimiser, batches)
         keep = min(0.998, step / (step + 10))
         with torch.no_grad():
             for old, new in zip(average.parameters(), net.parameters(), strict=True):
@@ -139,7 +144,7 @@ def train(
             )
         if step % 1000 == 999:
             print(validate(average, Batches(check, VALIDATION_SEED)), flush=True)
-    return average, validate(average, Batches(check, VALIDATION_SEED))
+    return average, step + 1
 
 
 def main() -> None:
@@ -150,20 +155,24 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=6000)
     parser.add_argument("--minutes", type=float, default=1e9, help="stop earlier; not reproducible")
     parser.add_argument("--frontals", type=int, default=5000)
-    parser.add_argument("--start", type=Path, default=None, help="weights to continue from")
     args = parser.parse_args()
     torch.set_num_threads(2)
     began = time.monotonic()
     pool = pools.build((args.frontals, args.frontals // 4, args.frontals // 4), args.seed)
     check = pools.build((200, 60, 60), VALIDATION_SEED)
     print(f"rendered {len(pool.images)} images in {time.monotonic() - began:.0f} s", flush=True)
-    net, figures = train(pool, check, args.steps, args.minutes, args.seed, args.start)
+    net, steps = train(pool, check, args.steps, args.minutes, args.seed)
+    figures = validate(net, Batches(check, VALIDATION_SEED))
     args.out.mkdir(parents=True, exist_ok=True)
     weights = {name: value.contiguous() for name, value in net.state_dict().items()}
     save_file(weights, args.out / WEIGHTS)
-    (args.out / "training.json").write_text(
-        json.dumps({"seed": args.seed, "validation": figures}, indent=1)
-    )
+    record = {
+        "seed": args.seed,
+        "steps": steps,
+        "frontals": args.frontals,
+        "validation": figures,
+    }
+    (args.out / "training.json").write_text(json.dumps(record, indent=1), encoding="utf-8")
     print(figures)
 
 

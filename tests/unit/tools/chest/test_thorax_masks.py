@@ -36,13 +36,45 @@ def test_largest_of_nothing_is_nothing():
     assert not largest(np.zeros((5, 5), np.bool_)).any()
 
 
+def _probabilities(masks: dict[str, NDArray[np.bool_]]) -> NDArray[np.float32]:
+    planes = [masks[name].astype(np.float32) for name in (RIGHT_LUNG, LEFT_LUNG, HEART)]
+    return np.stack([1 - sum(planes, np.zeros((100, 100), np.float32)), *planes])
+
+
 def test_cleaned_drops_islands_and_fills_holes():
-    inside = _box(20, 80, 20, 80).astype(np.float32)
-    inside[45:50, 45:50] = 0
-    inside[5:9, 5:9] = 1
-    margins = cleaned(np.stack([1 - inside, inside]))
-    assert (margins[0] > 0)[47, 47]
-    assert not (margins[0] > 0)[:12, :12].any()
+    classes = _probabilities(chest())
+    classes[1, 40:44, 25:29], classes[0, 40:44, 25:29] = 0, 1  # a hole in the right lung
+    classes[1, 5:9, 5:9], classes[0, 5:9, 5:9] = 1, 0  # an island of it
+    right = cleaned(classes)[0] > 0
+    assert right[42, 27]
+    assert not right[:12, :12].any()
+
+
+def test_cleaned_keeps_the_structures_apart_and_in_place():
+    masks = chest()
+    found = cleaned(_probabilities(masks)) > 0
+    assert int(found.sum(axis=0).max()) == 1
+    for mask, name in zip(found, (RIGHT_LUNG, LEFT_LUNG, HEART), strict=True):
+        overlap = 2 * (mask & masks[name]).sum() / (mask.sum() + masks[name].sum())
+        assert overlap > 0.95, name
+
+
+def test_cleaned_closes_a_dent_in_the_heart_below_the_diaphragm():
+    masks = chest()
+    masks[HEART][74:78, 50:53] = False
+    assert (cleaned(_probabilities(masks))[2] > 0)[74:76, 51].all()
+
+
+def test_cleaned_cuts_a_thin_spur_off_the_heart():
+    masks = chest()
+    masks[HEART] |= _box(30, 46, 51, 53)
+    assert not (cleaned(_probabilities(masks))[2] > 0)[:38].any()
+
+
+def test_cleaned_of_nothing_is_nothing():
+    empty = np.zeros((4, 60, 80), np.float32)
+    empty[0] = 1
+    assert not (cleaned(empty) > 0).any()
 
 
 def test_a_plain_chest_has_no_doubts():
