@@ -241,7 +241,7 @@ class _Run:
                             self.partial += text
                             self.emitter.emit(TextDelta, text=text)
                     case Call(call):
-                        calls.append(self._accepted(call, redactor))
+                        calls.append(self._accepted(call, calls, redactor))
                     case Plan(steps):
                         self.plan.set(steps)
                         self._emit_plan()
@@ -373,17 +373,18 @@ class _Run:
             for spec in specs
         ]
 
-    def _accepted(self, call: ToolCall, redactor: Redactor | None) -> ToolCall:
+    def _accepted(
+        self, call: ToolCall, siblings: Sequence[ToolCall], redactor: Redactor | None
+    ) -> ToolCall:
         """The call with an id of its own and, from a remote model, with real paths again."""
-        known = {item.call_id for item in self.request.thread.history} | self.pending.keys()
+        known = {item.call_id for item in self.request.thread.history}
+        known.update(item.id for item in siblings)
         changed: dict[str, Any] = {}
         if not call.id or call.id in known:
             changed["id"] = f"call-{uuid4().hex}"
         if redactor is not None:
             changed["arguments"] = redactor.restored(call.arguments)
-        accepted = call.model_copy(update=changed)
-        self.pending[accepted.id] = accepted
-        return accepted
+        return call.model_copy(update=changed)
 
     def _record(self, call: ToolCall, message: Message) -> None:
         self.pending.pop(call.id, None)

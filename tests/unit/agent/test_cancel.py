@@ -1,0 +1,204 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from app.agent.context import build_messages
+from app.agent.events import RunEvent
+from app.agent.llm.base import ModelFailed, Text
+from app.agent.loop import AgentLoop, RunRequest
+from app.agent.sessions import Thread
+from app.errors import FileProblem
+from app.tools.api import CancelToken, ToolContext, ToolFailed, ToolResult, ToolRetry
+from tests.support.fake_tools import (
+    FakeRegistry,
+    FakeTool,
+    ImageInput,
+    check_promises,
+    fails,
+    ok,
+    request,
+)
+from tests.support.scripted_model import ScriptedModel, Stall, Swallow, call, says
+
+
+async def run_and_cancel(loop: AgentLoop, asked: RunRequest, kind: str) -> list[RunEvent]:
+    """Cancels from another thread at the first event of `kind`; checks the time to the end."""
+    events: list[RunEvent] = []
+    cancelled_at = 0.0
+    async for event in loop.run(asked):
+        events.append(event)
+        if event.kind == kind and not cancelled_at:
+            cancelled_at = time.monotonic()
+            threading.Thread(target=asked.cancel.cancel).start()
+    assert time.monotonic() - cancelled_at < 1.0
+    check_promises(events)
+    return events
+
+
+def check_transcript(thread: Thread) -> None:
+    calls = [call.id for item in thread.history for call in item.tool_calls]
+    assert calls == [item.call_id for item in thread.history if item.role == "tool"]
+
+
+@pytest.mark.parametrize("silence", [Stall(), Swallow()], ids=["stalls", "ignores its cancel"])
+def test_cancel_ends_within_a_second_while_the_model_is_silent(tmp_path: Path, silence: Any):
+    asked = request(tmp_path)
+    loop = AgentLoop(ScriptedModel([Text("wait"), silence]), FakeRegistry())
+    events = asyncio.run(run_and_cancel(loop, asked, "text_delta"))
+    assert events[-1].kind == "run_cancelled"
+
+
+def test_cancel_ends_within_a_second_while_a_tool_blocks(tmp_path: Path):
+    release = threading.Event()
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        release.wait(20)  # deaf to its cancel
+        return ToolResult("too late", {}, {})
+
+    asked = request(tmp_path)
+    tool = FakeTool("deaf", ImageInput, run)
+    model = ScriptedModel([call("deaf", image_path="a"), call("deaf", image_path="b")])
+    started = time.monotonic()
+    events = asyncio.run(
+        run_and_cancel(AgentLoop(model, FakeRegistry(tool)), asked, "tool_started")
+    )
+    assert time.monotonic() - started < 3.0, "the end of the loop waited for the thread"
+    release.set()
+    assert [event.status for event in events if event.kind == "tool_finished"] == ["cancelled"]
+    assert events[-1].kind == "run_cancelled"
+    check_transcript(asked.thread)
+    assert len([item for item in asked.thread.history if item.role == "tool"]) == 2
+
+
+def test_a_tool_that_checks_its_cancel_is_told(tmp_path: Path):
+    told = threading.Event()
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        if context.cancel.wait(10):
+            told.set()
+        context.cancel.check()
+        raise AssertionError
+
+    model = ScriptedModel([call("polite", image_path="a")])
+    loop = AgentLoop(model, FakeRegistry(FakeTool("polite", ImageInput, run)))
+    asyncio.run(run_and_cancel(loop, request(tmp_path), "tool_started"))
+    assert told.wait(5)
+
+
+def test_cancel_before_the_start_asks_no_model(tmp_path: Path):
+    asked = request(tmp_path)
+    asked.cancel.cancel()
+    model = ScriptedModel()
+
+    async def main() -> list[RunEvent]:
+        return [event async for event in AgentLoop(model, FakeRegistry()).run(asked)]
+
+    events = asyncio.run(main())
+    check_promises(events)
+    assert events[-1].kind == "run_cancelled"
+    assert not model.requests
+
+
+def test_cancel_while_the_user_is_asked(tmp_path: Path):
+    async def approve(event: Any) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    asked = request(tmp_path, approve=approve)
+    model = ScriptedModel(remote_host="far.example")
+    loop = AgentLoop(model, FakeRegistry())
+    events = asyncio.run(run_and_cancel(loop, asked, "approval_requested"))
+    assert events[-1].kind == "run_cancelled"
+    assert not model.requests
+
+
+def test_a_consumer_that_leaves_early_stops_the_run(tmp_path: Path):
+    asked = request(tmp_path)
+
+    async def main() -> None:
+        stream = AgentLoop(ScriptedModel([Text("a"), Stall()]), FakeRegistry()).run(asked)
+        async for event in stream:
+            if event.kind == "text_delta":
+                break
+        await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        assert not others
+
+    asyncio.run(main())
+    assert asked.cancel.cancelled
+
+
+def test_the_token_of_an_ended_call_stays_untouched_by_a_later_cancel(tmp_path: Path):
+    tokens: list[CancelToken] = []
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        tokens.append(context.cancel)
+        return ToolResult("", {}, {})
+
+    model = ScriptedModel([call("quick", image_path="a")], [Text("x"), Stall()])
+    loop = AgentLoop(model, FakeRegistry(FakeTool("quick", ImageInput, run)))
+    asyncio.run(run_and_cancel(loop, request(tmp_path), "text_delta"))
+    assert not tokens[0].cancelled
+
+
+def test_partial_text_is_kept_and_the_thread_goes_on(tmp_path: Path):
+    asked = request(tmp_path)
+    loop = AgentLoop(ScriptedModel([Text("half an "), Stall()]), FakeRegistry())
+    asyncio.run(run_and_cancel(loop, asked, "text_delta"))
+    assert asked.thread.history[-1].text == "half an "
+    build_messages("", asked.thread.history)
+
+
+_tools = FakeRegistry(
+    FakeTool("good", ImageInput, ok("good")),
+    FakeTool("failing", ImageInput, fails(ToolFailed("no"))),
+    FakeTool("retrying", ImageInput, fails(ToolRetry("mend"))),
+    FakeTool("crashing", ImageInput, fails(ZeroDivisionError())),
+    FakeTool("unreadable", ImageInput, fails(FileProblem("no"))),
+    FakeTool("slow", ImageInput, lambda args, context: context.cancel.wait(5), timeout_s=0.01),  # pyright: ignore[reportArgumentType]
+    FakeTool("rubbish", ImageInput, lambda args, context: 7),  # pyright: ignore[reportArgumentType]
+)
+_names = st.sampled_from(
+    ["good", "failing", "retrying", "crashing", "unreadable", "slow", "rubbish", "unknown"]
+)
+_arguments = st.sampled_from([{"image_path": "a"}, {}, {"image_path": 1}, {"other": "x"}])
+_pieces = st.one_of(
+    st.builds(lambda name, arguments: call(name, **arguments), _names, _arguments),
+    st.builds(Text, st.sampled_from(["", "word ", "\n"])),
+)
+_ends = st.sampled_from(["", "", "", "ModelFailed", "OSError", "cancel"])
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.tuples(st.lists(_pieces, max_size=3), _ends), min_size=1, max_size=4))
+def test_every_path_keeps_the_promises_of_events(
+    tmp_path_factory: pytest.TempPathFactory, turns: list[Any]
+):
+    asked = request(tmp_path_factory.mktemp("run"))
+
+    def played(pieces: list[Any], end: str) -> list[Any]:
+        errors = {"ModelFailed": ModelFailed("down", remedy="wait"), "OSError": OSError("x")}
+        return [*pieces, errors[end]] if end in errors else pieces
+
+    script = [played(pieces, end) for pieces, end in turns]
+    cancels = [end == "cancel" for _, end in turns]
+
+    def before(messages: Any) -> None:
+        if cancels and cancels.pop(0):
+            asked.cancel.cancel()
+
+    model = ScriptedModel(*script, says("the end"), before=before)
+
+    async def main() -> list[RunEvent]:
+        return [event async for event in AgentLoop(model, _tools).run(asked)]
+
+    check_promises(asyncio.run(main()))
+    check_transcript(asked.thread)

@@ -1,0 +1,351 @@
+from __future__ import annotations
+
+import asyncio
+import threading
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.agent.events import RunEvent
+from app.agent.llm.base import Call as CallEvent
+from app.agent.llm.base import Plan, Text, Tokens
+from app.agent.loop import AgentLoop, Limits
+from app.agent.messages import ToolCall
+from app.errors import Cancelled, FileProblem
+from app.tools.api import Approval, ToolContext, ToolFailed, ToolResult, ToolRetry
+from tests.support import fake_tools
+from tests.support.fake_tools import (
+    FakeRegistry,
+    FakeTool,
+    ImageInput,
+    SegmentationInput,
+    collect,
+    fails,
+    ok,
+    request,
+)
+from tests.support.scripted_model import ScriptedModel, Turn, call, says
+
+
+def play(
+    tmp_path: Path, *turns: Turn, tools: FakeRegistry | None = None, **changes: Any
+) -> list[RunEvent]:
+    limits = changes.pop("limits", None)
+    with ScriptedModel(*turns) as model:
+        loop = AgentLoop(model, tools or FakeRegistry(), limits=limits)
+        return asyncio.run(collect(loop, request(tmp_path / "out", **changes)))
+
+
+def finished(events: list[RunEvent]) -> list[Any]:
+    return [event for event in events if event.kind == "tool_finished"]
+
+
+def test_text_alone_is_the_answer(tmp_path: Path):
+    events = play(tmp_path, says("all is well"))
+    assert [event.kind for event in events] == ["run_started", *["text_delta"] * 3, "run_finished"]
+    assert events[-1].answer == "all is well "
+
+
+def test_tool_results_return_to_the_model_in_call_order(tmp_path: Path):
+    slow = FakeTool("slow", ImageInput, ok("slow one"))
+    quick = FakeTool("quick", ImageInput, ok("quick one", {"x": np.float32(1.5)}, bad=float("nan")))
+    thread = fake_tools.Thread.in_memory()
+    turn = [call("slow", image_path="image-1"), call("quick", image_path="image-1")]
+    events = play(tmp_path, turn, says("done"), tools=FakeRegistry(slow, quick), thread=thread)
+    assert [event.tool for event in finished(events)] == ["slow", "quick"]
+    results = [item for item in thread.history if item.role == "tool"]
+    assert [item.data["summary"] for item in results] == ["slow one", "quick one"]
+    assert results[1].data["output"] == {"x": 1.5}
+    assert results[1].data["metadata"] == {"bad": None}
+
+
+def test_only_summary_output_and_metadata_reach_the_model(tmp_path: Path):
+    model = ScriptedModel([call("chest_xray_segmentation", image_path="image-1")], says("done"))
+    events = asyncio.run(collect(AgentLoop(model, fake_tools.pack()), request(tmp_path)))
+    assert len(finished(events)[0].findings) == 3
+    message = next(item for item in model.requests[1] if item.role == "tool")
+    assert set(message.data) == {"summary", "output", "metadata"}
+    assert "provenance" not in message.text
+
+
+def test_started_is_told_before_the_work_and_the_work_is_off_the_loops_thread(tmp_path: Path):
+    told: list[str] = []
+    gate = threading.Event()
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        assert gate.wait(5)
+        told.append("worked")
+        return ToolResult("", {}, {})
+
+    tool = FakeTool("slow", ImageInput, run)
+
+    async def main() -> None:
+        model = ScriptedModel([call("slow", image_path="a")], says("done"))
+        async for event in AgentLoop(model, FakeRegistry(tool)).run(request(tmp_path)):
+            told.append(event.kind)
+            if event.kind == "tool_started":
+                gate.set()
+
+    asyncio.run(main())
+    assert told.index("tool_started") < told.index("worked") < told.index("tool_finished")
+    assert tool.threads[0] is not threading.main_thread()
+    assert tool.threads[0].daemon
+
+
+def test_an_unknown_tool_is_answered_with_near_names_and_the_run_goes_on(tmp_path: Path):
+    tool = FakeTool("chest_xray_classifier", ImageInput, ok())
+    events = play(tmp_path, [call("chest_xray_clasifier")], says("sorry"), tools=FakeRegistry(tool))
+    (end,) = finished(events)
+    assert end.status == "failed"
+    assert 'No such tool: "chest_xray_clasifier"' in end.error
+    assert "Did you mean chest_xray_classifier?" in end.error
+    assert events[-1].kind == "run_finished"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ({}, "image_path is missing"),
+        ({"image_path": "a", "organs": "Heart"}, "organs: Input should be a valid list"),
+        ({"image_path": "a", "organ": ["Heart"]}, "organ is not an argument of it"),
+        ({"image_path": 3}, "image_path: Input should be a valid string, got '3'"),
+    ],
+)
+def test_wrong_arguments_are_explained_and_not_run(
+    tmp_path: Path, arguments: dict[str, Any], said: str
+):
+    tool = FakeTool("segment", SegmentationInput, ok())
+    events = play(tmp_path, [call("segment", **arguments)], says("sorry"), tools=FakeRegistry(tool))
+    (end,) = finished(events)
+    assert said in end.error
+    assert "It takes: image_path (string, required), organs (list of string)." in end.error
+    assert not tool.calls
+
+
+def test_arguments_that_are_not_json_are_explained(tmp_path: Path):
+    tool = FakeTool("segment", SegmentationInput, ok())
+    broken = CallEvent(ToolCall(id="x", name="segment", arguments={}, raw='{"image_path": '))
+    events = play(tmp_path, [broken], says("sorry"), tools=FakeRegistry(tool))
+    assert "not a JSON object" in finished(events)[0].error
+    assert not tool.calls
+
+
+@pytest.mark.parametrize(
+    ("error", "status", "said"),
+    [
+        (ToolFailed("weights missing", remedy="Get them."), "failed", "weights missing. Get them."),
+        (ToolRetry("no such organ", remedy="Try Heart."), "failed", "Try Heart. Mend the arg"),
+        (FileProblem("unreadable", subject="a.dcm"), "failed", "a.dcm: unreadable."),
+        (ValueError("patient Jane"), "failed", "failed unexpectedly (ValueError)"),
+        (SystemExit(3), "failed", "failed unexpectedly (SystemExit)"),
+        (Cancelled(), "cancelled", "Stopped."),
+    ],
+)
+def test_a_failing_tool_is_reported_and_the_run_goes_on(
+    tmp_path: Path, error: BaseException, status: str, said: str, caplog: pytest.LogCaptureFixture
+):
+    tool = FakeTool("tool", ImageInput, fails(error))
+    events = play(
+        tmp_path, [call("tool", image_path="a")], says("it failed"), tools=FakeRegistry(tool)
+    )
+    (end,) = finished(events)
+    assert end.status == status
+    assert said in end.error
+    assert events[-1].kind == "run_finished"
+    assert "Jane" not in caplog.text
+    assert "Jane" not in end.error
+
+
+@pytest.mark.parametrize("value", [None, "text", ToolResult("", {}, {}, ("not a finding",))])  # pyright: ignore[reportArgumentType]
+def test_a_tool_that_returns_rubbish_fails_alone(tmp_path: Path, value: Any):
+    tool = FakeTool("tool", ImageInput, lambda args, context: value)
+    events = play(
+        tmp_path, [call("tool", image_path="a")], says("it failed"), tools=FakeRegistry(tool)
+    )
+    assert finished(events)[0].status == "failed"
+    assert events[-1].kind == "run_finished"
+
+
+def test_a_tool_over_its_time_is_stopped_and_its_late_result_dropped(tmp_path: Path):
+    stopped = threading.Event()
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        context.cancel.wait(10)
+        stopped.set()
+        return ToolResult("too late", {}, {})
+
+    tool = FakeTool("slow", ImageInput, run, timeout_s=0.05)
+    events = play(
+        tmp_path, [call("slow", image_path="a")], says("too slow"), tools=FakeRegistry(tool)
+    )
+    assert "did not finish within 0.05 s" in finished(events)[0].error
+    assert stopped.wait(5)
+    assert events[-1].kind == "run_finished"
+
+
+def test_progress_is_coalesced_and_the_last_report_always_told(tmp_path: Path):
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        for index in range(5000):
+            context.progress(index / 4999, f"row {index}")
+        return ToolResult("", {}, {})
+
+    tool = FakeTool("chatty", ImageInput, run)
+    events = play(
+        tmp_path, [call("chatty", image_path="a")], says("done"), tools=FakeRegistry(tool)
+    )
+    progress = [event for event in events if event.kind == "tool_progress"]
+    assert 1 <= len(progress) <= 40
+    assert progress[-1].fraction == 1.0
+    assert progress[-1].text == "row 4999"
+
+
+def test_progress_out_of_range_is_bounded(tmp_path: Path):
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        context.progress(float("nan"), "")
+        return ToolResult("", {}, {})
+
+    tool = FakeTool("odd", ImageInput, run)
+    events = play(tmp_path, [call("odd", image_path="a")], says("x"), tools=FakeRegistry(tool))
+    assert [e.fraction for e in events if e.kind == "tool_progress"] == [0.0]
+
+
+def test_the_limit_of_steps_ends_with_a_summary(tmp_path: Path):
+    tools = fake_tools.pack()
+    turns = [[call("cardiothoracic_ratio", image_path="image-1")] for _ in range(3)]
+    thread = fake_tools.Thread.in_memory()
+    events = play(tmp_path, *turns, tools=tools, limits=Limits(steps=3), thread=thread)
+    assert events[-1].kind == "run_finished"
+    assert "limit of 3 steps" in events[-1].answer
+    assert "ratio about 0.47" in events[-1].answer
+    assert len(finished(events)) == 3
+    assert thread.history[-1].text == events[-1].answer
+
+
+def test_the_limit_of_calls_keeps_what_was_found_and_answers_every_call(tmp_path: Path):
+    tools = fake_tools.pack()
+    turn = [call("cardiothoracic_ratio", image_path="image-1") for _ in range(5)]
+    thread = fake_tools.Thread.in_memory()
+    events = play(tmp_path, turn, tools=tools, limits=Limits(tool_calls=2), thread=thread)
+    assert len(finished(events)) == 2
+    assert "limit of 2 tool calls" in events[-1].answer
+    answered = [item.call_id for item in thread.history if item.role == "tool"]
+    assert answered == [item.call.id for item in turn]
+
+
+def test_an_empty_answer_after_tools_is_replaced_by_what_they_found(tmp_path: Path):
+    tools = fake_tools.pack()
+    events = play(tmp_path, [call("cardiothoracic_ratio", image_path="a")], [], tools=tools)
+    assert "ended without an answer" in events[-1].answer
+    assert "ratio about 0.47" in events[-1].answer
+
+
+def test_an_empty_answer_without_tools_is_a_failure(tmp_path: Path):
+    events = play(tmp_path, [Text("  ")])
+    assert events[-1].kind == "run_failed"
+    assert events[-1].remedy
+
+
+def test_an_unexpected_exception_is_reported_without_its_text(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+):
+    events = play(tmp_path, [Text("hm"), RuntimeError("patient Jane")])
+    assert events[-1].kind == "run_failed"
+    assert "RuntimeError" in events[-1].error
+    assert "Jane" not in caplog.text + events[-1].error
+    assert "test_loop" not in caplog.text
+    assert "scripted_model.py" in caplog.text
+
+
+def test_an_output_folder_that_cannot_be_made_fails_with_a_remedy(tmp_path: Path):
+    (tmp_path / "out").write_text("a file")
+    events = asyncio.run(
+        collect(AgentLoop(ScriptedModel(), FakeRegistry()), request(tmp_path / "out" / "x"))
+    )
+    assert events[-1].kind == "run_failed"
+    assert "output folder" in events[-1].error
+    assert events[-1].remedy
+
+
+def test_plan_and_usage_are_told(tmp_path: Path):
+    tools = fake_tools.pack()
+    turn = [
+        Plan((("dicom_processor", "read"), ("cardiothoracic_ratio", "measure"), ("x", "never"))),
+        Tokens(12, 4),
+        call("cardiothoracic_ratio", image_path="a"),
+    ]
+    events = play(tmp_path, turn, says("done"), tools=tools)
+    plans = [[s["state"] for s in e.steps] for e in events if e.kind == "plan_updated"]
+    assert plans == [
+        ["pending", "pending", "pending"],
+        ["skipped", "running", "pending"],
+        ["skipped", "done", "pending"],
+        ["skipped", "done", "skipped"],
+    ]
+    assert [e.input_tokens for e in events if e.kind == "usage"] == [12]
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_a_tool_that_writes_asks_first(tmp_path: Path, granted: bool):
+    tool = FakeTool("writer", ImageInput, ok("written"), approval=Approval.WRITE)
+    asked: list[Any] = []
+
+    async def approve(event: Any) -> bool:
+        asked.append(event)
+        return granted
+
+    events = play(
+        tmp_path,
+        [call("writer", image_path="secret.png")],
+        says("done"),
+        tools=FakeRegistry(tool),
+        approve=approve,
+    )
+    kinds = [event.kind for event in events]
+    assert kinds.index("approval_requested") < kinds.index("approval_resolved")
+    assert '"image_path": "secret.png"' in asked[0].detail
+    assert bool(tool.calls) is granted
+    assert finished(events)[0].status == ("ok" if granted else "failed")
+
+
+def test_an_approval_that_cannot_be_asked_counts_as_no(tmp_path: Path):
+    tool = FakeTool("writer", ImageInput, ok("written"), approval=Approval.EXECUTE)
+
+    async def approve(event: Any) -> bool:
+        raise RuntimeError
+
+    events = play(
+        tmp_path,
+        [call("writer", image_path="a")],
+        says("done"),
+        tools=FakeRegistry(tool),
+        approve=approve,
+    )
+    assert not tool.calls
+    assert events[-1].kind == "run_finished"
+
+
+def test_a_call_id_that_was_used_before_is_replaced(tmp_path: Path):
+    tools = fake_tools.pack()
+    same = CallEvent(ToolCall(id="1", name="cardiothoracic_ratio", arguments={"image_path": "a"}))
+    thread = fake_tools.Thread.in_memory()
+    events = play(tmp_path, [same, same], [same], says("done"), tools=tools, thread=thread)
+    assert len(finished(events)) == 3
+    calls = [call.id for item in thread.history for call in item.tool_calls]
+    results = [item.call_id for item in thread.history if item.role == "tool"]
+    assert calls == results
+    assert len(set(calls)) == 3
+
+
+def test_the_next_question_builds_on_the_thread(tmp_path: Path):
+    thread = fake_tools.Thread.in_memory()
+    play(tmp_path, says("first answer"), thread=thread, question="one")
+    model = ScriptedModel(says("second"))
+    asyncio.run(collect(AgentLoop(model, FakeRegistry()), request(tmp_path, "two", thread=thread)))
+    roles = [(item.role, item.text) for item in model.requests[0] if item.role != "system"]
+    assert [text for _, text in roles if "image_path:" not in text] == [
+        "one",
+        "first answer ",
+        "two",
+    ]
