@@ -1,0 +1,230 @@
+"""One tool call as a card: what it is, how far it is, what it brought, or why it failed."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
+
+from app.agent.events import ToolFinished, ToolProgress, ToolStarted
+from app.imaging.findings import Finding
+from app.tools.api import Artifact
+from app.views import wording
+from app.views.background import Background
+from app.views.chat import names
+from app.views.chat.disclosure import Disclosures
+from app.views.chat.facts import as_json, facts
+from app.views.chat.links import FindingLinks
+from app.views.chat.table import FactsTable
+from app.views.chat.text import one_line
+from app.views.chat.textview import TextView
+from app.views.chat.thumbnail import Thumbnail
+from app.views.chat.widgets import Elided, Flow, ThinProgress, icon_label, label, row
+from app.views.icons import pixmap
+from app.views.style import restyle
+from app.views.theme import SPACE, THEME
+
+CHIPS = 12  # shown at first; the rest behind a button
+_STATES = {
+    "running": ("loader-circle", THEME.accent, "Running"),
+    "ok": ("circle-check", THEME.ok, "Done"),
+    "failed": ("circle-x", THEME.error, "Failed"),
+    "cancelled": ("ban", THEME.text_faint, "Stopped"),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class CardTools:
+    """What a card needs of its dock.
+
+    Attributes:
+        links: Makes chips.
+        background: Reads pictures.
+        open_artifact: Shows a picture beside the image: `(artifact, tool)`.
+    """
+
+    links: FindingLinks
+    background: Background
+    open_artifact: Callable[[Artifact, str], object]
+
+
+class ToolCard(QFrame):
+    """A tool call. Parts that are closed at first are built when they are opened."""
+
+    def __init__(self, started: ToolStarted, tools: CardTools, *, live: bool = True) -> None:
+        super().__init__()
+        self.setObjectName("chatCard")
+        self.call_id = started.call_id
+        self.tool = started.tool
+        self.arguments = started.arguments
+        self.status = "running"
+        self.thumbnails: list[Thumbnail] = []
+        self.chips: list[QWidget] = []
+        self._tools = tools
+        self._began = time.monotonic() if live else None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self._body = QVBoxLayout(self)
+        self._body.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
+        self._body.setSpacing(SPACE.s)
+        self._add_head()
+        self.progress = ThinProgress()
+        self.progress_text = Elided("", "caption")
+        self.progress_text.hide()
+        self._body.addWidget(self.progress)
+        self._body.addWidget(self.progress_text)
+        self._details = Disclosures()
+        self._details.add("Arguments", lambda: as_json(started.arguments))
+        self._body.addWidget(self._details)
+        self.summary: TextView | None = None
+        self.error: TextView | None = None
+        self.table: FactsTable | None = None
+        self._name()
+
+    @property
+    def running(self) -> bool:
+        """Whether it has not ended."""
+        return self.status == "running"
+
+    @property
+    def duration_text(self) -> str:
+        """The duration as the card shows it."""
+        return self._duration.text()
+
+    def tick(self) -> None:
+        """Show how long it has been running."""
+        if self._began is not None and self.running:
+            self._duration.setText(seconds(time.monotonic() - self._began))
+            self.progress.tick()
+
+    def set_progress(self, event: ToolProgress) -> None:
+        """Show how far it is."""
+        if not self.running:
+            return
+        self.progress.set_fraction(event.fraction)
+        self.progress_text.set_full(event.text)
+        self.progress_text.setVisible(bool(event.text))
+
+    def finish(self, event: ToolFinished) -> None:
+        """Show what it brought, or why it failed."""
+        self.status = event.status
+        self.setProperty("state", event.status)
+        restyle(self)
+        self.progress.hide()
+        self.progress_text.hide()
+        name, tint, word = _STATES[event.status]
+        self._mark.setPixmap(pixmap(name, 14, tint, 2.0))
+        self._mark.setAccessibleName(word)
+        self._word.setText(word if event.status != "ok" else "")
+        self._word.setVisible(event.status != "ok")
+        self._duration.setText(seconds(event.duration_s) if event.duration_s else "")
+        at = self._body.indexOf(self._details)
+        for part in self._parts(event):
+            self._body.insertWidget(at, part)
+            at += 1
+        if event.output or event.metadata:
+            result = {"output": event.output, "metadata": event.metadata}
+            self._details.add("Result", lambda: as_json(result))
+        self._name()
+
+    def _parts(self, event: ToolFinished) -> list[QWidget]:
+        parts: list[QWidget] = []
+        if event.status == "failed":
+            reason = event.error or event.summary or "It failed without a reason."
+            self.error = _text(reason, "error")
+            parts.append(self.error)
+        elif event.summary and event.status == "ok":
+            self.summary = _text(event.summary, "muted")
+            parts.append(self.summary)
+        pictures = self._pictures(event)
+        if pictures:
+            parts.append(pictures)
+        table = facts(event.output) if event.status == "ok" else None
+        if table and table.rows:
+            self.table = FactsTable(table)
+            parts.append(self.table)
+        if event.findings:
+            parts.append(self._chips(event.findings))
+        if event.status == "ok":
+            parts.append(self._made_by(event))
+        return parts
+
+    def _add_head(self) -> None:
+        title = Elided(names.title(self.tool))
+        title.setProperty("role", "strong")
+        title.setToolTip("")
+        name = Elided(self.tool)
+        name.setProperty("role", "faint")
+        name.setToolTip("")
+        self._duration = label("", "caption")
+        self._word = label("Running", "caption")
+        self._mark = icon_label("loader-circle", THEME.accent, 14)
+        self._mark.setAccessibleName("Running")
+        texts = QVBoxLayout()
+        texts.setContentsMargins(0, 0, 0, 0)
+        texts.setSpacing(1)
+        texts.addWidget(title)
+        texts.addWidget(name)
+        head = row(icon_label(names.icon_name(self.tool), THEME.text_muted, 18), spacing=10)
+        head.addLayout(texts, 1)
+        head.addLayout(row(self._duration, self._word, self._mark, spacing=6))
+        self._body.addLayout(head)
+
+    def _pictures(self, event: ToolFinished) -> QWidget | None:
+        shown = [item for item in event.artifacts if item.role in ("image", "show")][:4]
+        if not shown:
+            return None
+        box = QWidget()
+        flow = Flow()
+        box.setLayout(flow)
+        for artifact in shown:
+            thumbnail = Thumbnail(
+                artifact.path,
+                one_line(artifact.title, 80),
+                self._tools.background,
+                lambda item=artifact: self._tools.open_artifact(item, self.tool),
+            )
+            self.thumbnails.append(thumbnail)
+            flow.addWidget(thumbnail)
+        return box
+
+    def _chips(self, findings: Sequence[Finding]) -> QWidget:
+        box = QWidget()
+        flow = Flow()
+        box.setLayout(flow)
+        for index, finding in enumerate(findings):
+            if index == CHIPS and len(findings) > CHIPS + 1:
+                flow.addWidget(label(f"and {len(findings) - CHIPS} more in the list", "faint"))
+                break
+            chip = self._tools.links.chip(finding)
+            self.chips.append(chip)
+            flow.addWidget(chip)
+        return box
+
+    def _made_by(self, event: ToolFinished) -> QLabel:
+        makers = {wording.maker_text(finding) for finding in event.findings}
+        maker = next(iter(sorted(makers)), "") or self.tool
+        return Elided(f"{maker} · {wording.NOT_FOR_DIAGNOSIS}", "faint")
+
+    def _name(self) -> None:
+        word = _STATES[self.status][2]
+        self.setAccessibleName(f"Tool call: {names.title(self.tool)}, {word}")
+
+
+def seconds(value: float) -> str:
+    """A duration, short."""
+    if value < 60:
+        return f"{value:.1f} s"
+    return f"{int(value // 60)} min {int(value % 60):02d} s"
+
+
+def _text(text: str, tone: str) -> TextView:
+    view = TextView()
+    view.setProperty("tone", tone)
+    view.set_plain(text)
+    view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+    return view
+
+

@@ -1,0 +1,182 @@
+"""The scrolled column of runs: follows what is new while the reader is at its end."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from app.views.chat.run_view import RunView
+from app.views.chat.widgets import link_button
+from app.views.icons import icon
+from app.views.theme import SPACE, THEME
+
+_NEAR_END = 32  # px from the end that still count as being there
+_TICK_MS = 100
+_FIRST = 2  # place of the first run, below "Show earlier messages" and the empty state
+KEPT = 40  # runs that stay widgets; older ones are shown again from the thread's file
+
+
+class Conversation(QScrollArea):
+    """Runs from top to bottom.
+
+    Attributes:
+        older_wanted: The reader asks for what was left out above.
+        trimmed: A RunView that was taken out at the top.
+    """
+
+    older_wanted = Signal()
+    trimmed = Signal(object)
+
+    def __init__(self, empty: QWidget) -> None:
+        super().__init__()
+        self.setObjectName("chatScroll")
+        self.setAccessibleName("Conversation")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._column = QWidget()
+        self._column.setObjectName("chatBody")
+        self._layout = QVBoxLayout(self._column)
+        self._layout.setContentsMargins(SPACE.m, SPACE.l, SPACE.m, SPACE.m)
+        self._layout.setSpacing(SPACE.l)
+        self._older = link_button("Show earlier messages", "chevron-up", self.older_wanted.emit)
+        self._older.hide()
+        self._empty = empty
+        self._layout.addWidget(self._older, 0, Qt.AlignmentFlag.AlignHCenter)
+        self._layout.addWidget(self._empty, 1)
+        self._layout.addStretch(0)
+        self.setWidget(self._column)
+        self._runs: list[RunView] = []
+        self._notes: list[QWidget] = []
+        self._follow = True
+        self._anchor: int | None = None  # distance from the end to keep while text comes above
+        self._ticker = QTimer(self, interval=_TICK_MS)
+        self._ticker.timeout.connect(self._tick)
+        self._jump = self._make_jump()
+        bar = self.verticalScrollBar()
+        bar.rangeChanged.connect(self._on_range)
+        bar.valueChanged.connect(self._on_value)
+        bar.setSingleStep(24)
+
+    @property
+    def runs(self) -> tuple[RunView, ...]:
+        """The runs that are shown."""
+        return tuple(self._runs)
+
+    @property
+    def following(self) -> bool:
+        """Whether what is new scrolls into view."""
+        return self._follow
+
+    def add(self, run: RunView) -> None:
+        """Add a run at the end."""
+        self._empty.hide()
+        self._runs.append(run)
+        self._layout.insertWidget(self._layout.count() - 1, run)
+        if run.running:
+            self._ticker.start()
+        self._trim()
+
+    def prepend(self, run: RunView) -> None:
+        """Add an earlier run at the top; what is being read stays where it is."""
+        bar = self.verticalScrollBar()
+        self._anchor = bar.maximum() - bar.value()
+        self._follow = False
+        self._runs.insert(0, run)
+        self._layout.insertWidget(_FIRST, run)
+        QTimer.singleShot(0, self, self._let_go)
+
+    def add_note(self, note: QWidget) -> None:
+        """Add something that belongs to no run."""
+        self._empty.hide()
+        self._notes.append(note)
+        self._layout.insertWidget(self._layout.count() - 1, note)
+
+    def clear(self) -> None:
+        """Take everything out; the empty state shows."""
+        for part in (*self._runs, *self._notes):
+            self._remove(part)
+        self._runs.clear()
+        self._notes.clear()
+        self._anchor = None
+        self._older.hide()
+        self._empty.show()
+        self._follow = True
+        self._jump.hide()
+
+    def set_older(self, older: bool) -> None:
+        """Whether there is more above."""
+        self._older.setVisible(older)
+
+    def to_end(self) -> None:
+        """Scroll to the end and follow from there."""
+        self._follow = True
+        self._jump.hide()
+        bar = self.verticalScrollBar()
+        bar.setValue(bar.maximum())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._place_jump()
+
+    def _trim(self) -> None:
+        """Widgets cost time with every change of the width: very old ones are taken out."""
+        while len(self._runs) > KEPT and not self._runs[0].running and self._follow:
+            run = self._runs.pop(0)
+            self._remove(run)
+            self.trimmed.emit(run)
+
+    def _remove(self, part: QWidget) -> None:
+        self._layout.removeWidget(part)
+        part.hide()
+        part.deleteLater()
+
+    def _let_go(self) -> None:
+        self._anchor = None
+
+    def _tick(self) -> None:
+        live = [run for run in self._runs if run.running]
+        for run in live:
+            run.tick()
+        if not live:
+            self._ticker.stop()
+
+    def _make_jump(self) -> QPushButton:
+        button = QPushButton("Latest", self)
+        button.setObjectName("chatJump")
+        button.setIcon(icon("chevron-down", THEME.text))
+        button.setAccessibleName("Jump to the latest message")
+        button.setCursor(Qt.CursorShape.PointingHandCursor)
+        button.clicked.connect(lambda _checked=False: self.to_end())
+        button.hide()
+        return button
+
+    def _place_jump(self) -> None:
+        size = self._jump.sizeHint()
+        self._jump.resize(size)
+        left = (self.viewport().width() - size.width()) // 2
+        self._jump.move(left, self.height() - size.height() - SPACE.s)
+
+    def _on_range(self, _low: int, high: int) -> None:
+        if self._anchor is not None:
+            anchor = self._anchor
+            self.verticalScrollBar().setValue(high - anchor)
+        elif self._follow:
+            self.verticalScrollBar().setValue(high)
+        elif high > 0:
+            self._show_jump()
+
+    def _on_value(self, value: int) -> None:
+        self._follow = value >= self.verticalScrollBar().maximum() - _NEAR_END
+        if self._follow:
+            self._jump.hide()
+        else:
+            self._show_jump()
+
+    def _show_jump(self) -> None:
+        if self._jump.isHidden():
+            self._place_jump()
+            self._jump.show()
+            self._jump.raise_()

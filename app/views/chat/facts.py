@@ -1,0 +1,129 @@
+"""The key facts of a tool's output: the few figures a reader wants without opening the JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from app.views.chat.text import one_line
+
+ROWS = 6
+JSON_CHARS = 20_000
+_COLUMNS = (
+    ("area_cm2", "Area cm²"),
+    ("area_pixels", "Area px"),
+    ("confidence_score", "Confidence"),
+    ("mean_intensity", "Mean"),
+    ("width", "Width px"),
+    ("height", "Height px"),
+)
+_UNINTERESTING = ("path", "uid", "sha256", "status", "note")
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """A small table.
+
+    Attributes:
+        header: Column titles, the first one empty; () where rows are pairs of name and value.
+        rows: Cells as text, the first one the row's name.
+        more: How many rows were left out.
+    """
+
+    rows: tuple[tuple[str, ...], ...] = ()
+    header: tuple[str, ...] = ()
+    more: int = 0
+
+
+def facts(output: Mapping[str, Any]) -> Facts:
+    """What of `output` is worth a table; empty when nothing is."""
+    for value in output.values():
+        if _is_matrix(value):
+            return _matrix(value)
+    for value in (output, *output.values()):
+        if isinstance(value, Mapping) and _is_scores(value):
+            return _scores(value)
+    return _pairs(output)
+
+
+def number(value: float) -> str:
+    """A figure as people write it: no noise digits, thousands apart."""
+    if isinstance(value, int) or (value.is_integer() and abs(value) < 1e15):
+        return f"{int(value):,}".replace(",", "\u2009")
+    if not math.isfinite(value):
+        return "–"
+    if abs(value) >= 1000:
+        return f"{value:,.0f}".replace(",", "\u2009")
+    return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}"
+
+
+def name(key: str) -> str:
+    """A key as words: "area_pixels" is "Area pixels"."""
+    words = one_line(str(key), 60).replace("_", " ").strip()
+    return words[:1].upper() + words[1:]
+
+
+def as_json(value: Any) -> str:
+    """`value` as indented JSON, cut with a notice where it is long."""
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    if len(text) <= JSON_CHARS:
+        return text
+    left = len(text) - JSON_CHARS
+    return f"{text[:JSON_CHARS]}\n… {left} more characters; the session file holds them all."
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_matrix(value: Any) -> bool:
+    if not isinstance(value, Mapping) or not value:
+        return False
+    rows = list(value.values())
+    return all(isinstance(item, Mapping) for item in rows) and bool(_columns(rows))
+
+
+def _columns(rows: list[Any]) -> list[tuple[str, str]]:
+    known = [
+        (key, title) for key, title in _COLUMNS if any(_is_number(item.get(key)) for item in rows)
+    ]
+    if any(key == "area_cm2" for key, _ in known):
+        known = [item for item in known if item[0] != "area_pixels"]
+    return known[:3]
+
+
+def _matrix(value: Mapping[str, Any]) -> Facts:
+    columns = _columns(list(value.values()))
+    rows = [
+        (name(key), *(number(item[k]) if _is_number(item.get(k)) else "–" for k, _ in columns))
+        for key, item in value.items()
+    ]
+    header = ("", *(title for _, title in columns))
+    return Facts(tuple(rows[:ROWS]), header, max(0, len(rows) - ROWS))
+
+
+def _is_scores(value: Mapping[str, Any]) -> bool:
+    return len(value) >= 4 and all(isinstance(item, float) for item in value.values())
+
+
+def _scores(value: Mapping[str, Any]) -> Facts:
+    ranked = sorted(value.items(), key=lambda item: item[1], reverse=True)
+    rows = tuple((name(key), f"{score:.2f}") for key, score in ranked[:ROWS])
+    return Facts(rows, (), max(0, len(ranked) - ROWS))
+
+
+def _pairs(output: Mapping[str, Any]) -> Facts:
+    rows: list[tuple[str, ...]] = []
+    for key, value in output.items():
+        if any(part in str(key).casefold() for part in _UNINTERESTING):
+            continue
+        if _is_number(value):
+            rows.append((name(key), number(value)))
+        elif isinstance(value, bool):
+            rows.append((name(key), "yes" if value else "no"))
+        elif isinstance(value, str) and 0 < len(value) <= 60:
+            rows.append((name(key), one_line(value)))
+    return Facts(tuple(rows[:ROWS]), (), max(0, len(rows) - ROWS))

@@ -1,0 +1,87 @@
+"""The chat's part of the style sheet, from the theme's tokens; set once on the dock."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from string import Template
+
+from app.views.theme import SPACE, THEME, TYPE
+
+_SHEET = Template("""
+#chatDock, #chatBody, #chatHeader, #chatFooter { background: ${panel}; }
+#chatHeader { border-bottom: 1px solid ${border}; }
+#chatScroll, #chatScroll > QWidget { background: ${panel}; border: none; }
+
+QTextBrowser#chatText {
+    background: transparent; border: none; padding: 0; border-radius: 0;
+    selection-background-color: ${accent}; selection-color: ${accent_text};
+}
+QTextBrowser#chatText:focus { border: none; }
+QTextBrowser#chatText[tone="muted"] { color: ${text_muted}; font-size: ${label}px; }
+QTextBrowser#chatText[tone="error"] { color: ${text}; }
+QTextBrowser#chatText[tone="mono"] {
+    font-family: "${mono}", "DejaVu Sans Mono", monospace; font-size: ${caption}px;
+    color: ${text_muted}; background: ${panel}; border: 1px solid ${border};
+    border-radius: ${radius_small}px; padding: 6px 8px;
+}
+QTextBrowser#chatText[tone="mono"]:focus { border-color: ${accent}; }
+
+QFrame#chatBubble { background: ${selected}; border-radius: 12px; border: none; }
+QFrame#chatCard { background: ${raised}; border: 1px solid ${border}; border-radius: ${radius}px; }
+QFrame#chatCard[state="failed"] { border-left: 3px solid ${error}; }
+QFrame#chatCard[state="approval"] { border: 1px solid ${warning}; }
+QFrame#chatNotice { background: ${raised}; border: 1px solid ${border};
+    border-left: 3px solid ${error}; border-radius: ${radius}px; }
+QFrame#chatNotice[tone="muted"] { background: transparent; border: none; }
+
+QPushButton#chatLink {
+    background: transparent; border: 1px solid transparent; border-radius: 4px;
+    padding: 2px 5px; color: ${text_muted}; font-size: ${caption}px; font-weight: 500;
+    text-align: left;
+}
+QPushButton#chatLink:hover { color: ${text}; background: ${hover}; }
+QPushButton#chatLink:focus { border-color: ${accent}; }
+QPushButton#chatBadge {
+    background: ${raised}; border: 1px solid ${border}; border-radius: 10px;
+    padding: 2px 9px 2px 7px; color: ${text_muted}; font-size: ${caption}px; font-weight: 500;
+}
+QPushButton#chatBadge:hover { color: ${text}; background: ${hover}; }
+QPushButton#chatBadge:focus { border-color: ${accent}; }
+QPushButton#chatSuggestion {
+    background: ${raised}; border: 1px solid ${border}; border-radius: ${radius}px;
+    padding: 10px 12px; text-align: left; font-weight: 400;
+}
+QPushButton#chatSuggestion:hover { background: ${hover}; border-color: ${text_faint}; }
+QPushButton#chatSuggestion:focus { border-color: ${accent}; }
+QPushButton#chatJump {
+    background: ${raised}; border: 1px solid ${border}; border-radius: 14px;
+    padding: 5px 12px; font-size: ${label}px;
+}
+QPushButton#chatJump:hover { background: ${hover}; }
+QPushButton#chatJump:focus { border-color: ${accent}; }
+
+QFrame#chatComposer { background: ${raised}; border: 1px solid ${border}; border-radius: 10px; }
+QFrame#chatComposer[focused="true"] { border-color: ${accent}; }
+QPlainTextEdit#chatInput {
+    background: transparent; border: none; padding: 0; border-radius: 0;
+}
+QPushButton#chatSend, QPushButton#chatStop {
+    border-radius: 8px; padding: 0; min-width: 32px; max-width: 32px; min-height: 32px;
+    max-height: 32px;
+}
+QPushButton#chatSend { background: ${accent}; border: 1px solid ${accent}; }
+QPushButton#chatSend:hover { background: ${accent_hover}; border-color: ${accent_hover}; }
+QPushButton#chatSend:focus { border-color: ${text}; }
+QPushButton#chatSend:disabled { background: ${hover}; border-color: ${hover}; }
+QPushButton#chatStop { background: ${hover}; border: 1px solid ${text_faint}; }
+QPushButton#chatStop:hover { border-color: ${error}; }
+QPushButton#chatStop:focus { border-color: ${accent}; }
+QFrame#chatPending {
+    background: transparent; border: 1px dashed ${border}; border-radius: ${radius}px;
+}
+""")
+
+
+def sheet() -> str:
+    """The style sheet with every token filled in."""
+    return _SHEET.substitute(asdict(THEME) | asdict(TYPE) | asdict(SPACE))

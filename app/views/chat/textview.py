@@ -1,0 +1,105 @@
+"""A read-only text that is as high as its content and loads nothing."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from PySide6.QtCore import QMimeData, QSizeF, Qt, QUrl, Signal
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QTextOption, QWheelEvent
+from PySide6.QtWidgets import QFrame, QMenu, QSizePolicy, QTextBrowser, QWidget
+
+from app.views.chat.text import clean
+from app.views.chat.writer import LINK_SCHEME
+
+
+class TextView(QTextBrowser):
+    """Selectable text without scroll bars of its own.
+
+    `QTextBrowser` brings links and selection; everything by which it would reach beyond its text
+    (resources, navigation, rich clipboard content) is taken away.
+
+    Attributes:
+        finding_clicked: Id of the finding whose link was activated.
+    """
+
+    finding_clicked = Signal(str)
+
+    def __init__(self, parent: QWidget | None = None, *, max_height: int = 0) -> None:
+        super().__init__(parent)
+        self._max_height = max_height
+        self.setObjectName("chatText")
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setOpenLinks(False)
+        self.setOpenExternalLinks(False)
+        self.setReadOnly(True)
+        self.setUndoRedoEnabled(False)
+        self.setAcceptDrops(False)
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            | Qt.TextInteractionFlag.LinksAccessibleByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        if not max_height:
+            self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMinimumWidth(40)
+        self.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        self.document().setDocumentMargin(0)
+        self.document().documentLayout().documentSizeChanged.connect(self._fit)
+        self.anchorClicked.connect(self._on_anchor)
+        self._fit(self.document().size())
+
+    def set_plain(self, text: str) -> None:
+        """Show `text` literally."""
+        self.setPlainText(clean(text))
+
+    def plain(self) -> str:
+        """All text, as it is shown."""
+        return self.toPlainText()
+
+    def loadResource(self, kind: int, name: QUrl) -> Any:
+        """Nothing is loaded, whatever asks."""
+        return None
+
+    def doSetSource(self, name: QUrl, kind: Any = None) -> None:
+        """There is nowhere to go."""
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """What is copied is plain text."""
+        data = QMimeData()
+        data.setText(self.textCursor().selection().toPlainText())
+        return data
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Scroll the conversation, unless this text scrolls by itself."""
+        if self.verticalScrollBar().maximum() > 0 and self._max_height:
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Copy and select; no links to follow, nothing to open."""
+        menu = QMenu(self)
+        copy = menu.addAction("Copy", self.copy)
+        copy.setEnabled(self.textCursor().hasSelection())
+        menu.addAction("Copy all", lambda: QGuiApplication.clipboard().setText(self.plain()))
+        menu.addSeparator()
+        menu.addAction("Select all", self.selectAll)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(event.globalPos())
+
+    def _on_anchor(self, url: QUrl) -> None:
+        target = url.toString()
+        if target.startswith(LINK_SCHEME):
+            self.finding_clicked.emit(target.removeprefix(LINK_SCHEME))
+
+    def _fit(self, size: QSizeF) -> None:
+        margins = self.contentsMargins()
+        height = math.ceil(size.height()) + margins.top() + margins.bottom()
+        if self._max_height:
+            height = min(height, self._max_height)
+        if height != self.height() or self.minimumHeight() != height:
+            self.setFixedHeight(height)

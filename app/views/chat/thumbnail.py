@@ -1,0 +1,104 @@
+"""A picture that a tool made, small, read off the GUI thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QImage, QImageReader, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtWidgets import QAbstractButton, QSizePolicy
+from shiboken6 import isValid
+
+from app.errors import FileProblem, SightlineError
+from app.views.background import Background
+from app.views.chat.text import tooltip
+from app.views.icons import pixmap
+from app.views.theme import SPACE, THEME
+
+SIDE = 132  # px, the longer side on screen
+_READ = SIDE * 2  # enough for a screen of twice the density
+_MAX_PIXELS = 80_000_000
+_FORMATS = {b"png", b"jpeg", b"jpg"}
+
+
+def read(path: Path) -> QImage:
+    """A picture, scaled down; for a thread of the pool.
+
+    Raises:
+        FileProblem: It is no PNG or JPEG, too large or broken.
+    """
+    reader = QImageReader(str(path))
+    reader.setDecideFormatFromContent(True)
+    reader.setAutoTransform(True)
+    if bytes(reader.format().data()) not in _FORMATS:
+        raise FileProblem("this is no PNG or JPEG picture", subject=str(path))
+    size = reader.size()
+    if size.width() * size.height() > _MAX_PIXELS:
+        raise FileProblem("this picture is too large for a preview", subject=str(path))
+    if size.isValid() and max(size.width(), size.height()) > _READ:
+        reader.setScaledSize(size.scaled(_READ, _READ, Qt.AspectRatioMode.KeepAspectRatio))
+    image = reader.read()
+    if image.isNull():
+        raise FileProblem("this picture cannot be read", subject=str(path))
+    return image
+
+
+class Thumbnail(QAbstractButton):
+    """The picture as a button that opens it."""
+
+    def __init__(
+        self, path: Path, title: str, background: Background, opened: Callable[[], object]
+    ) -> None:
+        super().__init__()
+        self._image: QImage | None = None
+        self._failed = False
+        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        self.setFixedSize(SIDE, SIDE)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self.setAccessibleName(f"Open picture {title or path.name} beside the image")
+        self.setToolTip(tooltip(f"{title or path.name}\nClick to open it beside the image."))
+        self.clicked.connect(lambda _checked=False: opened())
+        background.submit(lambda: read(path), self._show, self._fail)
+
+    @property
+    def image(self) -> QImage | None:
+        """The picture, once it is read."""
+        return self._image
+
+    def _show(self, image: QImage) -> None:
+        if not isValid(self):  # its card was deleted while the picture was read
+            return
+        self._image = image
+        size = image.size().scaled(QSize(SIDE, SIDE), Qt.AspectRatioMode.KeepAspectRatio)
+        self.setFixedSize(max(40, size.width()), max(28, size.height()))
+        self.update()
+
+    def _fail(self, error: SightlineError) -> None:
+        if not isValid(self):  # its card was deleted while the picture was read
+            return
+        self._failed = True
+        self.setEnabled(False)
+        self.setFixedSize(SIDE, 40)
+        self.setToolTip(tooltip(error.text))
+        self.update()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        frame = QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5)
+        shape = QPainterPath()
+        shape.addRoundedRect(frame, SPACE.radius_small, SPACE.radius_small)
+        painter.fillPath(shape, QColor(THEME.canvas))
+        if self._image is not None:
+            painter.setClipPath(shape)
+            painter.drawImage(self.rect(), self._image)
+            painter.setClipping(False)
+        else:
+            mark = pixmap("image-off" if self._failed else "image", 20, THEME.text_faint, 2.0)
+            painter.drawPixmap(self.rect().center().x() - 10, self.rect().center().y() - 10, mark)
+        bright = self.hasFocus() or self.underMouse()
+        painter.setPen(QColor(THEME.accent if bright else THEME.border))
+        painter.drawPath(shape)
