@@ -67,6 +67,13 @@ class Background(QObject):
         self._pending += 1
         future.add_done_callback(lambda answer: self._post(answer, done, failed))
 
+    def call(self, function: Callable[[], object]) -> None:
+        """Call `function` on this object's thread, from any thread; for progress reports."""
+        done: Future[None] = Future()
+        done.set_result(None)
+        self._pending += 1
+        self._post(done, lambda _none: function(), None)
+
     def close(self) -> None:
         """Drop what has not begun, wait for what has; answers that come later are dropped."""
         self._closed = True

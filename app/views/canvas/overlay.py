@@ -17,6 +17,7 @@ from app.views.theme import THEME, TYPE
 
 MARGIN = 12.0
 SIDE_MARGIN = 8.0
+LETTER_ROOM = 18.0
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
@@ -25,6 +26,11 @@ def corner_font(size: float = 1.0) -> QFont:
     font = ui_font(round(TYPE.label * size))
     font.setFeature(QFont.Tag("tnum"), 1)
     return font
+
+
+def _limit(area: QRectF, size: float) -> float:
+    """Widest line of a corner: half the view, less its margin and room for a side letter."""
+    return area.width() / 2 - (MARGIN + LETTER_ROOM) * size
 
 
 def _text_block(
@@ -49,7 +55,7 @@ def _shadowed(
 def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
     """The places that corner text takes, so that chips keep clear of them."""
     metrics = QFontMetricsF(corner_font(size))
-    limit = area.width() / 2 - 1.5 * MARGIN * size
+    limit = _limit(area, size)
     gap = MARGIN * size
     rects: list[QRectF] = []
     for lines, right, bottom in (
@@ -71,7 +77,7 @@ def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float 
     font = corner_font(size)
     metrics = QFontMetricsF(font)
     painter.setFont(font)
-    limit = area.width() / 2 - 1.5 * MARGIN * size
+    limit = _limit(area, size)
     ink, warn = QColor(THEME.overlay_text), QColor(THEME.warning)
     right_lines = corners.warning + corners.bottom_right
     blocks = (

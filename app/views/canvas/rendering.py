@@ -38,6 +38,7 @@ class Picture:
             for colour.
         lut: Name of the VOI LUT that was applied instead of a window, or "".
         range: Lowest and highest modality value, for the sensitivity of the window drag.
+        presets: What the window menu offers.
     """
 
     job: Job
@@ -45,6 +46,7 @@ class Picture:
     window: Window | None
     lut: str
     range: tuple[float, float]
+    presets: tuple[Window, ...]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +57,7 @@ class _Known:
     default: Window | None
     start: Window | None
     range: tuple[float, float]
+    presets: tuple[Window, ...]
 
 
 class Renderer:
@@ -102,12 +105,12 @@ class Renderer:
         frame, wanted = job.frame, job.display.window
         known = self._known
         if known is None or known.frame is not frame:
-            known = self._known = _learn(frame)
+            known = self._known = _learn(job)
         pixels = pipeline.render(frame, wanted or known.default, job.display.invert)
         by_lut = not frame.is_color and wanted is None and known.default is None
         lut = (frame.voi.luts[0].explanation or "VOI LUT") if by_lut else ""
         window = None if frame.is_color else wanted or known.start
-        return Picture(job, pyramid(pixels), window, lut, known.range)
+        return Picture(job, pyramid(pixels), window, lut, known.range, known.presets)
 
     def _finish(self, picture: Picture) -> None:
         self._advance()
@@ -124,11 +127,14 @@ class Renderer:
             self.request(job)
 
 
-def _learn(frame: Frame) -> _Known:
+def _learn(job: Job) -> _Known:
+    frame = job.frame
     if frame.is_color:
-        return _Known(frame, None, None, (0.0, 255.0))
+        return _Known(frame, None, None, (0.0, 255.0), ())
     default = pipeline.default_window(frame)
-    return _Known(frame, default, default or pipeline.auto_window(frame), _value_range(frame))
+    start = default or pipeline.auto_window(frame)
+    presets = pipeline.frame_presets(frame, job.instance.get("Modality"))
+    return _Known(frame, default, start, _value_range(frame), presets)
 
 
 def _value_range(frame: Frame) -> tuple[float, float]:

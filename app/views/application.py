@@ -1,0 +1,50 @@
+"""The Qt application: fonts, theme, names, pixel density."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from app import __version__
+from app.views import icons, style
+
+NAME = "Sightline"
+
+
+def needs_offscreen() -> bool:
+    """Whether there is no display to open a window on (Linux only; elsewhere there always is)."""
+    if not sys.platform.startswith("linux") or os.environ.get("QT_QPA_PLATFORM"):
+        return False
+    return not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY"))
+
+
+def use_offscreen() -> None:
+    """Have Qt draw into memory. Only before `create_application`."""
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+
+
+def create_application(argv: Sequence[str] = ()) -> QApplication:
+    """The process's application, dressed; made on the first call, and the same afterwards.
+
+    Args:
+        argv: Arguments for Qt (e.g. -platform); the program's own are parsed elsewhere.
+    """
+    existing = QCoreApplication.instance()
+    if isinstance(existing, QApplication):
+        return existing
+    # Icons and text stay sharp at 125% and 150%: nothing is rounded to whole factors.
+    QGuiApplication.setHighDpiScaleFactorRoundingPolicy(
+        Qt.HighDpiScaleFactorRoundingPolicy.PassThrough
+    )
+    application = QApplication([NAME, *argv])
+    application.setApplicationName(NAME)
+    application.setApplicationVersion(__version__)
+    application.setDesktopFileName("sightline")
+    style.apply(application)
+    application.setWindowIcon(icons.icon(icons.MARK))
+    return application

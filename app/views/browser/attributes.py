@@ -1,0 +1,222 @@
+"""All attributes of the shown file in a searchable table, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+)
+from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QLineEdit,
+    QStackedLayout,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.errors import SightlineError
+from app.imaging.attributes import AttributeRow
+from app.imaging.types import Instance
+from app.views import icons
+from app.views.loader import Loader
+from app.views.style import mono_font
+from app.views.theme import SPACE, THEME, TYPE
+from app.views.widgets import EmptyState, label, plain_tip
+from app.workspace.workspace import Workspace
+
+SEARCH_DELAY_MS = 120
+MIN_WIDTH = 300
+COLUMNS = ("Tag", "Name", "VR", "Value")
+TAG, NAME, VR, VALUE = range(4)
+_INDENT = "    "
+
+Index = QModelIndex | QPersistentModelIndex
+
+
+class AttributeModel(QAbstractTableModel):
+    """Rows that match a search; Qt asks only for those on screen."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: Sequence[AttributeRow] = ()
+        self._haystacks: list[str] = []
+        self._matches: list[int] = []
+        self._search = ""
+
+    @property
+    def total(self) -> int:
+        """Number of attributes before the search."""
+        return len(self._rows)
+
+    def set_rows(self, rows: Sequence[AttributeRow]) -> None:
+        """Show the attributes of a file."""
+        self._rows = rows
+        self._haystacks = [f"{row.tag} {row.keyword} {row.value}".casefold() for row in rows]
+        self.search(self._search)
+
+    def search(self, text: str) -> None:
+        """Keep the rows that hold every word of `text` in tag, keyword or value."""
+        self._search = text
+        words = text.casefold().split()
+        self.beginResetModel()
+        self._matches = [
+            number
+            for number, haystack in enumerate(self._haystacks)
+            if all(word in haystack for word in words)
+        ]
+        self.endResetModel()
+
+    def row(self, number: int) -> AttributeRow:
+        """The attribute in a row of the table."""
+        return self._rows[self._matches[number]]
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self._matches)
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if role == Qt.ItemDataRole.DisplayRole and orientation == Qt.Orientation.Horizontal:
+            return COLUMNS[section]
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        row, column = self.row(index.row()), index.column()
+        if role == Qt.ItemDataRole.DisplayRole:
+            name = _INDENT * row.depth + row.keyword
+            return (row.tag, name, row.vr, " ".join(row.value.split()))[column]
+        if role == Qt.ItemDataRole.ToolTipRole and column in (NAME, VALUE):
+            return plain_tip(row.keyword if column == NAME else row.value)
+        if role == Qt.ItemDataRole.FontRole and column in (TAG, VR):
+            return mono_font(TYPE.caption)
+        if role == Qt.ItemDataRole.ForegroundRole and column in (TAG, VR):
+            return QColor(THEME.text_muted)
+        return None
+
+
+class AttributesPanel(QWidget):
+    """The panel. It reads the file only while it is visible."""
+
+    def __init__(self, workspace: Workspace, loader: Loader) -> None:
+        super().__init__()
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("surface", "panel")
+        self.setMinimumWidth(MIN_WIDTH)
+        self._workspace = workspace
+        self._loader = loader
+        self._shown: Instance | None = None
+        self.model = AttributeModel(self)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search tag, name or value")
+        self.search.setClearButtonEnabled(True)
+        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        self.search.textChanged.connect(lambda _text: self._timer.start())
+        self._timer = QTimer(self, singleShot=True, interval=SEARCH_DELAY_MS)
+        self._timer.timeout.connect(self._apply_search)
+        self.table = self._make_table()
+        self.empty = EmptyState("table-properties", "No attributes", "Open an image first.")
+        self.summary = label("", "faint")
+        self._stack = QStackedLayout()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.table)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE.s, SPACE.xs, SPACE.s, SPACE.s)
+        column.setSpacing(SPACE.s)
+        column.addWidget(self.search)
+        column.addLayout(self._stack, 1)
+        column.addWidget(self.summary)
+        self._disconnect: Callable[[], None] = workspace.viewport.image_changed.connect(self.refresh)
+
+    def _make_table(self) -> QTableView:
+        table = QTableView()
+        table.setModel(self.model)
+        table.setShowGrid(False)
+        table.setWordWrap(False)
+        table.verticalHeader().hide()
+        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        table.verticalHeader().setDefaultSectionSize(25)
+        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        table.setTextElideMode(Qt.TextElideMode.ElideRight)
+        table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        table.setAccessibleName("DICOM attributes")
+        header = table.horizontalHeader()
+        header.setStretchLastSection(True)
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
+        for column, width in ((TAG, 92), (NAME, 170), (VR, 34)):
+            table.setColumnWidth(column, width)
+        copy = QShortcut(QKeySequence.StandardKey.Copy, table)
+        copy.setContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.activated.connect(self._copy)
+        return table
+
+    def close_models(self) -> None:
+        """Stop listening to the workspace."""
+        self._timer.stop()
+        self._disconnect()
+
+    def showEvent(self, event: object) -> None:
+        self.refresh()
+
+    def refresh(self) -> None:
+        """Read the attributes of the shown image, unless hidden or done already."""
+        instance = self._workspace.viewport.instance
+        if not self.isVisible() or (instance is self._shown and instance is not None):
+            return
+        self._shown = instance
+        self.model.set_rows(())
+        if instance is None:
+            self._say("No attributes", "Open an image first.")
+            return
+        self._say("Reading", "The attributes are being read.")
+        self._loader.attributes(
+            instance, partial(self._take, instance), partial(self._fail, instance)
+        )
+
+    def _take(self, instance: Instance, rows: Sequence[AttributeRow]) -> None:
+        if instance is not self._shown:
+            return
+        self.model.set_rows(rows)
+        self._stack.setCurrentIndex(1)
+        self._summarise()
+
+    def _fail(self, instance: Instance, error: SightlineError) -> None:
+        if instance is self._shown:
+            self._say("The attributes cannot be read", error.text)
+
+    def _say(self, title: str, text: str) -> None:
+        self.empty.title.setText(title)
+        self.empty.text.setText(text)
+        self._stack.setCurrentIndex(0)
+        self.summary.setText("")
+
+    def _apply_search(self) -> None:
+        self.model.search(self.search.text())
+        self._summarise()
+
+    def _summarise(self) -> None:
+        count, total = self.model.rowCount(), self.model.total
+        self.summary.setText(
+            f"{count} of {total} attributes" if count != total else f"{total} attributes"
+        )
+
+    def _copy(self) -> None:
+        rows = sorted({index.row() for index in self.table.selectedIndexes()})
+        lines = [
+            "\t".join((row.tag, row.keyword, row.vr, row.value))
+            for row in map(self.model.row, rows)
+        ]
+        QGuiApplication.clipboard().setText("\n".join(lines))

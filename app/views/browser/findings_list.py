@@ -1,0 +1,272 @@
+"""The findings list: what tools found, with what it means, who made it, and undo for deletions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QListView,
+    QStackedLayout,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.views import icons
+from app.views.browser.findings_model import ROW, FindingRow, FindingsModel, MakerRow
+from app.views.browser.study_list import draw_line
+from app.views.style import ui_font
+from app.views.theme import SPACE, THEME, TYPE
+from app.views.widgets import EmptyState
+from app.workspace.workspace import Workspace
+
+MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
+
+
+@dataclass(frozen=True, slots=True)
+class Buttons:
+    """Where a row's buttons lie."""
+
+    eye: QRect
+    delete: QRect
+
+
+def buttons_of(rect: QRect) -> Buttons:
+    """The buttons of the row that fills `rect`."""
+    y = rect.center().y() - BUTTON // 2
+    right = rect.right() - SPACE.l - BUTTON
+    return Buttons(
+        QRect(right - BUTTON - SPACE.s, y, BUTTON, BUTTON), QRect(right, y, BUTTON, BUTTON)
+    )
+
+
+class FindingsDelegate(QStyledItemDelegate):
+    """Paints the rows and takes clicks on their buttons."""
+
+    toggled = Signal(list)  # finding ids
+    deleted = Signal(list)
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        row = index.data(ROW)
+        if isinstance(row, MakerRow):
+            return QSize(120, MAKER_HEIGHT)
+        return QSize(120, FINDING_HEIGHT if row.detail else ONE_LINE_HEIGHT)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        row = index.data(ROW)
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if isinstance(row, MakerRow):
+            self._maker(painter, option.rect, row)
+        else:
+            self._finding(painter, option, row)
+        painter.restore()
+
+    def _maker(self, painter: QPainter, rect: QRect, row: MakerRow) -> None:
+        buttons = buttons_of(rect)
+        width = buttons.eye.left() - rect.left() - SPACE.m - SPACE.s
+        line = QRect(rect.left() + SPACE.m, rect.top() + 8, width, 16)
+        font = ui_font(TYPE.caption, QFont.Weight.DemiBold)
+        draw_line(painter, line, font, THEME.text_muted, row.maker)
+        line.translate(0, 16)
+        draw_line(painter, line, ui_font(TYPE.caption), THEME.warning, "AI · not for diagnosis")
+        self._icons(painter, buttons, row.visible)
+
+    def _finding(self, painter: QPainter, option: QStyleOptionViewItem, row: FindingRow) -> None:
+        card = QRectF(option.rect).adjusted(SPACE.s, 1.5, -SPACE.s, -1.5)
+        selected = bool(option.state & QStyle.StateFlag.State_Selected)
+        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        if selected or hovered:
+            painter.setPen(QColor(THEME.accent) if selected else Qt.PenStyle.NoPen)
+            painter.setBrush(QColor(THEME.selected if selected else THEME.raised))
+            painter.drawRoundedRect(card, SPACE.radius_small, SPACE.radius_small)
+        drawn = row.annotation.visible and row.here
+        rect = option.rect
+        buttons = buttons_of(rect)
+        left = rect.left() + SPACE.l
+        tint = QColor(THEME.annotation_color(row.annotation.color))
+        swatch = QRectF(left, rect.center().y() - 5, 11, 11)
+        painter.setPen(tint)
+        painter.setBrush(tint if drawn else Qt.BrushStyle.NoBrush)
+        painter.drawRoundedRect(swatch, 3, 3)
+        text_left = left + 11 + SPACE.s
+        text_width = buttons.eye.left() - SPACE.s - text_left
+        ink = THEME.text if drawn else THEME.text_faint
+        strong = ui_font(TYPE.body, QFont.Weight.Medium)
+        value_width = QFontMetrics(strong).horizontalAdvance(row.value) if row.value else 0
+        top = rect.top() + (6 if row.detail else 7)
+        name = QRect(text_left, top, text_width - value_width - SPACE.s, 19)
+        draw_line(painter, name, strong, ink, row.title)
+        if row.value:
+            value = QRect(text_left + text_width - value_width, top, value_width + 1, 19)
+            draw_line(painter, value, strong, ink, row.value)
+        if row.detail:
+            below = QRect(text_left, top + 18, text_width, 17)
+            draw_line(painter, below, ui_font(TYPE.caption), THEME.text_muted, row.detail)
+        self._icons(painter, buttons, row.annotation.visible)
+
+    def _icons(self, painter: QPainter, buttons: Buttons, visible: bool) -> None:
+        ratio = painter.device().devicePixelRatioF()
+        eye = "eye" if visible else "eye-off"
+        tint = THEME.text_muted if visible else THEME.text_faint
+        painter.drawPixmap(buttons.eye.topLeft(), icons.pixmap(eye, BUTTON, tint, ratio))
+        painter.drawPixmap(
+            buttons.delete.topLeft(), icons.pixmap("trash-2", BUTTON, THEME.text_muted, ratio)
+        )
+
+    def editorEvent(
+        self,
+        event: QEvent,
+        model: QObject,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> bool:
+        if not isinstance(event, QMouseEvent) or event.button() != Qt.MouseButton.LeftButton:
+            return False
+        buttons = buttons_of(option.rect)
+        row = index.data(ROW)
+        ids = list(row.ids) if isinstance(row, MakerRow) else [row.finding.id]
+        released = event.type() == QEvent.Type.MouseButtonRelease
+        for rect, signal in ((buttons.eye, self.toggled), (buttons.delete, self.deleted)):
+            if rect.adjusted(-4, -8, 4, 8).contains(event.position().toPoint()):
+                if released:
+                    signal.emit(ids)
+                return True
+        return False
+
+
+class FindingsView(QListView):
+    """The list itself; Space shows or hides, Delete removes."""
+
+    toggle_pressed = Signal()
+    delete_pressed = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Space:
+            self.toggle_pressed.emit()
+        elif event.key() in (Qt.Key.Key_Delete, Qt.Key.Key_Backspace):
+            self.delete_pressed.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class FindingsList(QWidget):
+    """The panel. Choosing a finding selects it and brings it into view on the canvas."""
+
+    count_changed = Signal(int)
+    removed = Signal(int)  # how many; the window offers to undo it
+    shown = Signal(str)  # finding id: bring it into view
+
+    def __init__(self, workspace: Workspace) -> None:
+        super().__init__()
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("surface", "panel")
+        self._workspace = workspace
+        self.model = FindingsModel(workspace, self)
+        self.delegate = FindingsDelegate(self)
+        self.view = FindingsView()
+        self.view.setModel(self.model)
+        self.view.setItemDelegate(self.delegate)
+        self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.view.setMouseTracking(True)
+        self.view.setAccessibleName("Findings")
+        self.empty = EmptyState(
+            "scan-search",
+            "No findings yet",
+            "Ask the assistant about the image; what its tools find is listed here.",
+        )
+        self._stack = QStackedLayout()
+        self._stack.addWidget(self.empty)
+        self._stack.addWidget(self.view)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, SPACE.xs)
+        column.addLayout(self._stack)
+        self.view.clicked.connect(self._choose)
+        self.view.selectionModel().currentChanged.connect(lambda now, _was: self._choose(now))
+        self.delegate.toggled.connect(self.toggle)
+        self.delegate.deleted.connect(self.remove)
+        self.view.toggle_pressed.connect(lambda: self.toggle(self._selected()))
+        self.view.delete_pressed.connect(lambda: self.remove(self._selected()))
+        self.model.modelReset.connect(self._reset)
+        self._disconnect: Callable[[], None] = workspace.annotations.selection_changed.connect(
+            self._mark
+        )
+        self._reset()
+
+    def close_models(self) -> None:
+        """Stop listening to the workspace."""
+        self._disconnect()
+        self.model.close()
+
+    def toggle(self, finding_ids: list[str]) -> None:
+        """Show these findings if all of them are hidden, else hide them."""
+        annotations = self._workspace.annotations
+        found = [annotations.get(finding_id) for finding_id in finding_ids]
+        visible = any(item.visible for item in found if item is not None)
+        annotations.set_visible(finding_ids, not visible)
+
+    def remove(self, finding_ids: list[str]) -> None:
+        """Delete these findings, as one step that can be undone."""
+        if finding_ids:
+            self._workspace.annotations.remove(finding_ids)
+            self.removed.emit(len(finding_ids))
+
+    def row_center(self, finding_id: str) -> QPoint:
+        """The middle of a finding's row in the view's viewport."""
+        return self.view.visualRect(self.model.index_of(finding_id)).center()
+
+    def _selected(self) -> list[str]:
+        selected = self._workspace.annotations.selected
+        return [selected] if selected else []
+
+    def _choose(self, index: QModelIndex) -> None:
+        if not index.isValid():
+            return
+        row = self.model.row(index)
+        if isinstance(row, FindingRow):
+            self._workspace.annotations.select(row.finding.id)
+            self.shown.emit(row.finding.id)
+
+    def _mark(self, finding_id: str) -> None:
+        index = self.model.index_of(finding_id) if finding_id else QModelIndex()
+        selection = self.view.selectionModel()
+        blocked = selection.blockSignals(True)
+        if index.isValid():
+            self.view.setCurrentIndex(index)
+        else:
+            self.view.clearSelection()
+            self.view.setCurrentIndex(QModelIndex())
+        selection.blockSignals(blocked)
+        self.view.viewport().update()
+
+    def _reset(self) -> None:
+        count = self.model.count
+        self._stack.setCurrentIndex(1 if count else 0)
+        self._mark(self._workspace.annotations.selected)
+        self.count_changed.emit(count)
+
+

@@ -1,0 +1,123 @@
+"""The canvas as a picture at the image's own matrix size, for `render --annotated` and reports."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF
+from PySide6.QtGui import QGuiApplication, QImage, QPainter
+
+from app.imaging import pipeline
+from app.imaging.findings import Finding
+from app.imaging.types import Frame, Instance, Window
+from app.views import style, wording
+from app.views.canvas import corner_text, labels, overlay, shapes
+from app.views.canvas.corner_text import Corners
+from app.views.canvas.image_layer import to_qimage
+from app.views.canvas.items import ITEMS, Look
+from app.views.canvas.labels import Chip
+from app.views.theme import THEME
+
+REFERENCE_PX = 900.0
+"""Shorter side for which text has the size it has on screen; larger matrices get larger text."""
+
+SMALLEST_SIZE = 0.75  # smaller text could not be read
+NO_TEXT_PX = 160  # a shorter side below this has no room for corner text
+
+
+def render_annotated(
+    frame: Frame,
+    instance: Instance,
+    window: Window | None = None,
+    invert: bool = False,
+    findings: Sequence[Finding] = (),
+    frame_index: int = 0,
+) -> NDArray[np.uint8]:
+    """Image, findings, corner text and side letters as the canvas shows them.
+
+    Args:
+        frame: The image.
+        instance: Its file, for the corner text.
+        window: VOI window, or None for the image's own.
+        invert: Exchange black and white.
+        findings: Those that carry another `ImageRef` are left out.
+        frame_index: Number of the frame from 0, for the corner text.
+
+    Returns:
+        uint8 [rows, columns, 3] RGB. Needs a QGuiApplication: see `render_annotated_offscreen`.
+    """
+    own = [finding for finding in findings if finding.image == frame.ref]
+    picture = to_qimage(np.ascontiguousarray(pipeline.render(frame, window, invert)))
+    canvas = picture.convertToFormat(QImage.Format.Format_RGB32)
+    size = max(min(frame.rows, frame.columns) / REFERENCE_PX, SMALLEST_SIZE)
+    area = QRectF(0, 0, frame.columns, frame.rows)
+    painter = QPainter(canvas)
+    try:
+        chips = _draw_findings(painter, own, size)
+        if min(frame.rows, frame.columns) >= NO_TEXT_PX:
+            shown = window if window is not None else pipeline.default_window(frame)
+            corners = Corners(
+                corner_text.patient_lines(instance),
+                corner_text.series_lines(instance, frame_index, (0, 1)),
+                corner_text.display_lines(shown, inverted=invert),
+                corner_text.frame_lines(frame),
+                corner_text.warning_lines(own),
+            )
+            overlay.draw_sides(painter, corner_text.side_letters(frame), area, size)
+            overlay.draw_corners(painter, corners, area, size)
+            taken = overlay.corner_rects(corners, area, size)
+            labels.draw(painter, labels.place(chips, area, taken, size), size)
+    finally:
+        painter.end()
+    return _as_array(canvas)
+
+
+def render_annotated_offscreen(
+    frame: Frame,
+    instance: Instance,
+    window: Window | None = None,
+    invert: bool = False,
+    findings: Sequence[Finding] = (),
+    frame_index: int = 0,
+) -> NDArray[np.uint8]:
+    """`render_annotated` for a command without a window: makes the Qt application it needs."""
+    application = QGuiApplication.instance()
+    if application is None:
+        before = os.environ.get("QT_QPA_PLATFORM")
+        os.environ["QT_QPA_PLATFORM"] = "offscreen"
+        application = QGuiApplication([])
+        if before is None:
+            del os.environ["QT_QPA_PLATFORM"]
+        else:
+            os.environ["QT_QPA_PLATFORM"] = before
+        style.load_fonts()
+    return render_annotated(frame, instance, window, invert, findings, frame_index)
+
+
+def _draw_findings(painter: QPainter, findings: Sequence[Finding], size: float) -> list[Chip]:
+    """Draw the shapes; returns their chips, lines first as on the canvas."""
+    colors: dict[str, str] = {}
+    drawn: list[tuple[float, Chip]] = []
+    painter.save()
+    # Findings lie on pixel centres; a picture's painter counts from the pixel's corner.
+    painter.translate(0.5, 0.5)
+    for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):
+        tint = colors.setdefault(finding.label, THEME.annotation_color(len(colors)))
+        shape = shapes.build(finding)
+        item = ITEMS[type(finding.geometry)]
+        item.draw(painter, shape, Look(tint, size=size))
+        anchor = painter.worldTransform().map(shape.anchor)
+        text = wording.chip_text(finding)
+        if text:
+            drawn.append((-item.z, Chip(finding.id, text, anchor, tint)))
+    painter.restore()
+    return [chip for _, chip in sorted(drawn, key=lambda pair: pair[0])]
+
+
+def _as_array(image: QImage) -> NDArray[np.uint8]:
+    rgb = image.convertToFormat(QImage.Format.Format_RGB888)
+    flat = np.frombuffer(rgb.constBits(), np.uint8).reshape(rgb.height(), rgb.bytesPerLine())
+    return flat[:, : rgb.width() * 3].reshape(rgb.height(), rgb.width(), 3).copy()

@@ -1,0 +1,161 @@
+"""Panes: pictures that a tool shows beside the main image, read-only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage, QImageReader
+from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
+
+from app.errors import FileProblem, SightlineError
+from app.views import wording
+from app.views.background import Background
+from app.views.canvas import colormaps
+from app.views.canvas.image_layer import pyramid
+from app.views.canvas.image_view import ImageView
+from app.views.theme import SPACE
+from app.views.widgets import ElidedLabel, label, tool_button
+from app.workspace.panes import Pane, Panes
+
+Levels = tuple[NDArray[np.uint8], ...]
+MAX_SIDE = 20_000  # px; a picture beyond this is not one that our tools made
+
+
+def read_picture(path: Path, cmap: str) -> Levels:
+    """Read a picture that a run made, coloured by `cmap` when it is grey.
+
+    Raises:
+        FileProblem: It is gone or not a picture.
+    """
+    reader = QImageReader(str(path))
+    size = reader.size()
+    if not size.isValid() or max(size.width(), size.height()) > MAX_SIDE:
+        raise FileProblem(
+            "the picture cannot be read", subject=path.name, remedy="Run the tool again"
+        )
+    image = reader.read()
+    if image.isNull():
+        raise FileProblem(
+            "the picture cannot be read", subject=path.name, remedy="Run the tool again"
+        )
+    gray = image.isGrayscale()
+    form = QImage.Format.Format_Grayscale8 if gray else QImage.Format.Format_RGB888
+    image = image.convertToFormat(form)
+    flat = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
+    width = image.width() * (1 if gray else 3)
+    pixels = np.ascontiguousarray(flat[:, :width])
+    if not gray:
+        pixels = pixels.reshape(image.height(), image.width(), 3)
+    elif not colormaps.is_gray(cmap):
+        pixels = colormaps.table(cmap)[pixels]
+    return pyramid(pixels)
+
+
+class PaneView(QWidget):
+    """One picture with its title, description and maker.
+
+    Args:
+        pane: What to show.
+        background: Reads the file.
+        close: Called by the close button.
+    """
+
+    def __init__(self, pane: Pane, background: Background, close: Callable[[], object]) -> None:
+        super().__init__()
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("surface", "panel")
+        self.pane = pane
+        self.ready = False
+        self.title = ElidedLabel(wording.one_line(pane.title) or pane.path.name, "strong")
+        self.view = ImageView()
+        self.view.setAccessibleName(pane.title or "Picture")
+        self.note = label("", "caption", wrap=True)
+        self.description = label(wording.one_line(pane.description), "muted", wrap=True)
+        self.description.setVisible(bool(pane.description))
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.s)
+        head.addWidget(self.title, 1)
+        head.addWidget(tool_button("maximize", "Fit", self.view.fit, 14))
+        head.addWidget(tool_button("x", "Close this picture", close, 14))
+        foot = QVBoxLayout()
+        foot.setContentsMargins(SPACE.m, SPACE.s, SPACE.m, SPACE.m)
+        foot.setSpacing(2)
+        foot.addWidget(self.description)
+        foot.addWidget(self.note)
+        foot.addWidget(label(f"{wording.NOT_FOR_DIAGNOSIS} · {pane.tool}", "warning", wrap=True))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(head)
+        column.addWidget(self.view, 1)
+        column.addLayout(foot)
+        cmap = str(pane.options.get("cmap") or "")
+        self.note.setText("" if colormaps.known(cmap) else f"Colour map {cmap} is unknown: grey")
+        self.note.setVisible(bool(self.note.text()))
+        background.submit(partial(read_picture, pane.path, cmap), self._take, self._fail)
+
+    def _take(self, levels: Levels) -> None:
+        self.ready = True
+        self.view.show_levels(levels, 1.0, refit=True)
+
+    def _fail(self, error: SightlineError) -> None:
+        self.ready = True
+        self.note.setText(error.text)
+        self.note.show()
+
+
+class PaneArea(QTabWidget):
+    """The open panes, one tab each; hidden while there are none.
+
+    Args:
+        panes: The model.
+        background: Reads the files.
+    """
+
+    def __init__(self, panes: Panes, background: Background) -> None:
+        super().__init__()
+        self._panes = panes
+        self._background = background
+        self.setDocumentMode(True)
+        self.setTabBarAutoHide(True)
+        self.setElideMode(Qt.TextElideMode.ElideRight)
+        self.setMinimumWidth(200)
+        self._disconnect: Callable[[], None] = panes.changed.connect(self.refresh)
+        self.refresh()
+
+    def close_models(self) -> None:
+        """Stop listening to the workspace."""
+        self._disconnect()
+
+    @property
+    def views(self) -> list[PaneView]:
+        """The panes as widgets, in order."""
+        widgets = (self.widget(index) for index in range(self.count()))
+        return [widget for widget in widgets if isinstance(widget, PaneView)]
+
+    @property
+    def busy(self) -> bool:
+        """Whether a picture is still being read."""
+        return not all(view.ready for view in self.views)
+
+    def refresh(self) -> None:
+        """Follow the model."""
+        wanted = self._panes.all
+        for view in self.views:
+            if view.pane not in wanted:
+                self.removeTab(self.indexOf(view))
+                view.deleteLater()
+        have = [view.pane for view in self.views]
+        for pane in wanted:
+            if pane not in have:
+                close = partial(self._panes.close, pane)
+                view = PaneView(pane, self._background, close)
+                # A tab's "&" would be taken for a mnemonic.
+                name = (wording.one_line(pane.title) or pane.path.name).replace("&", "&&")
+                self.setCurrentIndex(self.addTab(view, name))
+        self.setVisible(bool(wanted))

@@ -1,0 +1,105 @@
+"""Small windows: about, and the list of keys and mouse gestures."""
+
+from __future__ import annotations
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+
+from app import __version__
+from app.views.theme import SPACE
+from app.views.widgets import IconLabel, label, push_button, rule
+
+_GESTURES = (
+    (
+        "Mouse",
+        (
+            ("Left drag", "window: right is wider, down raises the centre"),
+            ("Middle drag, or Space + left", "move the image"),
+            ("Right drag", "zoom"),
+            ("Wheel", "frames or images of the series; zoom where there is one"),
+            ("Ctrl + wheel", "zoom at the cursor"),
+            ("Double click", "fit to the window"),
+            ("Click on a finding", "select it"),
+        ),
+    ),
+    (
+        "Keys on the image",
+        (
+            ("Arrows", "next and previous frame or image"),
+            ("Page Up, Page Down", "ten at a time"),
+            ("Home, End", "first and last"),
+            ("I", "invert"),
+            ("R", "reset window and view"),
+            ("F", "fit"),
+            ("1", "one image pixel on one screen pixel"),
+            ("+ and -", "zoom"),
+            ("P", "play or pause a cine"),
+            ("Delete", "remove the selected finding"),
+            ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),
+        ),
+    ),
+)
+
+
+def about(parent: QWidget) -> QDialog:
+    """Name, version, purpose and what it is not for."""
+    dialog = _dialog(parent, "About Sightline")
+    head = QHBoxLayout()
+    head.setSpacing(SPACE.l)
+    head.addWidget(IconLabel("sightline", 64))
+    words = QVBoxLayout()
+    words.setSpacing(2)
+    words.addWidget(label("Sightline", "heading"))
+    words.addWidget(label(f"Version {__version__}", "muted"))
+    head.addLayout(words, 1)
+    column = dialog.layout()
+    assert isinstance(column, QVBoxLayout)
+    column.addLayout(head)
+    column.addWidget(label("A viewer for medical images with an assistant inside.", wrap=True))
+    warning = label(
+        "Not for diagnosis. It is not a medical device; AI results may be wrong or incomplete.",
+        "warning",
+        wrap=True,
+    )
+    column.addWidget(warning)
+    column.addWidget(rule())
+    column.addWidget(
+        label(
+            "Fonts: Inter (OFL 1.1), JetBrains Mono (Apache 2.0). Icons: Lucide (ISC). "
+            "Built with Qt for Python (LGPL 3), pyqtgraph and pydicom (MIT).",
+            "caption",
+            wrap=True,
+        )
+    )
+    column.addWidget(push_button("Close", dialog.accept), 0, Qt.AlignmentFlag.AlignRight)
+    dialog.setFixedWidth(420)
+    return dialog
+
+
+def shortcuts(parent: QWidget) -> QDialog:
+    """Keys and mouse gestures."""
+    dialog = _dialog(parent, "Keyboard and mouse")
+    column = dialog.layout()
+    assert isinstance(column, QVBoxLayout)
+    for title, rows in _GESTURES:
+        column.addWidget(label(title, "title"))
+        grid = QGridLayout()
+        grid.setHorizontalSpacing(SPACE.l)
+        grid.setVerticalSpacing(6)
+        grid.setColumnStretch(1, 1)
+        for number, (keys, what) in enumerate(rows):
+            grid.addWidget(label(keys, "key"), number, 0, Qt.AlignmentFlag.AlignLeft)
+            grid.addWidget(label(what, "muted"), number, 1)
+        column.addLayout(grid)
+    column.addWidget(push_button("Close", dialog.accept), 0, Qt.AlignmentFlag.AlignRight)
+    return dialog
+
+
+def _dialog(parent: QWidget, title: str) -> QDialog:
+    dialog = QDialog(parent)
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.setWindowTitle(title)
+    column = QVBoxLayout(dialog)
+    column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
+    column.setSpacing(SPACE.m)
+    return dialog

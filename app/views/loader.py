@@ -1,0 +1,138 @@
+"""Brings decoded images from the decode workers to the models and lists, on the GUI thread."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future
+from functools import partial
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import SightlineError
+from app.imaging.attributes import AttributeRow
+from app.imaging.types import Frame, Instance, ScanResult
+from app.imaging.worker_pool import Priority
+from app.imaging.workers import CancelLike
+from app.views.background import Background, OnError
+from app.workspace.viewport import FrameRequest, Viewport
+
+Thumbnail = NDArray[np.uint8]
+ScanProgress = Callable[[int, int], None]
+
+AHEAD = 4
+"""Frames of a cine that are decoded ahead of the one that is shown."""
+
+
+class DecoderLike(Protocol):
+    """What the views need of `app.imaging.decode.Decoder`."""
+
+    def frame(
+        self, instance: Instance, index: int = 0, priority: int = Priority.VISIBLE
+    ) -> Future[Frame]:
+        """Decode one frame."""
+        ...
+
+    def thumbnail(self, instance: Instance, size: int) -> Future[Thumbnail]:
+        """A small picture, uint8 [rows, columns] or [rows, columns, 3]."""
+        ...
+
+    def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
+        """All attributes of the file."""
+        ...
+
+    def scan(
+        self,
+        paths: Sequence[Path],
+        cancel: CancelLike | None = None,
+        progress: ScanProgress | None = None,
+    ) -> Future[ScanResult]:
+        """What is in files and folders; `progress(done, found)` is called on another thread."""
+        ...
+
+
+class Loader:
+    """Answers the viewport's requests and fetches thumbnails, attributes and scans.
+
+    Args:
+        viewport: Whose requests to answer.
+        decoder: Decodes in worker processes.
+        background: Brings answers to the GUI thread.
+    """
+
+    def __init__(self, viewport: Viewport, decoder: DecoderLike, background: Background) -> None:
+        self._viewport = viewport
+        self._decoder = decoder
+        self._background = background
+        self._latest: Future[Frame] | None = None
+        self._ahead: list[Future[Frame]] = []
+        self._last_index = 0
+        self._disconnect = viewport.requested.connect(self._load)
+
+    def close(self) -> None:
+        """Stop answering."""
+        self._disconnect()
+        for future in (self._latest, *self._ahead):
+            if future is not None:
+                future.cancel()
+
+    def _load(self, request: FrameRequest) -> None:
+        if self._latest is not None:
+            self._latest.cancel()  # only while it is queued; a late answer is dropped anyway
+        self._latest = self._decoder.frame(
+            request.instance, request.frame_index, Priority.VISIBLE
+        )
+        self._background.watch(
+            self._latest,
+            partial(self._viewport.deliver, request),
+            partial(self._fail, request),
+        )
+        self._prefetch(request)
+
+    def _prefetch(self, request: FrameRequest) -> None:
+        """Have the decoder put the next frames of a cine into its cache."""
+        for future in self._ahead:
+            future.cancel()
+        instance, index = request.instance, request.frame_index
+        step = -1 if index < self._last_index else 1
+        self._last_index = index
+        count = min(AHEAD, instance.frames - 1)
+        self._ahead = [
+            self._decoder.frame(instance, (index + step * k) % instance.frames, Priority.PREFETCH)
+            for k in range(1, count + 1)
+        ]
+
+    def _fail(self, request: FrameRequest, error: SightlineError) -> None:
+        self._viewport.fail(request, error.text)
+
+    def thumbnail(
+        self, instance: Instance, size: int, done: Callable[[Thumbnail], object], failed: OnError
+    ) -> None:
+        """Fetch a thumbnail of at most `size` px."""
+        self._background.watch(self._decoder.thumbnail(instance, size), done, failed)
+
+    def attributes(
+        self,
+        instance: Instance,
+        done: Callable[[Sequence[AttributeRow]], object],
+        failed: OnError,
+    ) -> None:
+        """Fetch all attributes of a file."""
+        self._background.watch(self._decoder.attributes(instance), done, failed)
+
+    def scan(
+        self,
+        paths: Sequence[Path],
+        cancel: CancelLike,
+        progress: Callable[[int, int], object],
+        done: Callable[[ScanResult], object],
+        failed: OnError,
+    ) -> None:
+        """Look for images in files and folders."""
+
+        def report(finished: int, total: int) -> None:
+            self._background.call(lambda: progress(finished, total))
+
+        self._background.watch(self._decoder.scan(list(paths), cancel, report), done, failed)

@@ -1,0 +1,326 @@
+"""The main window: toolbar, study list, canvas with panes, chat, findings, attributes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QMimeData, Qt, QTimer
+from PySide6.QtGui import (
+    QCloseEvent,
+    QDragEnterEvent,
+    QDragLeaveEvent,
+    QDropEvent,
+    QShowEvent,
+)
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QFileDialog,
+    QFrame,
+    QMainWindow,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app import paths
+from app.views import dialogs, window_layout
+from app.views.background import Background
+from app.views.browser.attributes import AttributesPanel
+from app.views.browser.findings_list import FindingsList
+from app.views.browser.study_list import StudyList
+from app.views.canvas.canvas import Canvas
+from app.views.canvas.pane import PaneArea
+from app.views.canvas.placeholder import Placeholder
+from app.views.loader import DecoderLike, Loader
+from app.views.notices import Action, Notices
+from app.views.opening import Opening
+from app.views.theme import SPACE
+from app.views.widgets import PanelTitle, label
+from app.views.window_actions import Commands, WindowActions
+from app.workspace.workspace import Workspace
+
+TITLE = "Sightline"  # never a patient's name: titles show up in task lists and recordings
+_FILTER = "Images (*.dcm *.dicom *.ima *.png *.jpg *.jpeg DICOMDIR);;All files (*)"
+_AREA = Qt.DockWidgetArea
+
+
+class MainWindow(QMainWindow):
+    """The window. Everything it shows comes from the workspace.
+
+    Args:
+        workspace: The models.
+        decoder: Reads images in worker processes; closed by its owner.
+        chat: The chat dock's widget, or None to leave it out.
+        open_demo: Opens the demo study; None leaves the menu entry out.
+        layout_file: Where the layout is remembered; None for the user's settings folder.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        decoder: DecoderLike,
+        chat: QWidget | None = None,
+        *,
+        open_demo: Callable[[], object] | None = None,
+        layout_file: Path | None = None,
+    ) -> None:
+        super().__init__()
+        self.workspace = workspace
+        self._layout_file = layout_file or paths.config_dir() / window_layout.FILE
+        self._open_demo = open_demo
+        self._closed = False
+        self.background = Background(parent=self)
+        self.loader = Loader(workspace.viewport, decoder, self.background)
+        self.setWindowTitle(TITLE)
+        self.setAcceptDrops(True)
+        self.setDockNestingEnabled(True)
+        self.setMinimumSize(820, 560)
+        self.resize(1440, 900)
+        self._make_center()
+        self.chat = chat
+        self.study_list = StudyList(workspace, self.loader)
+        self.findings_list = FindingsList(workspace)
+        self.attributes = AttributesPanel(workspace, self.loader)
+        self.docks = self._make_docks()
+        self.opening = Opening(workspace, self.loader, self.notices)
+        self._make_status()
+        self.actions_ = WindowActions(self, self.canvas, workspace, self._commands(), self.docks)
+        self.findings_list.shown.connect(self._show_finding)
+        self.findings_list.removed.connect(self._offer_undo)
+        self._disconnect = workspace.studies.changed.connect(self._update_status)
+        self._update_status()
+        window_layout.restore(self, self._layout_file)
+
+    # Parts
+
+    def _make_center(self) -> None:
+        self.canvas = Canvas(self.workspace, self.background)
+        self.panes = PaneArea(self.workspace.panes, self.background)
+        self.splitter = QSplitter(Qt.Orientation.Horizontal)
+        self.splitter.setChildrenCollapsible(False)
+        self.splitter.addWidget(self.canvas)
+        self.splitter.addWidget(self.panes)
+        self.splitter.setSizes([600, 400])
+        self.splitter.setStretchFactor(0, 3)
+        self.splitter.setStretchFactor(1, 2)
+        # A splitter would take notices laid over it for another part to lay out.
+        center = QWidget()
+        column = QVBoxLayout(center)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self.splitter)
+        self.setCentralWidget(center)
+        self.notices = Notices(center)
+        buttons: list[tuple[str, Callable[[], object]]] = [
+            ("Open files…", self.choose_files),
+            ("Open folder…", self.choose_folder),
+        ]
+        if self._open_demo is not None:
+            buttons.append(("Open the demo", self._open_demo))
+        self.placeholder = Placeholder(self.canvas, self.workspace.viewport, buttons)
+        self._drop_mark = _DropMark(self)
+
+    def _make_docks(self) -> dict[str, QDockWidget]:
+        docks = {
+            "Studies": self._dock("Studies", self.study_list, "panel-left", "Ctrl+1"),
+            "Attributes": self._dock("Attributes", self.attributes, "table-properties", "Ctrl+2"),
+            "Findings": self._dock("Findings", self.findings_list, "scan-search", "Ctrl+3"),
+        }
+        self.addDockWidget(_AREA.LeftDockWidgetArea, docks["Studies"])
+        self.splitDockWidget(docks["Studies"], docks["Attributes"], Qt.Orientation.Horizontal)
+        docks["Attributes"].hide()
+        if self.chat is not None:
+            docks["Assistant"] = self._dock("Assistant", self.chat, "message-square", "Ctrl+4")
+            self.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
+        self.addDockWidget(_AREA.RightDockWidgetArea, docks["Findings"])
+        title = docks["Findings"].titleBarWidget()
+        if isinstance(title, PanelTitle):
+            self.findings_list.count_changed.connect(title.set_count)
+        return docks
+
+    def _dock(self, name: str, widget: QWidget, icon: str, shortcut: str) -> QDockWidget:
+        dock = QDockWidget(name, self)
+        dock.setObjectName(f"dock-{name.lower()}")  # what the saved layout calls it
+        dock.setProperty("icon", icon)
+        dock.setProperty("shortcut", shortcut)
+        dock.setTitleBarWidget(PanelTitle(name, dock))
+        dock.setWidget(widget)
+        return dock
+
+    def _make_status(self) -> None:
+        bar = self.statusBar()
+        bar.setSizeGripEnabled(False)
+        self._status = label("", "caption")
+        self._status.setContentsMargins(SPACE.s, 0, 0, 0)
+        bar.addWidget(self._status)
+        bar.addWidget(self.opening.progress)
+        note = label("Not for diagnosis", "caption")
+        note.setContentsMargins(0, 0, SPACE.s, 0)
+        bar.addPermanentWidget(note)
+
+    def _commands(self) -> Commands:
+        return Commands(
+            open_files=self.choose_files,
+            open_folder=self.choose_folder,
+            open_demo=self._open_demo,
+            close_study=self.close_study,
+            shortcuts=lambda: dialogs.shortcuts(self).open(),
+            about=lambda: dialogs.about(self).open(),
+        )
+
+    # What the window can do
+
+    @property
+    def busy(self) -> bool:
+        """Whether a scan, a frame, its rendering, a finding's shape or a pane is still to come."""
+        return (
+            self.opening.busy
+            or self.canvas.busy
+            or self.panes.busy
+            or self.background.pending > 0
+        )
+
+    def open_paths(self, files: Sequence[Path]) -> None:
+        """Open files and folders; returns at once, problems are told in the window."""
+        self.opening.open_paths([Path(file) for file in files])
+
+    def choose_files(self) -> None:
+        """Ask for files and open them."""
+        names, _ = QFileDialog.getOpenFileNames(self, "Open images", "", _FILTER)
+        self.open_paths([Path(name) for name in names])
+
+    def choose_folder(self) -> None:
+        """Ask for a folder and open it."""
+        name = QFileDialog.getExistingDirectory(self, "Open a folder of images")
+        if name:
+            self.open_paths([Path(name)])
+
+    def close_study(self) -> None:
+        """Close the study that is shown, else the last one."""
+        studies, shown = self.workspace.studies, self.workspace.viewport.instance
+        study = studies.study_of(shown) if shown else None
+        if study is None and studies.all:
+            study = studies.all[-1]
+        if study is not None:
+            self.workspace.close_study(study.uid)
+
+    def _show_finding(self, finding_id: str) -> None:
+        """Bring a finding into view, on its own image if that is open."""
+        annotation = self.workspace.annotations.get(finding_id)
+        if annotation is None:
+            return
+        finding, shown = annotation.finding, self.canvas.frame
+        if shown is None or finding.image != shown.ref:
+            uid, index = finding.image.sop_instance_uid, finding.image.frame
+            for instance in self.workspace.studies.instances():
+                if instance.sop_instance_uid == uid:
+                    self.workspace.viewport.show(instance, index)
+                    return
+            return
+        for item in self.canvas.annotation_items():
+            if item.finding.id == finding_id and item.outline is not None:
+                path, anchor = item.outline.path, item.outline.anchor
+                center = anchor if path.isEmpty() else path.boundingRect().center()
+                self.canvas.center_on(center.x(), center.y())
+
+    def _offer_undo(self, count: int) -> None:
+        text = f"{count} finding{'' if count == 1 else 's'} removed"
+        self.notices.show_notice("info", text, action=Action("Undo", self.workspace.commands.undo))
+
+    def _update_status(self) -> None:
+        studies = self.workspace.studies
+        count, problems = len(studies.all), len(studies.problems)
+        parts = [f"{count} stud{'y' if count == 1 else 'ies'} open" if count else "No study open"]
+        if problems:
+            parts.append(f"{problems} file{'' if problems == 1 else 's'} could not be opened")
+        self._status.setText("  ·  ".join(parts))
+
+    # Drag and drop
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        if _local_paths(event.mimeData()):
+            event.acceptProposedAction()
+            self._drop_mark.appear(self.centralWidget())
+
+    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
+        self._drop_mark.hide()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        self._drop_mark.hide()
+        dropped = _local_paths(event.mimeData())
+        if dropped:
+            event.acceptProposedAction()
+            self.open_paths(dropped)
+
+    # Qt events
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        if not self._layout_file.exists():
+            # Sizes of docks hold only once the window is laid out.
+            QTimer.singleShot(0, self, self._default_sizes)
+        self.canvas.setFocus()
+
+    def _default_sizes(self) -> None:
+        narrow = self.width() < 1200
+        docks = self.docks
+        across = Qt.Orientation.Horizontal
+        self.resizeDocks([docks["Studies"]], [210 if narrow else 250], across)
+        right = docks.get("Assistant", docks["Findings"])
+        self.resizeDocks([right], [310 if narrow else 390], across)
+        if "Assistant" in docks:
+            height = self.splitter.height()
+            self.resizeDocks(
+                [docks["Assistant"], docks["Findings"]],
+                [round(height * 0.66), round(height * 0.34)],
+                Qt.Orientation.Vertical,
+            )
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        if not self._closed:
+            window_layout.save(self, self._layout_file)
+            self.shut_down()
+        super().closeEvent(event)
+
+    def shut_down(self) -> None:
+        """Stop threads and timers and stop listening to the models. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self.opening.cancel()
+        self.loader.close()
+        self._disconnect()
+        for part in (
+            self.canvas,
+            self.panes,
+            self.study_list,
+            self.findings_list,
+            self.attributes,
+        ):
+            part.close_models()
+        self.actions_.close()
+        self.background.close()
+
+
+class _DropMark(QFrame):
+    """Shown while files are dragged over the window."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("drop", True)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        column = QVBoxLayout(self)
+        text = label("Drop to open", "heading")
+        text.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column.addWidget(text)
+        self.hide()
+
+    def appear(self, over: QWidget) -> None:
+        """Cover `over`."""
+        self.setGeometry(over.geometry().adjusted(12, 12, -12, -12))
+        self.show()
+        self.raise_()
+
+
+def _local_paths(data: QMimeData) -> list[Path]:
+    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]

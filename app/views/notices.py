@@ -1,0 +1,160 @@
+"""Notices over the canvas: what went wrong or was done, without stopping anybody's work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
+
+from app.errors import SightlineError
+from app.imaging.types import Problem
+from app.views import wording
+from app.views.theme import SPACE, THEME
+from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, push_button, tool_button
+
+MOST = 3  # shown at once; older ones make way
+WIDTH = 420
+SHORT_MS = 8000  # a notice that asks for nothing goes by itself
+_TONES = {
+    "error": ("circle-alert", THEME.error),
+    "warning": ("triangle-alert", THEME.warning),
+    "info": ("info", THEME.accent),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """A button on a notice."""
+
+    text: str
+    run: Callable[[], object]
+
+
+class Notice(QFrame):
+    """One notice; all of its text is plain text.
+
+    Args:
+        tone: "error", "warning" or "info".
+        title: What happened, or the file it happened to.
+        text: Why, and what can be done.
+        action: An optional button.
+    """
+
+    def __init__(self, tone: str, title: str, text: str, action: Action | None = None) -> None:
+        super().__init__()
+        self.setProperty("notice", True)
+        self.setProperty("tone", tone)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.title = ElidedLabel(title, "strong")
+        self.text = label(text, "muted", wrap=True)
+        self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        name, tint = _TONES[tone]
+        words = QVBoxLayout()
+        words.setSpacing(2)
+        words.addWidget(self.title)
+        if text:
+            words.addWidget(self.text)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE.m, SPACE.m, SPACE.s, SPACE.m)
+        row.setSpacing(SPACE.m)
+        row.addWidget(IconLabel(name, 18, tint), 0, Qt.AlignmentFlag.AlignTop)
+        row.addLayout(words, 1)
+        if action is not None:
+            row.addWidget(push_button(action.text, lambda: self._act(action)))
+        row.addWidget(
+            tool_button("x", "Dismiss", self.dismiss, 14), 0, Qt.AlignmentFlag.AlignTop
+        )
+
+    def _act(self, action: Action) -> None:
+        action.run()
+        self.dismiss()
+
+    def dismiss(self) -> None:
+        """Take it away."""
+        self.hide()
+        self.deleteLater()
+
+
+class Notices(QWidget):
+    """A column of notices at the top of `host`, the newest last.
+
+    Args:
+        host: The widget they lie over.
+    """
+
+    def __init__(self, host: QWidget) -> None:
+        super().__init__(host)
+        self._host = host
+        self._column = QVBoxLayout(self)
+        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column.setSpacing(SPACE.s)
+        host.installEventFilter(self)
+        self.hide()
+
+    def all(self) -> list[Notice]:
+        """The notices that are shown, the oldest first."""
+        items = (self._column.itemAt(index) for index in range(self._column.count()))
+        widgets = (item.widget() for item in items if item is not None)
+        return [widget for widget in widgets if isinstance(widget, Notice) and not widget.isHidden()]
+
+    def show_notice(
+        self, tone: str, title: str, text: str = "", action: Action | None = None
+    ) -> Notice:
+        """Show a notice; those that are mere information go by themselves."""
+        for old in self.all()[: 1 - MOST]:
+            old.dismiss()
+        notice = Notice(tone, wording.one_line(title), text, action)
+        notice.installEventFilter(self)
+        self._column.addWidget(notice)
+        if tone == "info":
+            timer = QTimer(notice, singleShot=True, interval=SHORT_MS)
+            timer.timeout.connect(notice.dismiss)
+            timer.start()
+        self._place()
+        return notice
+
+    def show_error(self, error: SightlineError) -> Notice:
+        """Show what failed, why, and what to do."""
+        text = SightlineError(error.reason, remedy=error.remedy).text
+        return self.show_notice("error", error.subject or "Something went wrong", text)
+
+    def show_problems(self, problems: tuple[Problem, ...]) -> None:
+        """Show files that could not be opened; many of them in one notice."""
+        if len(problems) == 1:
+            problem = problems[0]
+            error = SightlineError(problem.reason, remedy=problem.remedy)
+            notice = self.show_notice("error", problem.path.name or str(problem.path), error.text)
+            notice.title.setToolTip(plain_tip(str(problem.path)))
+        elif problems:
+            names = ", ".join(wording.one_line(problem.path.name) for problem in problems[:3])
+            rest = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
+            self.show_notice(
+                "warning",
+                f"{len(problems)} files could not be opened",
+                f"{names}{rest}. The study list says why and what to do.",
+            )
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if watched is self._host and kind == QEvent.Type.Resize:
+            self._place()
+        elif kind in (QEvent.Type.Hide, QEvent.Type.LayoutRequest) and watched is not self._host:
+            self._place()
+        return False
+
+    def _place(self) -> None:
+        if not self.all():
+            self.hide()
+            return
+        room = self._host.rect()
+        width = min(WIDTH, room.width() - 2 * SPACE.l)
+        height = self._column.totalHeightForWidth(width)
+        if height <= 0:
+            height = self.sizeHint().height()
+        self.setGeometry(
+            room.left() + (room.width() - width) // 2, room.top() + SPACE.xl + 28, width, height
+        )
+        self.show()
+        self.raise_()

@@ -1,0 +1,177 @@
+"""Small widgets that every panel uses. All of their text is plain text."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.views import icons
+from app.views.theme import SPACE, THEME
+
+
+def plain_tip(text: str) -> str:
+    """A tooltip that shows `text` as it is: Qt takes anything with tags in it for rich text."""
+    return f'<span style="white-space: pre-wrap">{html.escape(text)}</span>' if text else ""
+
+
+def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
+    """A label that never takes its text for rich text.
+
+    Args:
+        text: Shown as it is.
+        role: A text role of the style sheet: heading, title, section, muted, caption, ...
+        wrap: Whether it breaks into lines.
+    """
+    result = QLabel()
+    result.setTextFormat(Qt.TextFormat.PlainText)
+    result.setText(text)
+    result.setWordWrap(wrap)
+    if role:
+        result.setProperty("role", role)
+    return result
+
+
+class ElidedLabel(QLabel):
+    """One line of plain text that ends in an ellipsis where it does not fit; the tooltip has all."""
+
+    def __init__(self, text: str = "", role: str = "") -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        if role:
+            self.setProperty("role", role)
+        self.setText(text)
+
+    def setText(self, text: str) -> None:
+        super().setText(text)
+        self.setToolTip(plain_tip(text))
+
+    def minimumSizeHint(self) -> QSize:
+        return QSize(20, super().minimumSizeHint().height())
+
+    def shown_text(self) -> str:
+        """The text as it is painted now."""
+        metrics = QFontMetrics(self.font())
+        return metrics.elidedText(
+            self.text(), Qt.TextElideMode.ElideRight, self.contentsRect().width()
+        )
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(self.foregroundRole()))
+        painter.drawText(
+            self.contentsRect(),
+            int(self.alignment()) | int(Qt.TextFlag.TextSingleLine),
+            self.shown_text(),
+        )
+        painter.end()
+
+
+def tool_button(
+    icon_name: str, tip: str, action: Callable[[], object] | None = None, size: int = 16
+) -> QToolButton:
+    """A small button with an icon; `tip` is its tooltip and its name for screen readers."""
+    button = QToolButton()
+    button.setIcon(icons.icon(icon_name))
+    button.setIconSize(QSize(size, size))
+    button.setToolTip(plain_tip(tip))
+    button.setAccessibleName(tip)
+    button.setAutoRaise(True)
+    if action is not None:
+        button.clicked.connect(lambda: action())
+    return button
+
+
+def push_button(
+    text: str, action: Callable[[], object], *, primary: bool = False, icon_name: str = ""
+) -> QPushButton:
+    """A button with a text; one primary button a view at most."""
+    button = QPushButton(text)
+    if icon_name:
+        tint = THEME.accent_text if primary else THEME.text_muted
+        button.setIcon(icons.icon(icon_name, tint))
+    button.setProperty("primary", primary)
+    button.setCursor(Qt.CursorShape.PointingHandCursor)
+    button.clicked.connect(lambda: action())
+    return button
+
+
+def rule() -> QFrame:
+    """A thin line between parts."""
+    line = QFrame()
+    line.setProperty("rule", True)
+    return line
+
+
+class IconLabel(QLabel):
+    """An icon as a label, sharp on every screen."""
+
+    def __init__(self, name: str, size: int = SPACE.icon, tint: str = THEME.text_muted) -> None:
+        super().__init__()
+        self._name, self._size, self._tint = name, size, tint
+        self.setFixedSize(size, size)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        ratio = self.devicePixelRatioF()
+        painter.drawPixmap(0, 0, icons.pixmap(self._name, self._size, self._tint, ratio))
+        painter.end()
+
+
+class EmptyState(QWidget):
+    """What a panel shows while it has nothing: an icon, one line, what to do about it."""
+
+    def __init__(self, icon_name: str, title: str, text: str) -> None:
+        super().__init__()
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.title = label(title, "strong", wrap=True)
+        self.text = label(text, "muted", wrap=True)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.xl)
+        column.setSpacing(SPACE.s)
+        column.addStretch(1)
+        column.addWidget(
+            IconLabel(icon_name, 30, THEME.text_faint), 0, Qt.AlignmentFlag.AlignHCenter
+        )
+        for part in (self.title, self.text):
+            part.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            column.addWidget(part)
+        column.addStretch(2)
+
+
+class PanelTitle(QWidget):
+    """The title bar of a dock: name, an optional count, room for buttons, and close."""
+
+    def __init__(self, title: str, dock: QDockWidget) -> None:
+        super().__init__(dock)
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("surface", "panel")
+        self.count = label("", "count")
+        self.count.hide()
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.xs)
+        row.setSpacing(SPACE.s)
+        row.addWidget(label(title, "section"))
+        row.addWidget(self.count)
+        row.addStretch(1)
+        row.addWidget(tool_button("x", f"Hide {title.lower()}", dock.close, 14))
+
+    def set_count(self, count: int) -> None:
+        """Show how many there are; nothing for 0."""
+        self.count.setText(str(count))
+        self.count.setVisible(count > 0)

@@ -1,0 +1,314 @@
+"""The window's actions, and the menus and toolbar that offer them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QToolBar,
+    QToolButton,
+    QWidget,
+)
+
+from app.imaging.types import Window
+from app.views import icons, wording
+from app.views.canvas.canvas import Canvas
+from app.views.canvas.image_view import WHEEL_STEP
+from app.views.theme import SPACE
+from app.views.widgets import plain_tip
+from app.workspace.workspace import Workspace
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """What the window itself can do; the rest the actions do on canvas and workspace."""
+
+    open_files: Callable[[], object]
+    open_folder: Callable[[], object]
+    open_demo: Callable[[], object] | None
+    close_study: Callable[[], object]
+    shortcuts: Callable[[], object]
+    about: Callable[[], object]
+
+
+class WindowActions:
+    """Every action of the window, made once and offered in menus and toolbar.
+
+    Args:
+        window: The main window.
+        canvas: What image actions act on.
+        workspace: The models.
+        commands: What the window can do.
+        docks: Docks by name, in the order of the View menu.
+    """
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        canvas: Canvas,
+        workspace: Workspace,
+        commands: Commands,
+        docks: dict[str, QDockWidget],
+    ) -> None:
+        self._window = window
+        self._canvas = canvas
+        self._workspace = workspace
+        self._commands = commands
+        self._docks = docks
+        self._playing = False
+        self._make_file()
+        self._make_image()
+        self._make_findings()
+        self.presets = QMenu("Window presets", window)
+        self.presets.aboutToShow.connect(self._fill_presets)
+        self._make_menus()
+        self.toolbar = self._make_toolbar()
+        self._disconnects = [
+            workspace.commands.changed.connect(self.refresh),
+            workspace.annotations.changed.connect(self.refresh),
+            workspace.annotations.selection_changed.connect(lambda _id: self.refresh()),
+            workspace.viewport.display_changed.connect(self.refresh),
+            workspace.studies.changed.connect(self.refresh),
+        ]
+        canvas.picture_changed.connect(self.refresh)
+        canvas.status_changed.connect(self.refresh)
+        canvas.scroller.playing_changed.connect(lambda _on: self.refresh())
+        self.refresh()
+
+    def close(self) -> None:
+        """Stop listening to the workspace."""
+        for disconnect in self._disconnects:
+            disconnect()
+        self._disconnects.clear()
+
+    def _action(
+        self,
+        text: str,
+        run: Callable[[], object],
+        shortcut: str = "",
+        icon: str = "",
+        *,
+        checkable: bool = False,
+    ) -> QAction:
+        action = QAction(text, self._window)
+        if icon:
+            action.setIcon(icons.icon(icon))
+        if shortcut:
+            action.setShortcut(QKeySequence(shortcut))
+        action.setCheckable(checkable)
+        keys = f"  ({action.shortcut().toString()})" if shortcut else ""
+        action.setToolTip(plain_tip(text.rstrip("…") + keys))
+        action.triggered.connect(lambda _checked=False: run())
+        return action
+
+    def _make_file(self) -> None:
+        do = self._commands
+        self.open_files = self._action("Open files…", do.open_files, "Ctrl+O", "folder-open")
+        self.open_folder = self._action("Open folder…", do.open_folder, "Ctrl+Shift+O")
+        self.open_demo = self._action("Open the demo study", do.open_demo or (lambda: None))
+        self.open_demo.setVisible(do.open_demo is not None)
+        self.close_study = self._action("Close study", do.close_study, "Ctrl+W")
+        self.quit = self._action("Quit", self._window.close, "Ctrl+Q")
+        self.shortcuts = self._action("Keyboard and mouse", do.shortcuts, "F1", "keyboard")
+        self.about = self._action("About Sightline", do.about, icon="info")
+
+    def _make_image(self) -> None:
+        canvas, scroll = self._canvas, self._canvas.scroller
+        self.invert = self._action(
+            "Invert", canvas.toggle_invert, "I", "contrast", checkable=True
+        )
+        self.reset = self._action("Reset view", canvas.reset, "R", "rotate-ccw")
+        self.fit = self._action("Fit to window", canvas.fit, "F", "maximize")
+        self.one_to_one = self._action("One to one", canvas.one_to_one, "1")
+        self.one_to_one.setIconText("1:1")
+        self.zoom_in = self._action(
+            "Zoom in", lambda: canvas.zoom_by(WHEEL_STEP), "Ctrl++", "zoom-in"
+        )
+        self.zoom_out = self._action(
+            "Zoom out", lambda: canvas.zoom_by(1 / WHEEL_STEP), "Ctrl+-", "zoom-out"
+        )
+        self.play = self._action("Play cine", scroll.toggle, "P", "play", checkable=True)
+        self.next = self._action("Next image or frame", lambda: scroll.step(1), "Ctrl+Right")
+        self.previous = self._action(
+            "Previous image or frame", lambda: scroll.step(-1), "Ctrl+Left"
+        )
+        self._on_image = (
+            self.invert,
+            self.reset,
+            self.fit,
+            self.one_to_one,
+            self.zoom_in,
+            self.zoom_out,
+        )
+
+    def _make_findings(self) -> None:
+        annotations, stack = self._workspace.annotations, self._workspace.commands
+        self.undo = self._action("Undo", stack.undo, "Ctrl+Z", "undo-2")
+        self.redo = self._action("Redo", stack.redo, "Ctrl+Shift+Z", "redo-2")
+        self.show_findings = self._action(
+            "Show all findings", lambda: annotations.set_visible(self._finding_ids(), True)
+        )
+        self.hide_findings = self._action(
+            "Hide all findings", lambda: annotations.set_visible(self._finding_ids(), False)
+        )
+        self.delete_finding = self._action(
+            "Delete selected finding", lambda: annotations.remove([annotations.selected])
+        )
+        self.delete_findings = self._action(
+            "Delete all findings", lambda: annotations.remove(self._finding_ids())
+        )
+
+    def _finding_ids(self) -> list[str]:
+        return [item.finding.id for item in self._workspace.annotations.all()]
+
+    def _make_menus(self) -> None:
+        bar = self._window.menuBar()
+        parts: dict[str, list[QAction | QMenu | None]] = {
+            "File": [
+                self.open_files,
+                self.open_folder,
+                self.open_demo,
+                None,
+                self.close_study,
+                None,
+                self.quit,
+            ],
+            "View": [
+                *(self._toggle(name, dock) for name, dock in self._docks.items()),
+                None,
+                self.fit,
+                self.one_to_one,
+                self.zoom_in,
+                self.zoom_out,
+            ],
+            "Image": [
+                self.presets,
+                self.invert,
+                self.reset,
+                None,
+                self.previous,
+                self.next,
+                self.play,
+            ],
+            "Findings": [
+                self.undo,
+                self.redo,
+                None,
+                self.show_findings,
+                self.hide_findings,
+                None,
+                self.delete_finding,
+                self.delete_findings,
+            ],
+            "Help": [self.shortcuts, self.about],
+        }
+        for name, entries in parts.items():
+            menu = bar.addMenu(f"&{name}")
+            for entry in entries:
+                if entry is None:
+                    menu.addSeparator()
+                elif isinstance(entry, QMenu):
+                    menu.addMenu(entry)
+                else:
+                    menu.addAction(entry)
+
+    def _toggle(self, name: str, dock: QDockWidget) -> QAction:
+        action = dock.toggleViewAction()
+        action.setText(name)
+        action.setIcon(icons.icon(str(dock.property("icon"))))
+        action.setShortcut(QKeySequence(str(dock.property("shortcut"))))
+        action.setToolTip(plain_tip(f"{name}  ({action.shortcut().toString()})"))
+        return action
+
+    def _make_toolbar(self) -> QToolBar:
+        bar = QToolBar("Toolbar", self._window)
+        bar.setObjectName("toolbar")
+        bar.setMovable(False)
+        bar.setIconSize(QSize(SPACE.icon, SPACE.icon))
+        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+        bar.addWidget(self._text_button("Open", "folder-open", self.open_files))
+        bar.addSeparator()
+        window_button = self._text_button("Window", "sun-medium", None)
+        window_button.setMenu(self.presets)
+        window_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        window_button.setToolTip(plain_tip("Window presets; drag on the image to set one by hand"))
+        bar.addWidget(window_button)
+        self.window_button = window_button
+        bar.addAction(self.invert)
+        bar.addAction(self.reset)
+        bar.addSeparator()
+        bar.addAction(self.fit)
+        bar.addAction(self.one_to_one)
+        bar.addSeparator()
+        bar.addAction(self.play)
+        bar.addAction(self.undo)
+        bar.addAction(self.redo)
+        spacer = QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(spacer)
+        for dock in self._docks.values():
+            bar.addAction(dock.toggleViewAction())
+        self._window.addToolBar(bar)
+        return bar
+
+    def _text_button(self, text: str, icon: str, action: QAction | None) -> QToolButton:
+        button = QToolButton()
+        button.setText(text)
+        button.setIcon(icons.icon(icon))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        if action is not None:
+            button.setToolTip(action.toolTip())
+            button.clicked.connect(action.trigger)
+        return button
+
+    def _fill_presets(self) -> None:
+        self.presets.clear()
+        picture = self._canvas.picture
+        shown = self._canvas.shown_window
+        for window in picture.presets if picture else ():
+            text = f"{wording.one_line(window.explanation)}\t{_figures(window)}"
+            action = self.presets.addAction(text.replace("&", "&&"))
+            action.setCheckable(True)
+            action.setChecked(window == shown)
+            action.triggered.connect(
+                lambda _checked=False, chosen=window: self._canvas.set_window(chosen)
+            )
+        if self.presets.isEmpty():
+            self.presets.addAction("This image has no grey window").setEnabled(False)
+
+    def refresh(self) -> None:
+        """Follow the models: what is possible, and what is on."""
+        stack, annotations = self._workspace.commands, self._workspace.annotations
+        has_image = self._canvas.picture is not None
+        for action in self._on_image:
+            action.setEnabled(has_image)
+        self.window_button.setEnabled(self._canvas.shown_window is not None)
+        self.presets.menuAction().setEnabled(self._canvas.shown_window is not None)
+        self.invert.setChecked(self._workspace.viewport.display.invert)
+        scroll = self._canvas.scroller
+        self.play.setEnabled(scroll.playable)
+        self.play.setChecked(scroll.playing)
+        if scroll.playing != self._playing:  # an icon set anew at every step of a drag would flicker
+            self._playing = scroll.playing
+            self.play.setIcon(icons.icon("pause" if scroll.playing else "play"))
+        for action in (self.next, self.previous):
+            action.setEnabled(scroll.scrollable)
+        self.close_study.setEnabled(bool(self._workspace.studies.all))
+        for action, label in ((self.undo, stack.undo_label), (self.redo, stack.redo_label)):
+            action.setEnabled(bool(label))
+        self.undo.setStatusTip(wording.one_line(stack.undo_label))
+        self.redo.setStatusTip(wording.one_line(stack.redo_label))
+        for action in (self.show_findings, self.hide_findings, self.delete_findings):
+            action.setEnabled(len(annotations) > 0)
+        self.delete_finding.setEnabled(bool(annotations.selected))
+
+
+def _figures(window: Window) -> str:
+    return f"C {wording.number(window.center)}  W {wording.number(window.width)}"
