@@ -46,10 +46,12 @@ def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
         if not target.is_dir():
             files[target] = None
             continue
-        found = len(files)
-        _walk(target, files, problems, 0)
-        if len(files) == found and not problems:
+        found: dict[Path, None] = {}
+        known = len(problems)
+        _walk(target, found, problems, 0)
+        if not found and len(problems) == known:
             problems.append(_without_images(target))
+        files |= found
     return list(files), problems
 
 

@@ -34,6 +34,7 @@ MEMORY_LIMIT_BYTES = 4 * 1024**3
 CACHE_BYTES = 768 * 1024**2
 FRAME_TIMEOUT_S = 60.0
 SCAN_TIMEOUT_S = 60.0
+LIST_TIMEOUT_S = 600.0
 _BATCH = 32
 _DAMAGED = "The file may be damaged; ask for a new export"
 
@@ -296,7 +297,11 @@ class _Scan:
             _settle(self.future, error)
 
     def _scan(self) -> ScanResult:
-        listed = self._call("app.imaging.catalogue:list_entry", {"paths": self._texts(self._paths)})
+        try:
+            listed = self._list()
+        except WorkerDied as error:
+            self._problems += [Problem(path, error.reason, "Try again") for path in self._paths]
+            return group([], self._problems)
         self._problems += [Problem(Path(p), why, cure) for p, why, cure in listed["problems"]]
         files = [Path(text) for text in listed["files"]]
         batches = [files[start : start + _BATCH] for start in range(0, len(files), _BATCH)]
@@ -339,9 +344,13 @@ class _Scan:
             cancel=self._cancel,
         )
 
-    def _call(self, entry: str, payload: dict[str, Any]) -> dict[str, Any]:
+    def _list(self) -> dict[str, Any]:
         reply = self._pool.submit(
-            entry, payload, priority=Priority.VISIBLE, timeout_s=600.0, cancel=self._cancel
+            "app.imaging.catalogue:list_entry",
+            {"paths": self._texts(self._paths)},
+            priority=Priority.VISIBLE,
+            timeout_s=LIST_TIMEOUT_S,
+            cancel=self._cancel,
         )
         try:
             return reply.result()

@@ -16,6 +16,7 @@ from typing import IO, Any
 import pydicom
 from pydicom.dataset import Dataset
 from pydicom.errors import InvalidDicomError
+from pydicom.multival import MultiValue
 from pydicom.uid import (
     UID,
     DeflatedExplicitVRLittleEndian,
@@ -135,12 +136,10 @@ def value_text(value: Any) -> str:
     """A value as display text: several values are joined by a backslash, as in the file."""
     if value is None:
         return ""
-    if isinstance(value, str):
-        return value.strip()
-    try:
-        return "\\".join(str(item).strip() for item in value)
-    except TypeError:
-        return str(value).strip()
+    if isinstance(value, MultiValue | list | tuple):
+        items: Any = value
+        return "\\".join(str(item).strip() for item in items)
+    return str(value).strip()
 
 
 def be_quiet() -> None:

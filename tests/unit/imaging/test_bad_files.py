@@ -14,6 +14,7 @@ from pydicom.uid import UID, JPEG2000Lossless, JPEGBaseline8Bit, JPEGLosslessSV1
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
+from app.imaging.reading import read_instance
 from app.imaging.types import Instance, Problem
 from tests.unit.imaging.files import jpeg_bytes, make_dicom, png_bytes, png_claiming
 
@@ -69,12 +70,19 @@ def test_an_unreadable_file(decoder: Decoder, tmp_path: Path, monkeypatch: pytes
     assert "permission denied" in only_problem(decoder, path).reason
 
 
-def test_the_words_for_a_refused_permission():
-    from app.imaging.guards import unreadable
+def test_a_refused_permission_also_where_root_runs_the_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = make_dicom(tmp_path / "a.dcm")
 
-    error = unreadable(Path("/x/a.dcm"), PermissionError(13, "Permission denied"))
-    assert "permission denied" in error.reason
-    assert "Ask for access" in error.remedy
+    def refuse(self: Path, *args: Any, **options: Any) -> Any:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(FileProblem, match="permission denied") as caught:
+        read_instance(path)
+    assert caught.value.subject == str(path)
+    assert "Ask for access" in caught.value.remedy
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes here")

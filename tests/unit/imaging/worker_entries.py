@@ -49,7 +49,7 @@ def panic(payload: Payload) -> Payload:
 
 
 def devour(payload: Payload) -> Payload:
-    blocks = [np.ones(2**28, np.uint8) for _ in range(64)]
+    blocks = [np.ones(2**26, np.uint8) for _ in range(64)]
     return {"count": len(blocks)}
 
 

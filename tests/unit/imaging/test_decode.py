@@ -1,0 +1,221 @@
+"""The decoder: futures, cache, priorities, cancel, and one crash that harms nobody else."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from concurrent.futures import CancelledError, wait
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.errors import Cancelled, FileProblem
+from app.imaging import decode as decode_module
+from app.imaging.decode import Decoder
+from app.imaging.demo import demo_paths
+from app.imaging.records import pack, unpack
+from app.imaging.types import Frame, ImageRef, Instance, Lut, Orientation, Voi, Window
+from app.imaging.worker_pool import Priority
+from app.tools.api import CancelToken
+from tests.unit.imaging.files import make_dicom
+
+
+def first_instance(decoder: Decoder, path: Path) -> Instance:
+    return decoder.scan([path]).result(60).studies[0].series[0].instances[0]
+
+
+def test_the_demo_chest_radiograph(decoder: Decoder):
+    instance = first_instance(decoder, demo_paths()[0])
+    assert (instance.rows, instance.columns, instance.frames) == (1955, 1841, 1)
+    assert (instance.get("Modality"), instance.get("ViewPosition")) == ("CR", "PA")
+    frame = decoder.frame(instance).result(60)
+    assert frame.photometric == "MONOCHROME1"
+    assert frame.bits == 15
+    assert not frame.spacing.known
+    assert "PixelSpacing of 0 x 0" in frame.spacing.note
+    assert frame.orientation.row == "L"
+
+
+def test_each_frame_of_the_demo_cine_by_itself(decoder: Decoder):
+    instance = first_instance(decoder, demo_paths()[1])
+    assert instance.frames == 120
+    assert instance.frame_time_ms is not None
+    first, last = (decoder.frame(instance, index).result(60) for index in (0, 119))
+    assert first.stored.shape == (480, 640, 3)
+    assert first.ref.frame == 0
+    assert first.ref.pixel_sha256 != last.ref.pixel_sha256
+
+
+def test_a_frame_comes_from_the_cache_the_second_time_and_is_read_only(
+    decoder: Decoder, tmp_path: Path
+):
+    instance = first_instance(decoder, make_dicom(tmp_path / "a.dcm"))
+    first = decoder.frame(instance).result(60)
+    again = decoder.frame(instance)
+    assert again.done()
+    assert again.result() is first
+    with pytest.raises(ValueError, match="read-only"):
+        first.stored[0, 0] = 1  # pyright: ignore[reportIndexIssue]
+
+
+def test_the_cache_lets_the_oldest_frames_go():
+    cache = decode_module._FrameCache(1000)
+
+    def frame(size: int) -> Frame:
+        return Frame(np.zeros((1, size), np.uint8), ImageRef("1", 0, ""))
+
+    keys: list[Any] = [("path", 0, 0, index) for index in range(4)]
+    for key in keys[:3]:
+        cache.put(key, frame(400))
+    assert [cache.get(key) is not None for key in keys[:3]] == [False, True, True]
+    cache.get(keys[1])
+    cache.put(keys[3], frame(400))
+    assert cache.get(keys[1]) is not None
+    assert cache.get(keys[2]) is None
+    cache.put(keys[0], frame(2000))
+    assert cache.get(keys[0]) is None
+
+
+def test_the_same_frame_asked_for_twice_is_decoded_once_and_cancelled_apart(tmp_path: Path):
+    decoder = Decoder(1)
+    try:
+        instance = first_instance(decoder, make_dicom(tmp_path / "a.dcm"))
+        big = np.zeros((3000, 3000), np.uint16)
+        blocker = first_instance(decoder, make_dicom(tmp_path / "b.dcm", big))
+        running = decoder.frame(blocker)
+        prefetched = decoder.frame(instance, 0, Priority.PREFETCH)
+        wanted = decoder.frame(instance, 0, Priority.VISIBLE)
+        prefetched.cancel()
+        assert wanted.result(60).stored.shape == (3, 4)
+        assert running.result(60).rows == 3000
+    finally:
+        decoder.close()
+
+
+def test_attributes_are_rows_with_depth(decoder: Decoder, tmp_path: Path):
+    from tests.unit.imaging.files import item
+
+    path = make_dicom(
+        tmp_path / "a.dcm", ReferencedStudySequence=[item(ReferencedSOPInstanceUID="1.9")]
+    )
+    rows = decoder.attributes(first_instance(decoder, path)).result(60)
+    by_keyword = {row.keyword: row for row in rows}
+    assert by_keyword["TransferSyntaxUID"].tag == "(0002,0010)"
+    assert by_keyword["PatientName"].value == "Doe^Jane"
+    assert by_keyword["Rows"].vr == "US"
+    assert by_keyword["ReferencedStudySequence"].value == "1 item"
+    assert by_keyword["ReferencedSOPInstanceUID"].depth == 2
+    assert by_keyword["PixelData"].value == "24 bytes"
+
+
+def test_a_long_value_is_cut(decoder: Decoder, tmp_path: Path):
+    path = make_dicom(tmp_path / "a.dcm", ImageComments="x" * 9000)
+    rows = decoder.attributes(first_instance(decoder, path)).result(60)
+    (comment,) = (row for row in rows if row.keyword == "ImageComments")
+    assert len(comment.value) == 512
+    assert comment.value.endswith("…")
+
+
+def test_a_thumbnail_keeps_the_shape_of_the_image(decoder: Decoder, tmp_path: Path):
+    wide = make_dicom(tmp_path / "a.dcm", np.zeros((50, 400), np.uint16))
+    assert decoder.thumbnail(first_instance(decoder, wide), 80).result(60).shape == (10, 80)
+    stretched = make_dicom(
+        tmp_path / "b.dcm",
+        np.zeros((100, 400), np.uint16),
+        PixelSpacing=[4, 1],
+        ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
+    )
+    assert decoder.thumbnail(first_instance(decoder, stretched), 80).result(60).shape == (80, 80)
+
+
+def test_a_cancelled_scan_ends(decoder: Decoder, tmp_path: Path):
+    for number in range(40):
+        make_dicom(tmp_path / f"{number}.dcm")
+    token = CancelToken()
+    token.cancel()
+    with pytest.raises((Cancelled, CancelledError)):
+        decoder.scan([tmp_path], cancel=token).result(30)
+
+
+def test_a_scan_tells_its_progress(decoder: Decoder, tmp_path: Path):
+    for number in range(40):
+        make_dicom(tmp_path / f"{number}.dcm")
+    seen: list[tuple[int, int]] = []
+    decoder.scan([tmp_path], progress=lambda done, found: seen.append((done, found))).result(60)
+    assert seen[-1] == (40, 40)
+
+
+@pytest.fixture
+def crashing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Decoder]:
+    """A decoder whose worker aborts on files called "crash"."""
+    real = decode_module.WorkerPool.submit
+
+    def submit(self: Any, entry: str, payload: Any, **options: Any) -> Any:
+        read = entry.startswith("app.imaging.reading:")
+        if read and "/crash.dcm" in str(payload):
+            entry = "tests.unit.imaging.worker_entries:abort"
+        return real(self, entry, payload, **options)
+
+    monkeypatch.setattr(decode_module.WorkerPool, "submit", submit)
+    decoder = Decoder(1)
+    for worker in decoder._pool._workers:
+        worker._allowed = ("app.", "tests.")
+        worker._settings["allowed"] = ("app.", "tests.")
+    yield decoder
+    decoder.close()
+
+
+def test_a_file_that_kills_its_worker_is_a_problem_and_its_neighbours_are_listed(
+    crashing: Decoder, tmp_path: Path
+):
+    good = make_dicom(tmp_path / "good.dcm")
+    bad = make_dicom(tmp_path / "crash.dcm")
+    result = crashing.scan([good, bad]).result(60)
+    assert len(result.studies[0].series[0].instances) == 1
+    (problem,) = result.problems
+    assert problem.path == bad
+    assert "crashed" in problem.reason
+
+
+def test_a_frame_that_kills_its_worker_is_a_file_problem_and_the_next_is_shown(
+    crashing: Decoder, tmp_path: Path
+):
+    good = first_instance(crashing, make_dicom(tmp_path / "good.dcm"))
+    bad = replace(good, path=tmp_path / "crash.dcm")
+    with pytest.raises(FileProblem, match="crashed") as caught:
+        crashing.frame(bad).result(60)
+    assert caught.value.subject == str(bad.path)
+    assert crashing.frame(good).result(60).rows == 3
+
+
+def test_closing_leaves_no_future_waiting(tmp_path: Path):
+    decoder = Decoder(1)
+    instance = first_instance(decoder, make_dicom(tmp_path / "a.dcm"))
+    futures = [decoder.thumbnail(instance) for _ in range(20)]
+    decoder.close()
+    _, waiting = wait(futures, timeout=5)
+    assert not waiting
+    assert not [t for t in threading.enumerate() if t.name == "sightline-scan"]
+
+
+def test_records_come_back_as_they_were_packed():
+    frame = Frame(
+        np.arange(4, dtype=np.int16).reshape(2, 2),
+        ImageRef("1.2", 3, "ff"),
+        voi=Voi((Window(1, 2),), (Lut(0, 8, np.array([1], np.uint16)),)),
+        orientation=Orientation("L", "P", (1, 0, 0, 0, 1, 0), (1, 2, 3)),
+        padding=(1, 2),
+    )
+    back = unpack(Frame, pack(frame))
+    np.testing.assert_array_equal(back.stored, frame.stored)
+    assert back.voi.windows == frame.voi.windows
+    assert (back.orientation, back.padding, back.ref) == (
+        frame.orientation,
+        frame.padding,
+        frame.ref,
+    )
+    instance = Instance(Path("/x"), "1", "dicom", 1, 2, attributes={"Modality": "CR"})
+    assert unpack(Instance, pack(instance)) == instance

@@ -1,0 +1,106 @@
+"""PNG and JPEG: known by their content, upright, in their full depth, without a patient scale."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import imagecodecs
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.imaging.reading import read_frame, read_instance
+from app.imaging.types import Frame, SpacingSource
+from tests.unit.imaging.files import jpeg_bytes, png_bytes
+
+
+def shown(path: Path, data: bytes) -> Frame:
+    path.write_bytes(data)
+    return read_frame(path, 0)
+
+
+def grey(dtype: Any = np.uint8) -> Any:
+    top = np.iinfo(dtype).max
+    return np.linspace(0, top, 20 * 30).astype(dtype).reshape(20, 30)
+
+
+def test_the_content_counts_not_the_name(tmp_path: Path):
+    frame = shown(tmp_path / "scan.dcm", png_bytes(grey()))
+    np.testing.assert_array_equal(frame.stored, grey())
+    assert frame.photometric == "MONOCHROME2"
+
+
+def test_16_bits_stay_16_bits(tmp_path: Path):
+    frame = shown(tmp_path / "a.png", png_bytes(grey(np.uint16)))
+    np.testing.assert_array_equal(frame.stored, grey(np.uint16))
+    assert frame.bits == 16
+    colour = np.random.default_rng(0).integers(0, 65535, (8, 9, 3), np.uint16)
+    frame = shown(tmp_path / "b.png", bytes(imagecodecs.png_encode(colour)))
+    np.testing.assert_array_equal(frame.stored, colour)
+
+
+def test_colour_with_equal_channels_is_grey_and_can_be_windowed(tmp_path: Path):
+    frame = shown(tmp_path / "a.png", png_bytes(np.repeat(grey()[..., None], 3, axis=2)))
+    np.testing.assert_array_equal(frame.stored, grey())
+
+
+def test_transparent_parts_are_black(tmp_path: Path):
+    pixels = np.full((2, 2, 4), 200, np.uint8)
+    pixels[0, :, 3] = (0, 255)
+    pixels[1, :, 3] = (128, 255)
+    frame = shown(tmp_path / "a.png", png_bytes(pixels))
+    assert frame.stored.tolist() == [[0, 200], [100, 200]]
+
+
+@pytest.mark.parametrize("orientation", range(1, 9))
+def test_exif_orientation_is_applied_and_the_header_agrees(tmp_path: Path, orientation: int):
+    pixels = np.zeros((16, 24), np.uint8)
+    pixels[:8, :8] = 255
+    exif = Image.Exif()
+    exif[0x0112] = orientation
+    path = tmp_path / "a.png"
+    frame = shown(path, png_bytes(pixels, exif=exif.tobytes()))
+    with Image.open(path) as image:
+        from PIL import ImageOps
+
+        expected = np.asarray(ImageOps.exif_transpose(image))
+    np.testing.assert_array_equal(frame.stored, expected)
+    instance = read_instance(path)
+    assert (instance.rows, instance.columns) == expected.shape
+
+
+def test_the_resolution_of_a_picture_is_no_patient_spacing(tmp_path: Path):
+    for name, data in (
+        ("a.png", png_bytes(grey(), dpi=(300, 300))),
+        ("a.jpg", jpeg_bytes(grey(), dpi=(300, 300))),
+    ):
+        spacing = shown(tmp_path / name, data).spacing
+        assert not spacing.known
+        assert spacing.source is SpacingSource.NONE
+
+
+def test_the_uid_is_made_of_the_content(tmp_path: Path):
+    data = png_bytes(grey())
+    first = shown(tmp_path / "a.png", data).ref
+    second = shown(tmp_path / "b.png", data).ref
+    assert first == second
+    assert first.sop_instance_uid.startswith("2.25.")
+    assert int(first.sop_instance_uid[5:]) < 2**128
+    assert len(first.sop_instance_uid) <= 64
+    assert read_instance(tmp_path / "a.png").sop_instance_uid == first.sop_instance_uid
+    assert shown(tmp_path / "a.png", png_bytes(grey()[::-1].copy())).ref != first
+
+
+@pytest.mark.parametrize("mode", ["1", "P", "LA", "CMYK"])
+def test_other_kinds_of_pixels_are_read(tmp_path: Path, mode: str):
+    path = tmp_path / ("a.jpg" if mode == "CMYK" else "a.png")
+    picture = Image.fromarray(np.repeat(grey()[..., None], 3, axis=2)).convert(mode)
+    picture.save(path)
+    frame = read_frame(path, 0)
+    assert frame.stored.shape[:2] == (20, 30)
+    assert frame.stored.dtype == np.uint8
+
+
+def test_a_jpeg_is_marked_as_lossy(tmp_path: Path):
+    assert shown(tmp_path / "a.jpg", jpeg_bytes(grey())).lossy == "Lossy JPEG"
