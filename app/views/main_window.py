@@ -129,6 +129,7 @@ class MainWindow(QMainWindow):
         self.addDockWidget(_AREA.LeftDockWidgetArea, docks["Studies"])
         self.splitDockWidget(docks["Studies"], docks["Attributes"], Qt.Orientation.Horizontal)
         docks["Attributes"].hide()
+        docks["Attributes"].toggleViewAction().toggled.connect(self._make_room)
         if self.chat is not None:
             docks["Assistant"] = self._dock("Assistant", self.chat, "message-square", "Ctrl+4")
             self.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
@@ -274,6 +275,16 @@ class MainWindow(QMainWindow):
                 [docks["Assistant"], docks["Findings"]],
                 [round(height * 0.66), round(height * 0.34)],
                 Qt.Orientation.Vertical,
+            )
+
+    def _make_room(self, shown: bool) -> None:
+        """Attributes need width for their values; the study list keeps its own."""
+        if shown:
+            wide = self.width() >= 1400
+            pair = [self.docks["Studies"], self.docks["Attributes"]]
+            sizes = [250, 420] if wide else [200, 300]
+            QTimer.singleShot(
+                0, self, lambda: self.resizeDocks(pair, sizes, Qt.Orientation.Horizontal)
             )
 
     def closeEvent(self, event: QCloseEvent) -> None:

@@ -16,6 +16,7 @@ from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, push_but
 
 MOST = 3  # shown at once; older ones make way
 WIDTH = 420
+CLEARANCE = 104  # px above the bottom: clear of the canvas's corner text
 SHORT_MS = 8000  # a notice that asks for nothing goes by itself
 _TONES = {
     "error": ("circle-alert", THEME.error),
@@ -78,7 +79,7 @@ class Notice(QFrame):
 
 
 class Notices(QWidget):
-    """A column of notices at the top of `host`, the newest last.
+    """A column of notices at the bottom of `host`, above the corner text; the newest last.
 
     Args:
         host: The widget they lie over.
@@ -153,8 +154,7 @@ class Notices(QWidget):
         height = self._column.totalHeightForWidth(width)
         if height <= 0:
             height = self.sizeHint().height()
-        self.setGeometry(
-            room.left() + (room.width() - width) // 2, room.top() + SPACE.xl + 28, width, height
-        )
+        left = room.left() + (room.width() - width) // 2
+        self.setGeometry(left, room.bottom() - CLEARANCE - height, width, height)
         self.show()
         self.raise_()

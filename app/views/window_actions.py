@@ -260,7 +260,7 @@ class WindowActions:
 
     def _text_button(self, text: str, icon: str, action: QAction | None) -> QToolButton:
         button = QToolButton()
-        button.setText(text)
+        button.setText(f" {text}")  # Qt sets the icon too close to the text
         button.setIcon(icons.icon(icon))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         if action is not None:

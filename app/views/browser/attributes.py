@@ -36,8 +36,8 @@ from app.workspace.workspace import Workspace
 
 SEARCH_DELAY_MS = 120
 MIN_WIDTH = 300
-COLUMNS = ("Tag", "Name", "VR", "Value")
-TAG, NAME, VR, VALUE = range(4)
+COLUMNS = ("Name", "Value", "Tag", "VR")  # what people read first, first
+NAME, VALUE, TAG, VR = range(4)
 _INDENT = "    "
 
 Index = QModelIndex | QPersistentModelIndex
@@ -97,7 +97,7 @@ class AttributeModel(QAbstractTableModel):
         row, column = self.row(index.row()), index.column()
         if role == Qt.ItemDataRole.DisplayRole:
             name = _INDENT * row.depth + row.keyword
-            return (row.tag, name, row.vr, " ".join(row.value.split()))[column]
+            return (name, " ".join(row.value.split()), row.tag, row.vr)[column]
         if role == Qt.ItemDataRole.ToolTipRole and column in (NAME, VALUE):
             return plain_tip(row.keyword if column == NAME else row.value)
         if role == Qt.ItemDataRole.FontRole and column in (TAG, VR):
@@ -156,7 +156,7 @@ class AttributesPanel(QWidget):
         header.setStretchLastSection(True)
         header.setHighlightSections(False)
         header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
-        for column, width in ((TAG, 92), (NAME, 170), (VR, 34)):
+        for column, width in ((NAME, 150), (VALUE, 170), (TAG, 92)):
             table.setColumnWidth(column, width)
         copy = QShortcut(QKeySequence.StandardKey.Copy, table)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)

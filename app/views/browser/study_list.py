@@ -213,7 +213,7 @@ class ProblemList(QFrame):
 
     def __init__(self, clear: Callable[[], object]) -> None:
         super().__init__()
-        self.heading = label("", "section")
+        self.heading = ElidedLabel("", "section")
         self._rows = QVBoxLayout()
         self._rows.setContentsMargins(SPACE.m, 0, SPACE.m, SPACE.m)
         self._rows.setSpacing(SPACE.m)
@@ -259,7 +259,7 @@ class ProblemList(QFrame):
             self._rows.addWidget(label(f"and {more} more", "faint"))
         self._rows.addStretch(1)
         count = len(problems)
-        self.heading.setText(f"{count} file{'' if count == 1 else 's'} could not be opened")
+        self.heading.setText(f"{count} file{'' if count == 1 else 's'} not opened")
         self.setVisible(count > 0)
 
 

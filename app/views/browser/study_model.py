@@ -55,10 +55,13 @@ class SeriesRow:
     @property
     def title(self) -> str:
         """Its description, else what is known."""
-        series = self.series
-        return wording.one_line(series.description) or (
-            f"Series {series.number}" if series.number else "Series"
-        )
+        series, first = self.series, self.first
+        if series.description:
+            return wording.one_line(series.description)
+        keywords = ("BodyPartExamined", "ViewPosition")
+        known = [wording.one_line(first.get(keyword)) for keyword in keywords] if first else []
+        number = f"Series {series.number}" if series.number else "Series"
+        return " ".join(part for part in known if part) or number
 
     @property
     def detail(self) -> str:

@@ -18,6 +18,7 @@ from app.views.theme import THEME, TYPE
 MARGIN = 12.0
 SIDE_MARGIN = 8.0
 LETTER_ROOM = 18.0
+PLATE_PAD = 5.0
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
@@ -44,12 +45,19 @@ def _text_block(
 def _shadowed(
     painter: QPainter, rect: QRectF, flags: Qt.AlignmentFlag, text: str, ink: QColor
 ) -> None:
-    """Text that reads on black and on white bone."""
-    painter.setPen(with_alpha(THEME.overlay_shade, 0.6))
-    for dx, dy in ((-1, 0), (1, 0), (0, -1), (0, 1), (1, 1)):
-        painter.drawText(rect.translated(dx, dy), flags | Qt.TextFlag.TextSingleLine, text)
+    """Text with a thin dark edge."""
+    painter.setPen(with_alpha(THEME.overlay_shade, 0.75))
+    painter.drawText(rect.translated(1, 1), flags | Qt.TextFlag.TextSingleLine, text)
     painter.setPen(ink)
     painter.drawText(rect, flags | Qt.TextFlag.TextSingleLine, text)
+
+
+def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
+    """A dark ground, so that text reads on white bone too; on black it cannot be seen."""
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(with_alpha(THEME.overlay_shade, 0.5))
+    pad = PLATE_PAD * size
+    painter.drawRoundedRect(rect.adjusted(-pad, -pad * 0.6, pad, pad * 0.6), pad, pad)
 
 
 def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
@@ -77,6 +85,9 @@ def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float 
     font = corner_font(size)
     metrics = QFontMetricsF(font)
     painter.setFont(font)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for rect in corner_rects(corners, area, size):
+        _plate(painter, rect, size)
     limit = _limit(area, size)
     ink, warn = QColor(THEME.overlay_text), QColor(THEME.warning)
     right_lines = corners.warning + corners.bottom_right
@@ -114,6 +125,8 @@ def draw_sides(
         (sides.bottom, center_h | Qt.AlignmentFlag.AlignBottom),
     ):
         if text:
+            bounds = painter.boundingRect(inner, flags | Qt.TextFlag.TextSingleLine, text)
+            _plate(painter, bounds, size)
             _shadowed(painter, inner, flags, text, ink)
 
 
@@ -152,7 +165,7 @@ class Overlay(QWidget):
         before = corner_rects(self._corners, area)
         self._corners = corners
         for rect in before + corner_rects(corners, area):
-            self.update(rect.adjusted(-3, -3, 3, 3).toAlignedRect())
+            self.update(rect.adjusted(-PLATE_PAD, -PLATE_PAD, PLATE_PAD, PLATE_PAD).toAlignedRect())
 
     def set_sides(self, sides: Sides) -> None:
         """Show other side letters."""
