@@ -6,11 +6,14 @@ tools stays quick, and `view` alone imports Qt.
 
 from __future__ import annotations
 
+import sys
+import tempfile
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from app import paths, settings
 from app.agent.approvals import Consents
@@ -18,9 +21,11 @@ from app.agent.context import system_prompt
 from app.agent.llm.base import LanguageModel
 from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop, Approve, RunRequest
+from app.agent.runner import AgentRunner, Question
 from app.agent.sessions import SessionStore, Thread
-from app.errors import UsageError
+from app.errors import SightlineError, UsageError
 from app.imaging.decode import Decoder
+from app.imaging.demo import demo_paths
 from app.imaging.types import Instance
 from app.secrets import Secrets
 from app.settings import ModelSettings, Settings
@@ -29,6 +34,10 @@ from app.tools.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
 from app.tools.registry import Registry, load_packs
 from app.tools.weights import WeightStore
+from app.workspace.workspace import Workspace
+
+if TYPE_CHECKING:
+    from app.views.main_window import MainWindow
 
 IDENTIFYING = ("PatientName", "PatientID", "PatientBirthDate", "AccessionNumber", "StudyDate")
 
@@ -50,6 +59,9 @@ class Program:
 
     secrets: Secrets = field(default_factory=Secrets)
     consents: Consents = field(default_factory=Consents)
+    _temporary: list[tempfile.TemporaryDirectory[str]] = field(
+        default_factory=list["tempfile.TemporaryDirectory[str]"]
+    )
 
     @cached_property
     def settings(self) -> Settings:
@@ -129,27 +141,70 @@ class Program:
         cancel: CancelToken | None = None,
     ) -> RunRequest:
         """A question frozen with the images that are open now, the shown one first."""
-        run_images = RunImages(images, out_dir, self.decoder)
+        frozen = self.question(question, images, thread, out_dir)
         return RunRequest(
             run_id=run_id or new_run_id(),
             thread=thread,
             question=question,
+            images=frozen.images,
+            image_notes=frozen.image_notes,
+            out_dir=frozen.out_dir,
+            host=frozen.host,
+            models_dir=frozen.models_dir,
+            device=frozen.device,
+            cancel=cancel or CancelToken(),
+            approve=approve,
+            identifiers=frozen.identifiers,
+        )
+
+    def question(
+        self,
+        text: str,
+        images: Sequence[OpenImage],
+        thread: Thread,
+        out_dir: Path | None = None,
+    ) -> Question:
+        """A question for the runner, frozen with the images that are open now.
+
+        Args:
+            text: The user's text.
+            images: What is open, the shown image first.
+            thread: The conversation.
+            out_dir: For pictures and masks; None for a new folder of the thread's.
+
+        Raises:
+            FileProblem: The thread's folder cannot be made.
+        """
+        folder = out_dir or self._run_dir(thread)
+        run_images = RunImages(images, folder, self.decoder)
+        return Question(
+            text=text,
+            thread=thread,
             images=run_images,
             image_notes=run_images.notes(remote=False),
-            out_dir=out_dir,
+            out_dir=folder,
             host=self.host,
             models_dir=paths.models_dir(),
             device=self.settings.device,
-            cancel=cancel or CancelToken(),
-            approve=approve,
             identifiers=identifiers(image.instance for image in images),
         )
+
+    def _run_dir(self, thread: Thread) -> Path:
+        if thread.folder is not None:
+            return thread.run_dir(new_run_id())
+        # The sessions folder cannot be written: results last as long as the program.
+        folder = tempfile.TemporaryDirectory(prefix="sightline-")
+        self._temporary.append(folder)
+        return Path(folder.name)
 
     def close(self) -> None:
         """Stop the processes that were started."""
         for name in ("host", "decoder"):
             if name in self.__dict__:
                 self.__dict__[name].close()
+        for folder in self._temporary:
+            folder.cleanup()
+        self._temporary.clear()
 
 
 def new_run_id() -> str:
@@ -157,16 +212,83 @@ def new_run_id() -> str:
     return uuid.uuid4().hex
 
 
-def identifiers(instances: Sequence[Instance] | object) -> tuple[str, ...]:
+def identifiers(instances: Iterable[Instance]) -> tuple[str, ...]:
     """Texts that identify the patients of `instances`, to be cut from what leaves the machine."""
-    found: set[str] = set()
-    for instance in instances:  # type: ignore[union-attr]
-        found.update(instance.get(keyword) for keyword in IDENTIFYING)
+    found = {instance.get(keyword) for instance in instances for keyword in IDENTIFYING}
     return tuple(sorted(found - {""}))
 
 
 def view(request: ViewRequest) -> int:
-    """Open the window; returns the exit code when it was closed."""
-    from app.views.start import start
+    """Open the window; returns the exit code once it is closed.
 
-    return start(Program(), request)
+    Raises:
+        SightlineError: There is no display and no picture was asked for.
+    """
+    from app.views.application import create_application, needs_offscreen, use_offscreen
+
+    if needs_offscreen():
+        if request.screenshot is None:
+            raise SightlineError(
+                "there is no display to open a window on",
+                remedy="Save a picture of the window with --screenshot FILE.",
+            )
+        use_offscreen()
+    program = Program()
+    application = create_application()
+    window = _window(program, request)
+    window.show()
+    try:
+        return application.exec()
+    finally:
+        window.close()
+        program.close()
+
+
+def _window(program: Program, request: ViewRequest) -> MainWindow:
+    """The window with all its parts, its first errand under way."""
+    from app.views.agent_thread import AgentThread
+    from app.views.chat.dock import ChatDock
+    from app.views.errand import Errand, Wishes
+    from app.views.main_window import MainWindow
+
+    workspace = Workspace()
+    model, problem = _model_or_offline(program, request.llm)
+
+    def make_question(text: str, thread: Thread) -> Question:
+        return program.question(text, workspace.open_images(), thread)
+
+    agent = AgentThread(
+        lambda on_event: AgentRunner(program.loop(model), on_event), make_question, workspace
+    )
+    chat = ChatDock(
+        agent, workspace, program.sessions, model=model.name, remote_host=model.remote_host
+    )
+    window = MainWindow(
+        workspace,
+        program.decoder,
+        chat,
+        open_demo=lambda: window.open_paths(demo_paths()),
+    )
+    if problem:
+        window.notices.show_error(problem)
+    opened = (*(demo_paths() if request.demo else ()), *request.paths)
+    wishes = Wishes(opened, request.ask, request.screenshot)
+    Errand(window, chat, wishes, print_error).start()
+    return window
+
+
+def _model_or_offline(
+    program: Program, name: str | None
+) -> tuple[LanguageModel, SightlineError | None]:
+    """The chosen model. Settings that do not work must not keep the window from opening."""
+    if name is not None:
+        return program.language_model(name), None
+    try:
+        return program.language_model(), None
+    except SightlineError as error:
+        return program.language_model("offline"), error
+
+
+def print_error(text: str) -> None:
+    """One line on stderr."""
+    sys.stderr.write(f"sightline: {text}\n")

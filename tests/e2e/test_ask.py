@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.imaging.demo import chest_radiograph
+from app.imaging.demo import demo_paths
 from tests.e2e.conftest import Run
 
 pytestmark = pytest.mark.e2e
@@ -45,7 +45,7 @@ def of_kind(events: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
 def test_the_natural_prompt_finds_lungs_and_heart_on_the_demo(sightline: Run, tmp_path: Path):
     pytest.importorskip("torch")
     done = sightline(
-        "ask", NATURAL, "--image", chest_radiograph(), "--json", "--out", tmp_path / "out"
+        "ask", NATURAL, "--image", demo_paths()[0], "--json", "--out", tmp_path / "out"
     )
     assert done.returncode == 0, done.stderr
     events = events_of(done.stdout)
@@ -75,7 +75,7 @@ def test_the_natural_prompt_finds_lungs_and_heart_on_the_demo(sightline: Run, tm
 def test_the_ordered_prompt_runs_the_tools_as_asked(sightline: Run, tmp_path: Path):
     pytest.importorskip("torch")
     done = sightline(
-        "ask", ORDERED, "--image", chest_radiograph(), "--json", "--out", tmp_path / "out"
+        "ask", ORDERED, "--image", demo_paths()[0], "--json", "--out", tmp_path / "out"
     )
     assert done.returncode == 0, done.stderr
     events = events_of(done.stdout)
@@ -110,7 +110,7 @@ def test_without_weights_the_classifier_says_at_once_which_file_and_where_and_th
         "ask",
         "Run tools in this order: 1) chest_xray_classifier on the image 2) image_visualizer on it",
         "--image",
-        chest_radiograph(),
+        demo_paths()[0],
         "--json",
         "--out",
         tmp_path / "out",
@@ -131,7 +131,7 @@ def test_plan_only_prints_the_calls_and_runs_none(sightline: Run, tmp_path: Path
         "ask",
         ORDERED,
         "--image",
-        chest_radiograph(),
+        demo_paths()[0],
         "--plan-only",
         "--json",
         "--out",

@@ -11,7 +11,7 @@ from PIL import Image
 from pydicom.data import get_testdata_file
 
 from app import __version__
-from app.imaging.demo import chest_radiograph
+from app.imaging.demo import demo_paths
 from tests.e2e.conftest import Run
 
 pytestmark = pytest.mark.e2e
@@ -78,7 +78,7 @@ def test_a_file_that_is_no_image_fails_with_its_name_reason_and_remedy(
 
 def test_info_lists_what_is_there_and_each_problem(sightline: Run, tmp_path: Path):
     (tmp_path / "empty.dcm").write_bytes(b"")
-    done = sightline("info", chest_radiograph(), tmp_path / "empty.dcm", "--json")
+    done = sightline("info", demo_paths()[0], tmp_path / "empty.dcm", "--json")
     assert done.returncode == 0, done.stderr
     listed = json.loads(done.stdout)
     instance = listed["studies"][0]["series"][0]["instances"][0]
@@ -111,7 +111,7 @@ def test_tools_are_listed_with_their_arguments(sightline: Run):
 
 def test_a_tool_runs_alone_and_refuses_paths_outside_what_is_open(sightline: Run, tmp_path: Path):
     done = sightline(
-        "tool", "dicom_processor", "--image", chest_radiograph(), "--out", tmp_path, "--json"
+        "tool", "dicom_processor", "--image", demo_paths()[0], "--out", tmp_path, "--json"
     )
     assert done.returncode == 0, done.stderr
     assert Path(json.loads(done.stdout)["output"]["image_path"]).is_relative_to(tmp_path)
@@ -119,7 +119,7 @@ def test_a_tool_runs_alone_and_refuses_paths_outside_what_is_open(sightline: Run
         "tool",
         "image_visualizer",
         "--image",
-        chest_radiograph(),
+        demo_paths()[0],
         "--args",
         json.dumps({"image_path": "/etc/passwd"}),
     )

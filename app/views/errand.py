@@ -1,0 +1,125 @@
+"""What the command line asked of the window: open, ask, save a picture, leave - in that order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from PySide6.QtCore import QObject, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.errors import SightlineError
+from app.imaging.types import ScanResult
+from app.log import get_logger
+from app.views import capture
+from app.views.chat.dock import ChatDock
+from app.views.main_window import MainWindow
+
+SHOW_TIMEOUT_S = 60.0
+RUN_TIMEOUT_S = 900.0
+RATIO = 2.0  # physical pixels per logical one of a picture made without a screen
+
+_log = get_logger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Wishes:
+    """What was asked for.
+
+    Attributes:
+        paths: To open, in order.
+        ask: A question for the chat once they are shown, or "".
+        screenshot: Save the window there when all is shown, then leave.
+    """
+
+    paths: Sequence[Path] = ()
+    ask: str = ""
+    screenshot: Path | None = None
+
+
+class Errand(QObject):
+    """Carries the wishes out, one after the other, without ever blocking the window.
+
+    Args:
+        window: Shown already.
+        chat: Its chat dock.
+        wishes: What to do.
+        report: Takes the one-line reason of a failure.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        chat: ChatDock,
+        wishes: Wishes,
+        report: Callable[[str], object],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._chat = chat
+        self._wishes = wishes
+        self._report = report
+        self._failed = False
+        self._timer: QTimer | None = None
+
+    def start(self) -> None:
+        """Begin; returns at once."""
+        if self._wishes.paths:
+            self._window.opening.opened.connect(self._on_opened)
+            self._window.open_paths(self._wishes.paths)
+        if self._wishes.ask or self._wishes.screenshot:
+            self._when_quiet(lambda: self._window.busy, SHOW_TIMEOUT_S, self._shown)
+
+    def _on_opened(self, result: ScanResult) -> None:
+        """A file that cannot be read is told in the window, and counts for the exit code."""
+        for problem in result.problems:
+            self._fail(f"{problem.path}: {problem.reason}")
+        if not result.studies and not result.problems:
+            self._fail("there is no image in what was to be opened")
+
+    def _shown(self, quiet: bool) -> None:
+        viewport = self._window.workspace.viewport
+        if viewport.error:
+            self._fail(viewport.error)
+        if not quiet:
+            self._fail("the image was not shown in time")
+        if self._wishes.ask:
+            self._chat.run_ended.connect(self._on_run_ended)
+            self._chat.submit(self._wishes.ask)
+            if self._wishes.screenshot:
+                self._when_quiet(self._running, RUN_TIMEOUT_S, self._answered)
+        else:
+            self._picture()
+
+    def _running(self) -> bool:
+        return not self._chat.is_idle() or self._window.busy
+
+    def _on_run_ended(self, _run_id: str, kind: str) -> None:
+        if kind != "run_finished":
+            self._fail("the assistant's run did not finish; the window says why")
+
+    def _answered(self, quiet: bool) -> None:
+        if not quiet:
+            self._fail("the assistant did not answer in time")
+        self._picture()
+
+    def _picture(self) -> None:
+        target = self._wishes.screenshot
+        if target is None:
+            return
+        try:
+            capture.save_window(self._window, target, RATIO)
+        except SightlineError as error:
+            self._fail(error.text)
+        self._window.close()
+        QApplication.exit(1 if self._failed else 0)
+
+    def _fail(self, reason: str) -> None:
+        self._failed = True
+        self._report(reason)
+
+    def _when_quiet(
+        self, busy: Callable[[], bool], timeout_s: float, done: Callable[[bool], object]
+    ) -> None:
+        self._timer = capture.settle(busy, done, timeout_s=timeout_s)
