@@ -37,6 +37,7 @@ def dice(found: NDArray[np.bool_], true: NDArray[np.bool_]) -> float:
 
 @pytest.fixture(scope="module")
 def net() -> ThoraxNet:
+    torch.set_num_threads(1)  # waiting for a second core costs more where tests share the machine
     return thorax_net.load(WEIGHTS)
 
 
