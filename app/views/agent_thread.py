@@ -101,18 +101,18 @@ class AgentThread(QObject):
         make_request: `make_request(question, thread)`: freezes what is open now for the runner.
             Called on the GUI thread when the question is asked, also while another one runs: a
             waiting question is about what was on screen when it was asked.
-        results: Takes findings and artifacts, on the GUI thread, before `event` tells of them.
+        results: Takes findings and artifacts, on the GUI thread, before `run_event` tells of them.
         parent: Qt parent.
 
     Attributes:
-        event: Each RunEvent in order. Adjacent pieces of text are joined and overtaken progress
+        run_event: Each RunEvent in order. Adjacent pieces of text are joined and overtaken progress
             reports are left out, so `seq` may jump here (never backwards).
         asked: A Question was handed to the runner; its events follow.
         changed: Busy, stopping or the queue changed.
-        run_ended: run_id and the kind of the terminal event, after `event` told of it.
+        run_ended: run_id and the kind of the terminal event, after `run_event` told of it.
     """
 
-    event = Signal(object)
+    run_event = Signal(object)
     asked = Signal(object)
     changed = Signal()
     run_ended = Signal(str, str)
@@ -267,7 +267,7 @@ class AgentThread(QObject):
                 self._results.take_results(event.tool, event.findings, event.artifacts)
             except Exception:  # a result that cannot be shown must not end the conversation
                 _log.exception("the results of a tool call could not be shown")
-        self.event.emit(event)
+        self.run_event.emit(event)
         if event.kind in TERMINAL and event.run_id == self._run_id:
             self._ended(event)
 

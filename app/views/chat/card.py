@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.imaging.findings import Finding
@@ -65,7 +65,7 @@ class ToolCard(QFrame):
         self.chips: list[QWidget] = []
         self._tools = tools
         self._began = time.monotonic() if live else None
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._body = QVBoxLayout(self)
         self._body.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
         self._body.setSpacing(SPACE.s)
@@ -203,10 +203,10 @@ class ToolCard(QFrame):
             flow.addWidget(chip)
         return box
 
-    def _made_by(self, event: ToolFinished) -> QLabel:
-        makers = {wording.maker_text(finding) for finding in event.findings}
-        maker = next(iter(sorted(makers)), "") or self.tool
-        return Elided(f"{maker} · {wording.NOT_FOR_DIAGNOSIS}", "faint")
+    def _made_by(self, event: ToolFinished) -> QWidget:
+        models = sorted({item.provenance.model for item in event.findings} - {""})
+        maker = ", ".join(models) or self.tool
+        return Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {maker}", "faint")
 
     def _name(self) -> None:
         word = _STATES[self.status][2]

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QMimeData, QSize, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QResizeEvent, QTextOption
+from PySide6.QtGui import QFocusEvent, QIcon, QKeyEvent, QResizeEvent, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QVBoxLayout
 
 from app.views.chat.widgets import Elided, icon_label, row
-from app.views.icons import icon
+from app.views.icons import pixmap
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 
@@ -102,7 +102,7 @@ class Composer(QFrame):
         self.about = Elided("", "faint", middle=True)
         self._about_icon = icon_label("image", THEME.text_faint, 13)
         self.send = self._button("chatSend", "arrow-up", THEME.accent_text, "Send the question")
-        self.stop = self._button("chatStop", "square", THEME.error, "Stop (Esc)")
+        self.stop = self._button("chatStop", "square", THEME.text, "Stop (Esc)")
         self.stop.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE.m, 10, SPACE.s, SPACE.s)
@@ -164,7 +164,9 @@ class Composer(QFrame):
     def _button(self, name: str, picture: str, tint: str, tip: str) -> QPushButton:
         button = QPushButton()
         button.setObjectName(name)
-        button.setIcon(icon(picture, tint))
+        picture_of = QIcon(pixmap(picture, 16, tint, 2.0))
+        picture_of.addPixmap(pixmap(picture, 16, THEME.text_faint, 2.0), QIcon.Mode.Disabled)
+        button.setIcon(picture_of)
         button.setIconSize(QSize(16, 16))
         button.setToolTip(tip)
         button.setAccessibleName(tip)

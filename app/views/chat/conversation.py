@@ -160,6 +160,9 @@ class Conversation(QScrollArea):
         self._jump.move(left, self.height() - size.height() - SPACE.s)
 
     def _on_range(self, _low: int, high: int) -> None:
+        # The scroll bar takes its width from the margin, so that no line of text breaks anew.
+        right = SPACE.m - self.verticalScrollBar().sizeHint().width() if high else SPACE.m
+        self._layout.setContentsMargins(SPACE.m, SPACE.l, max(2, right), SPACE.m)
         if self._anchor is not None:
             anchor = self._anchor
             self.verticalScrollBar().setValue(high - anchor)

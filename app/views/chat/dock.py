@@ -7,7 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtGui import QShowEvent
+from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
 
 from app.agent.events import RunEvent
 from app.agent.sessions import SessionStore, Thread, ThreadInfo
@@ -146,6 +147,13 @@ class ChatDock(QWidget):
         self._agent.close()
         self._background.close()
 
+    def showEvent(self, event: QShowEvent) -> None:
+        # A dock that already says "Assistant" above needs no second title.
+        above = self.parentWidget()
+        titled = isinstance(above, QDockWidget) and above.titleBarWidget() is not None
+        self.header.set_titled(not titled)
+        super().showEvent(event)
+
     def _build(self) -> None:
         self.setStyleSheet(sheet())
         self.header = Header()
@@ -153,6 +161,7 @@ class ChatDock(QWidget):
         self.conversation = Conversation(self.empty)
         self.pending = PendingList()
         self.composer = Composer()
+        self.setFocusProxy(self.composer.edit)
         foot = QWidget()
         foot.setObjectName("chatFooter")
         foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
@@ -183,7 +192,7 @@ class ChatDock(QWidget):
         self.conversation.trimmed.connect(self._on_trimmed)
         self.pending.removed.connect(self._agent.remove)
         self._agent.asked.connect(self._on_asked)
-        self._agent.event.connect(self._on_event)
+        self._agent.run_event.connect(self._on_event)
         self._agent.changed.connect(self._show_state)
         self._agent.run_ended.connect(self.run_ended)
         self._disconnect: list[Callable[[], None]] = [

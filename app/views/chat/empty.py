@@ -74,12 +74,12 @@ class _Suggestion(QPushButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._text = label(text, wrap=True)
         self._text.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        layout = QHBoxLayout(self)
+        self._row = layout = QHBoxLayout(self)
         layout.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
         layout.setSpacing(SPACE.s)
         layout.addWidget(self._text, 1)
         layout.addWidget(icon_label("arrow-up", THEME.text_faint, 14))
-        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
 
@@ -87,10 +87,10 @@ class _Suggestion(QPushButton):
         return True
 
     def heightForWidth(self, width: int) -> int:
-        return self.layout().heightForWidth(width)
+        return self._row.heightForWidth(width)
 
     def sizeHint(self) -> QSize:
-        return self.layout().sizeHint()
+        return self._row.sizeHint()
 
     def minimumSizeHint(self) -> QSize:
-        return self.layout().minimumSize()
+        return self._row.minimumSize()

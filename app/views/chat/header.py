@@ -52,8 +52,9 @@ class Header(QWidget):
         layout = QHBoxLayout(self)
         layout.setContentsMargins(SPACE.m, 7, SPACE.s, 7)
         layout.setSpacing(SPACE.xs)
-        layout.addWidget(label("Assistant", "title"))
-        layout.addSpacing(SPACE.xs)
+        self.title = label("Assistant", "title")
+        self.title.setContentsMargins(0, 0, SPACE.xs, 0)
+        layout.addWidget(self.title)
         layout.addWidget(self.badge)
         layout.addStretch(1)
         layout.addWidget(self.new)
@@ -82,6 +83,11 @@ class Header(QWidget):
         self.badge.setAccessibleDescription(text)
         self._fit_badge()
 
+    def set_titled(self, titled: bool) -> None:
+        """Whether the title is shown."""
+        self.title.setVisible(titled)
+        self._fit_badge()
+
     def show_threads(self, threads: Sequence[ThreadInfo], current: str) -> None:
         """Open the menu of threads, the newest first."""
         self.menu.clear()
@@ -106,10 +112,10 @@ class Header(QWidget):
 
     def _fit_badge(self) -> None:
         """Cut the model's name in the middle where the dock is narrow."""
-        room = max(40, self.width() - 250)
+        room = max(40, self.width() - (160 if self.title.isHidden() else 250))
         metrics = QFontMetrics(self.badge.font())
         text = metrics.elidedText(self._model, Qt.TextElideMode.ElideMiddle, room)
-        self.badge.setText(text.replace("&", "&&"))
+        self.badge.setText(" " + text.replace("&", "&&"))
 
 
 def when(stamp: str) -> str:

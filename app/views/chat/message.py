@@ -26,7 +26,7 @@ class UserBubble(QWidget):
         super().__init__()
         self.text = text
         self.setAccessibleName("You asked")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         outer = QHBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
         outer.addStretch(1)
@@ -60,7 +60,7 @@ class AnswerView(QWidget):
 
     def __init__(self, selected: Callable[[str], object]) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(2, 0, 2, 0)
         self._layout.setSpacing(SPACE.s)
@@ -98,7 +98,7 @@ class Notice(QFrame):
     def __init__(self, text: str, remedy: str = "", *, error: bool = False) -> None:
         super().__init__()
         self.setObjectName("chatNotice")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._body = QVBoxLayout(self)
         self.view = TextView()
         if not error:
@@ -106,13 +106,14 @@ class Notice(QFrame):
             self.view.setProperty("tone", "muted")
             self._body.setContentsMargins(2, 0, 2, 0)
             self.view.set_plain(text)
-            line = row(icon_label("ban", THEME.text_faint, 14), spacing=SPACE.s)
+            mark = icon_label("ban", THEME.text_faint, 14)
         else:
             self._body.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
             self.view.set_plain(f"{text}\n{remedy}" if remedy else text)
-            line = row(icon_label("circle-alert", THEME.error, 18), spacing=10)
+            mark = icon_label("circle-alert", THEME.error, 18)
+        line = row(mark, spacing=10)
         line.addWidget(self.view, 1)
-        line.setAlignment(Qt.AlignmentFlag.AlignTop)
+        line.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
         self._body.addLayout(line)
         self.setAccessibleName(self.view.plain())
 

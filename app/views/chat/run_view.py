@@ -60,7 +60,7 @@ class RunView(QWidget):
 
     def __init__(self, question: str, actions: RunActions, *, live: bool = True) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.question = question
         self.run_id = ""
         self.ended = ""  # kind of the terminal event
@@ -162,7 +162,7 @@ class RunView(QWidget):
         card = ToolCard(event, self._actions.cards, live=self._live)
         self.cards[event.call_id] = card
         self._add(card)
-        self._say(f"{names.title(event.tool)}…")
+        self._say("")  # the card itself says that it goes on
 
     def _finish(self, event: ToolFinished) -> None:
         card = self.cards.get(event.call_id)
@@ -217,8 +217,8 @@ class RunView(QWidget):
                 again = self._actions.ask_again
                 self.notice.add_action("Ask again", "rotate-ccw", lambda: again(self.question))
             self._add(self.notice)
-        if self.answers:
-            self.answers[-1].finish(self._signature())
+        if self._open is not None:
+            self._open.finish(self._signature())
 
     def _complete(self, answer: str) -> None:
         """Show the answer where it was not streamed, and link what it names."""

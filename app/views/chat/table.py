@@ -58,9 +58,7 @@ class FactsTable(QWidget):
         painter.setFont(font)
         metrics = QFontMetrics(font)
         values = cells[1:]
-        wanted = max((metrics.horizontalAdvance(value) for value in values), default=0) + SPACE.m
-        share = (0.5 if len(values) == 1 else 0.62) * self.width() / max(1, len(values))
-        column = int(min(max(wanted, 62 if len(values) > 1 else 0), share))
+        column = self._column_width(len(values))
         first = QRect(0, y, self.width() - column * len(values), _ROW)
         vertical = Qt.AlignmentFlag.AlignVCenter
         painter.setPen(QColor(THEME.text_muted if values else tint))
@@ -72,3 +70,13 @@ class FactsTable(QWidget):
             cell = QRect(left, y, column, _ROW)
             cut = metrics.elidedText(value, Qt.TextElideMode.ElideRight, column - SPACE.xs)
             painter.drawText(cell, vertical | Qt.AlignmentFlag.AlignRight, cut)
+
+    def _column_width(self, columns: int) -> int:
+        """One width for the figures of all lines, so that they stand under each other."""
+        if not columns:
+            return 0
+        metrics = QFontMetrics(ui_font(TYPE.label))
+        cells = [cell for line in (self._facts.header, *self._facts.rows) for cell in line[1:]]
+        wanted = max(metrics.horizontalAdvance(cell) for cell in cells) + SPACE.m
+        share = (0.5 if columns == 1 else 0.66) * self.width() / columns
+        return int(min(wanted, share))
