@@ -123,7 +123,7 @@ class Decoder:
                 priority=priority,
                 timeout_s=FRAME_TIMEOUT_S,
             )
-            pending = _Pending[Frame](reply)
+            pending = _Pending[Frame](reply, lambda: self._abandon(key))
             self._pending[key] = pending
             mine = pending.join()
         reply.add_done_callback(lambda reply: self._frame_done(key, pending, instance.path, reply))
@@ -155,10 +155,20 @@ class Decoder:
             f"app.imaging.reading:{entry}", payload, priority=priority, timeout_s=FRAME_TIMEOUT_S
         )
 
+    def _abandon(self, key: Key) -> None:
+        """Drop a request that nobody waits for; a new caller must not be handed a dropped one."""
+        with self._lock:
+            pending = self._pending.get(key)
+            if pending is None or pending.wanted:
+                return
+            del self._pending[key]
+        pending.reply.cancel()
+
     def _frame_done(self, key: Key, pending: _Pending[Frame], path: Path, reply: Reply) -> None:
         outcome = _outcome(reply, path, lambda message: unpack(Frame, message["frame"]))
         with self._lock:
-            self._pending.pop(key, None)
+            if self._pending.get(key) is pending:
+                del self._pending[key]
             if isinstance(outcome, Frame):
                 # Many viewers share it: nobody may write into it.
                 outcome.stored.flags.writeable = False
@@ -197,8 +207,9 @@ class _FrameCache:
 class _Pending(Generic[T]):
     """One request and all who wait for it."""
 
-    def __init__(self, reply: Reply) -> None:
+    def __init__(self, reply: Reply, abandon: Callable[[], object]) -> None:
         self.reply = reply
+        self._abandon = abandon
         self._lock = threading.Lock()
         self._waiting: list[Future[T]] = []
 
@@ -216,11 +227,15 @@ class _Pending(Generic[T]):
         for future in waiting:
             _settle(future, outcome)
 
-    def _left(self, future: Future[T]) -> None:
+    @property
+    def wanted(self) -> bool:
+        """Whether anyone still waits."""
         with self._lock:
-            abandoned = self._waiting and all(other.cancelled() for other in self._waiting)
-        if abandoned:
-            self.reply.cancel()
+            return not all(future.cancelled() for future in self._waiting)
+
+    def _left(self, future: Future[T]) -> None:
+        if future.cancelled() and not self.wanted:
+            self._abandon()
 
 
 def _done(value: T) -> Future[T]:
@@ -243,7 +258,7 @@ def _settle(future: Future[T], outcome: T | BaseException) -> None:
 
 def _then(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
     """The future of a converted reply; cancelling it cancels the request."""
-    pending = _Pending[T](reply)
+    pending = _Pending[T](reply, reply.cancel)
     mine = pending.join()
     reply.add_done_callback(lambda reply: pending.finish(_outcome(reply, path, convert)))
     return mine

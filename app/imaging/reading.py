@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.attributes import read_attributes
+from app.imaging.attribute_reading import read_attributes
 from app.imaging.codecs import Layout, complete_frames, cut_short, decode, layout_of
 from app.imaging.describe import (
     FrameAttributes,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 from concurrent.futures import CancelledError, wait
@@ -93,6 +95,32 @@ def test_the_same_frame_asked_for_twice_is_decoded_once_and_cancelled_apart(tmp_
         assert running.result(60).rows == 3000
     finally:
         decoder.close()
+
+
+def test_a_request_that_all_have_left_is_dropped_and_a_new_caller_gets_a_new_one(tmp_path: Path):
+    decoder = Decoder(1)
+    try:
+        instance = first_instance(decoder, make_dicom(tmp_path / "a.dcm"))
+        big = make_dicom(tmp_path / "b.dcm", np.zeros((4000, 4000), np.uint16))
+        running = decoder.frame(first_instance(decoder, big))
+        left = [decoder.frame(instance), decoder.frame(instance)]
+        for future in left:
+            future.cancel()
+        assert decoder.frame(instance).result(60).rows == 3
+        assert all(future.cancelled() for future in left)
+        running.result(60)
+    finally:
+        decoder.close()
+
+
+def test_the_app_itself_loads_no_reader_and_no_codec(repo: Path):
+    """They crash; and they would slow down the start."""
+    script = (
+        "import sys, app.imaging.decode, app.imaging.pipeline, app.imaging.attributes\n"
+        "print({'pydicom', 'PIL', 'SimpleITK', 'imagecodecs', 'openjpeg'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=repo, capture_output=True, check=True)
+    assert done.stdout.strip() == b"set()"
 
 
 def test_attributes_are_rows_with_depth(decoder: Decoder, tmp_path: Path):
