@@ -78,6 +78,7 @@ def download(
 
 def _why(error: Exception) -> str:
     if isinstance(error, urllib.error.HTTPError):
+        error.close()  # it holds the connection
         return f"the server answers {error.code}"
     if isinstance(error, urllib.error.URLError):
         return str(error.reason)

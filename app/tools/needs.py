@@ -10,6 +10,11 @@ from app.tools.api import ToolFailed
 AI_PACKAGES = ("torch", "torchvision", "torchxrayvision", "transformers", "diffusers")
 
 
+def command() -> str:
+    """How the program is called on a command line, for texts that tell what to run."""
+    return "sightline" if getattr(sys, "frozen", False) else "python -m app"
+
+
 def is_installed(package: str) -> bool:
     """Whether an import of `package` would be found, without importing it."""
     try:

@@ -18,7 +18,7 @@ from app import paths
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost, ToolFailed
 from app.tools.download import download
-from app.tools.needs import is_installed
+from app.tools.needs import command, is_installed
 from app.tools.weight_specs import WEIGHTS, WeightSpec
 
 Progress = Callable[[float, str], None]
@@ -130,10 +130,11 @@ class WeightStore:
         """Which file, where it goes and how to get it."""
         if spec.embedded:
             return "It comes with Sightline: reinstall Sightline."
+        run = command()
         return (
-            f"Run `python -m app models get {spec.name}` ({spec.size / 1e6:.0f} MB). Without "
-            f"network on this computer: download {spec.url} elsewhere, then "
-            f"`python -m app models install PATH`, or copy the file into {self.folder}."
+            f"Run `{run} models get {spec.name}` ({spec.size / 1e6:.0f} MB). Where this computer "
+            f"has no network: download {spec.url} elsewhere, then `{run} models install PATH`. "
+            f"It belongs in {self.folder}."
         )
 
     def is_published(self, spec: WeightSpec, path: Path) -> bool:

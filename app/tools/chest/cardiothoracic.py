@@ -21,6 +21,9 @@ from app.tools.chest import ctr, gate, organs
 from app.tools.chest.segmenter import Hanging, Segmentation, Segmenter
 from app.tools.files import plain
 
+CUTOFF = 0.5
+MARGIN = 0.02
+"""Ratios this near the cutoff are not told apart: outlines differ by more between two readers."""
 CUTOFF_TEXT = (
     "Above 0.5 on an upright PA film in inspiration an adult's heart is commonly read as enlarged "
     "(Danzer 1919); on AP, supine or expiratory films the limit does not hold."
@@ -48,6 +51,7 @@ class CardiothoracicOutput(BaseModel):
     approximate: bool = True
     reliable: bool
     view: str
+    judgement: str = Field(description="Above, below or too near the cutoff to decide.")
     warnings: list[str]
     cutoff: str
 
@@ -113,6 +117,7 @@ class CardiothoracicRatio:
             "approximate": True,
             "reliable": not doubts,
             "view": admission.position,
+            "judgement": _judgement(measured.ratio),
             "warnings": warnings,
             "cutoff": CUTOFF_TEXT,
         }
@@ -195,8 +200,14 @@ def _findings(
     return tuple(lines)
 
 
+def _judgement(ratio: float) -> str:
+    """Where the ratio lies; a difference below the method's own error decides nothing."""
+    if abs(ratio - CUTOFF) < MARGIN:
+        return f"so near {CUTOFF} that this measurement cannot decide whether the heart is enlarged"
+    return f"{'above' if ratio > CUTOFF else 'below'} {CUTOFF}"
+
+
 def _summary(ratio: float, position: str, warnings: list[str]) -> str:
-    side = "above" if ratio > 0.5 else "not above"
     view = "view unknown" if position == "unknown" else f"{position} view"
-    text = f"Cardiothoracic ratio about {ratio:.2f} ({view}), {side} 0.5. {CUTOFF_TEXT}"
+    text = f"Cardiothoracic ratio about {ratio:.2f} ({view}), {_judgement(ratio)}. {CUTOFF_TEXT}"
     return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text

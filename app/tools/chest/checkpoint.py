@@ -16,6 +16,7 @@ from torch import Tensor, nn
 
 from app.tools.api import ToolFailed
 from app.tools.chest import legacy_checkpoint
+from app.tools.needs import command
 
 State = dict[str, Tensor]
 
@@ -49,7 +50,7 @@ def load_state(path: Path, classes: Iterable[type[nn.Module]] = ()) -> State:
         raise ToolFailed(
             "this weights file cannot be read: it is damaged or no weights file",
             subject=str(path),
-            remedy="Get it again and install it with `python -m app models install PATH`.",
+            remedy=f"Get it again and install it with `{command()} models install PATH`.",
             detail=f"{type(error).__name__}: {error}",
         ) from error
 
@@ -66,7 +67,7 @@ def load_into(model: nn.Module, state: State, path: Path) -> None:
         raise ToolFailed(
             f"these are weights of another model than {type(model).__name__}",
             subject=str(path),
-            remedy="See `python -m app models list` for the file that is needed.",
+            remedy=f"See `{command()} models list` for the file that is needed.",
             detail=str(error)[:2000],
         ) from error
 

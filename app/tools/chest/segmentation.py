@@ -104,8 +104,8 @@ class ChestXRaySegmentation:
         unavailable = tuple(organ for organ in wanted if organ not in model.organs)
         if not able:
             raise ToolFailed(
-                f"{_listed(unavailable)} need PSPNet's weights, which are not installed: "
-                f"{PSPNET.file_name}",
+                f"{_listed(unavailable)}: found only by PSPNet, whose weights are not installed "
+                f"({PSPNET.file_name})",
                 remedy=WeightStore(context.models_dir).how_to_get(PSPNET),
             )
         found = self._segmenter.segment(snapshot, model, able, context)
@@ -120,7 +120,10 @@ class ChestXRaySegmentation:
         # "All" without PSPNet means the three that can be had; the rest is a remark, no warning.
         how = WeightStore(context.models_dir).how_to_get(PSPNET) if unavailable else ""
         if unavailable and args.organs:
-            notes.append(f"not done: {_listed(unavailable)} need {PSPNET.file_name}. {how}")
+            notes.append(
+                f"{_listed(unavailable)} left out: found only by PSPNet, whose weights are not "
+                f"installed ({PSPNET.file_name})"
+            )
         return _result(args, snapshot, model, found, context, notes, unavailable, how)
 
 

@@ -48,7 +48,9 @@ class FakeHost:
 
     def call(self, entry: str, payload: Any, **_: Any) -> dict[str, Any]:
         self.calls.append((entry, dict(payload)))
-        return self.answer(payload) if callable(self.answer) else self.answer
+        if isinstance(self.answer, dict):
+            return dict(self.answer)
+        return self.answer(payload)
 
 
 def write_dicom(path: Path, pixels: np.ndarray, **attributes: Any) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -231,7 +230,7 @@ def test_the_files_name_says_nothing_and_no_part_is_left(bench: Bench):
     result, _ = run(bench)
     made = Path(result.output["image_path"])
     assert "SECRET" not in made.name.upper()
-    assert os.listdir(bench.out) == [made.name]
+    assert list(bench.out.iterdir()) == [made]
     assert made.parent == bench.out
 
 
