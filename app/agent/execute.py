@@ -87,9 +87,15 @@ def find_tool(tools: Tools, call: ToolCall) -> Tool | Outcome:
     return failed(f'No such tool: "{call.name[:80]}".', f"{hint} {listed}".strip())
 
 
-def near_names(name: str, names: list[str]) -> list[str]:
-    """Up to three names that look like `name`, the nearest first."""
-    return difflib.get_close_matches(name.lower(), names, n=3, cutoff=0.55)
+def near_names(name: str, names: list[str], likeness: float = 0.55) -> list[str]:
+    """Up to three names that look like `name`, the nearest first.
+
+    Args:
+        name: What was written.
+        names: What there is.
+        likeness: 0..1, the least similarity by difflib.
+    """
+    return difflib.get_close_matches(name.lower(), names, n=3, cutoff=likeness)
 
 
 def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import math
 import os
@@ -171,7 +172,8 @@ def _write_png(values: NDArray[np.uint8], out_dir: Path, name: str) -> Path:
         Image.fromarray(values, mode="L").save(partial, format="PNG", compress_level=1)
         os.replace(partial, path)  # noqa: PTH105 - atomic, also over a file that a twin just wrote
     except OSError as error:
-        partial.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            partial.unlink(missing_ok=True)
         raise FileProblem(
             f"the mask cannot be written ({error.strerror or type(error).__name__})",
             subject=str(path),

@@ -13,7 +13,13 @@ from typing import Any
 from app.agent.messages import Message
 from app.agent.planning.steps import CLASSIFIER, RATIO, SEGMENTATION
 from app.agent.planning.text import has_words
-from app.agent.summary_tools import LABEL_ALIASES, one_line, render_result, warnings_of
+from app.agent.summary_tools import (
+    LABEL_ALIASES,
+    OPERATING_POINT,
+    one_line,
+    render_result,
+    warnings_of,
+)
 
 DISCLAIMER = "Not for diagnosis: a person has to look at the image."
 
@@ -66,8 +72,10 @@ def _head(results: Sequence[Message], skipped: Sequence[Skipped], topics: Collec
     if "summary" in topics and not skipped:
         return "from the results earlier in this conversation."
     total = len(results) + len(skipped)
-    head = f"{len(good)} of {total} steps gave a result"
-    return f"{head} ({', '.join(dict.fromkeys(good))})." if good else f"{head}."
+    ran = f"I ran {', '.join(dict.fromkeys(message.tool for message in results))}."
+    if len(good) == total:
+        return ran
+    return f"{ran} {len(good)} of {total} steps gave a result; see below for the rest."
 
 
 def _blocks(
@@ -75,7 +83,7 @@ def _blocks(
 ) -> list[str]:
     blocks = ["\n".join(render_result(message)) for message in results if message.ok]
     failures = [_failure(message) for message in results if not message.ok]
-    failures += [f"- **{item.tool}** was not run: {one_line(item.reason)}." for item in skipped]
+    failures += [f"- **{item.tool}** was not run: {_sentence(item.reason)}" for item in skipped]
     if failures:
         blocks.append("\n".join(["**Not done**", *failures]))
     warnings = [
@@ -89,6 +97,11 @@ def _blocks(
     if notes:
         blocks.append("\n".join(["**About the steps**", *(f"- {n}" for n in dict.fromkeys(notes))]))
     return blocks
+
+
+def _sentence(text: str) -> str:
+    line = one_line(text)
+    return line if line.endswith((".", "?", "!")) else f"{line}."
 
 
 def _failure(message: Message) -> str:
@@ -144,6 +157,8 @@ def _disease_answer(question: str) -> Callable[[Mapping[str, Any]], str]:
             for label in scores
             if has_words(question, LABEL_ALIASES.get(label, label.replace("_", " ").lower()))
         ]
+        if not asked:
+            return _highest(scores)
         lines = [
             f"**{label.replace('_', ' ')}:** score {scores[label]:.2f}, "
             f"{_side(scores[label])} the operating point 0.5 ({CLASSIFIER}). A score is neither "
@@ -155,8 +170,23 @@ def _disease_answer(question: str) -> Callable[[Mapping[str, Any]], str]:
     return answer
 
 
+def _highest(scores: Mapping[str, float]) -> str:
+    above = sorted((item for item in scores.items() if item[1] > OPERATING_POINT), key=_by_score)
+    listed = ", ".join(f"{label.replace('_', ' ')} {score:.2f}" for label, score in above)
+    return (
+        f"**Which disease:** I cannot name one. Above the operating point 0.5 of {CLASSIFIER}: "
+        f"{listed or 'no label'}."
+    )
+
+
+def _by_score(item: tuple[str, float]) -> float:
+    return -item[1]
+
+
 def _side(score: float) -> str:
-    return "above" if score > 0.5 else "at" if score == 0.5 else "below"
+    if score == OPERATING_POINT:
+        return "at"
+    return "above" if score > OPERATING_POINT else "below"
 
 
 def _limits(results: Sequence[Message], topics: Collection[str]) -> list[str]:

@@ -7,7 +7,15 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from app.agent.messages import Message
-from app.agent.planning.steps import CLASSIFIER, DICOM, GENERATOR, RATIO, REPORT, SEGMENTATION
+from app.agent.planning.steps import (
+    CLASSIFIER,
+    DICOM,
+    GENERATOR,
+    RATIO,
+    REPORT,
+    SEGMENTATION,
+    VISUALIZER,
+)
 from app.agent.redact import is_identifying
 
 OPERATING_POINT = 0.5
@@ -42,8 +50,9 @@ def render_result(message: Message) -> list[str]:
     renderer = _RENDERERS.get(message.tool)
     lines = renderer(output, metadata) if renderer else []
     if not lines:
-        lines = _generic(output, summary)
-    return [f"**{message.tool}**", *(line if line[:1] == "-" else f"- {line}" for line in lines)]
+        lines = [f"{line} ({message.tool})" for line in _generic(output, summary)]
+    title = _TITLES.get(message.tool, message.tool)
+    return [f"**{title}**", *(line if line[:1] == "-" else f"- {line}" for line in lines)]
 
 
 def warnings_of(data: Data) -> list[str]:
@@ -194,6 +203,13 @@ def _grounding(output: Data, metadata: Data) -> list[str]:
     return lines
 
 
+def _shown(output: Data, metadata: Data) -> list[str]:
+    del output
+    title = metadata.get("title")
+    named = f": “{one_line(str(title), 80)}”" if title else ""
+    return [f"Shown in a pane{named} (image_visualizer)."]
+
+
 def _generic(output: Data, summary: str) -> list[str]:
     lines = [summary] if summary else []
     lines += [
@@ -224,6 +240,15 @@ def _point(values: Sequence[Any]) -> str:
     return f"({', '.join(number(value, 0) for value in values)})"
 
 
+_TITLES: Mapping[str, str] = {
+    DICOM: "File",
+    CLASSIFIER: "Scores",
+    SEGMENTATION: "Outlines",
+    RATIO: "Heart and thorax",
+    REPORT: "Draft report",
+    VISUALIZER: "Display",
+}
+
 _RENDERERS: Mapping[str, Callable[[Data, Data], list[str]]] = {
     DICOM: _dicom,
     CLASSIFIER: _classifier,
@@ -231,5 +256,6 @@ _RENDERERS: Mapping[str, Callable[[Data, Data], list[str]]] = {
     RATIO: _ratio,
     REPORT: _report,
     GENERATOR: _generator,
+    VISUALIZER: _shown,
     "xray_phrase_grounding": _grounding,
 }

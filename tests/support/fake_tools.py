@@ -329,7 +329,7 @@ def request(
     return RunRequest(**{**fields, **changes})
 
 
-async def collect(loop: AgentLoop, asked: RunRequest) -> list[RunEvent]:
+async def collect(loop: AgentLoop, asked: RunRequest) -> list[Any]:
     """All events of a run, their promises checked."""
     events = [event async for event in loop.run(asked)]
     check_promises(events)

@@ -85,7 +85,7 @@ class _Handler(BaseHTTPRequestHandler):
         state = self.server_state
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         state.requests.append(json.loads(body))
-        state.headers.append(dict(self.headers.items()))
+        state.headers.append({name.lower(): text for name, text in self.headers.items()})
         try:
             self._answer(state)
         except (BrokenPipeError, ConnectionResetError):

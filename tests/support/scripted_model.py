@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import dataclass
 from itertools import count
 from types import TracebackType
 from typing import Any
@@ -22,7 +24,14 @@ class Swallow:
     """The model goes silent and ignores its cancellation, as a badly written one might."""
 
 
-Turn = Sequence[ModelEvent | BaseException | Stall | Swallow]
+@dataclass(frozen=True)
+class Until:
+    """The model waits for the test."""
+
+    event: threading.Event
+
+
+Turn = Sequence[ModelEvent | BaseException | Stall | Swallow | Until]
 
 
 def call(name: str, /, **arguments: Any) -> Call:
@@ -69,6 +78,8 @@ class ScriptedModel:
                 case Stall():
                     self.stalled.set()
                     await asyncio.Event().wait()
+                case Until(event):
+                    await asyncio.to_thread(event.wait, 10)
                 case Swallow():
                     self.stalled.set()
                     await _deaf_wait()

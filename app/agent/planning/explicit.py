@@ -96,8 +96,8 @@ def _step(
         target = Output(len(before) + 1, "image_path")
     schema = scene.tools.get(mention.name)
     if schema is None:
-        near = near_names(mention.name, list(scene.tools))
-        hint = f" (there is {' and '.join(near)})" if near else ""
+        near = near_names(mention.name, list(scene.tools), likeness=0.8)
+        hint = f"; did you mean {' or '.join(near)}?" if near else ""
         return Step(mention.name, skip=f"there is no such tool here{hint}", target=target)
     arguments, unknown = _arguments(schema, text, blank, before, scene)
     if unknown:

@@ -33,7 +33,7 @@ from app.agent.planning.text import has_words
 _LABELS = (
     r"pneumonias?|effusions?|pneumothora(?:x|ces)|atelectas[ie]s|consolidations?|infiltrat\w+|"
     r"o?edema|emphysema|fibrosis|nodules?|mass(?:es)?|hernias?|fractures?|opacit(?:y|ies)|"
-    r"(?:pleural|lung)\s+(?:thickening|lesions?)"
+    r"cardiomegaly|(?:pleural|lung)\s+(?:thickening|lesions?)"
 )
 _ANATOMY = r"lungs?|heart|cardiac|clavicles?|scapulae?|hil(?:um|a)|aorta|diaphragm|organs?|anatomy"
 
@@ -88,12 +88,14 @@ def read_natural(question: str, scene: Scene, excluded: Collection[str] = ()) ->
     overlay = _show_earlier(question, scene, topics)
     if overlay:
         return overlay
-    if not topics & {"disease", "segment", "heart_size", "metadata", "report", "show"}:
+    if not topics - {"help", "where", "summary"}:
         return NoRule()
     if not scene.images:
         return Reply(no_image_text())
     wanted = [tool for tool in _tools(question, topics, scene) if tool not in excluded]
     wanted = [tool for tool in wanted if not _left_out(question, tool)]
+    if "everything" in topics and SEGMENTATION not in wanted and VISUALIZER in wanted:
+        wanted.remove(VISUALIZER)  # it was to show the overlay
     if not wanted:
         return NoRule()
     return _planned(question, wanted, topics, scene)
@@ -139,7 +141,7 @@ def _tools(question: str, topics: set[str], scene: Scene) -> list[str]:
         (SEGMENTATION, bool(segment) or full),
         (RATIO, heart or full),
         (REPORT, "report" in topics or full),
-        (VISUALIZER, (picture_only and has_words(question, _PICTURE)) or (full and bool(segment))),
+        (VISUALIZER, (picture_only and has_words(question, _PICTURE)) or full),
     ]
     return [tool for tool, needed in wanted if needed]
 

@@ -31,7 +31,7 @@ from tests.support.scripted_model import ScriptedModel, Turn, call, says
 
 def play(
     tmp_path: Path, *turns: Turn, tools: FakeRegistry | None = None, **changes: Any
-) -> list[RunEvent]:
+) -> list[Any]:
     limits = changes.pop("limits", None)
     with ScriptedModel(*turns) as model:
         loop = AgentLoop(model, tools or FakeRegistry(), limits=limits)

@@ -1,0 +1,359 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.agent.planner import decide, plan_only, schema_of
+from app.agent.planning.steps import NoRule, Reply, Scene, Steps
+from tests.support.fake_tools import DICOM_NOTE, PNG_NOTE, FakeRegistry, pack
+
+PROMPT_1 = """Run tools in this order:
+1) dicom_processor on the uploaded DICOM path
+2) chest_xray_classifier on the converted PNG image_path
+3) chest_xray_segmentation on the converted PNG for organs ["Left Lung","Right Lung","Heart"]
+4) chest_xray_report_generator on the converted PNG
+5) image_visualizer on segmentation_image_path with title "Segmentation Overlay"
+Then summarize all outputs."""
+PROMPT_1_NATURAL = (
+    "In this image, what type of disease do we have, and where is it located? "
+    "Use all available tools for diagnosis and localization."
+)
+PROMPT_2 = """Run chest_xray_expert first with:
+image_paths=[<uploaded image path>]
+prompt="List the top abnormalities, then explain supporting visual signs."
+Then run llava_med_qa on the same image with:
+question="Do you agree with that interpretation? Point out any disagreement."
+Finally compare both answers."""
+PROMPT_3 = """Run xray_phrase_grounding with:
+phrase="left pleural effusion"
+max_new_tokens=300
+Then run image_visualizer on the returned visualization_path with title "Grounded Finding".
+Explain the box coordinates in plain language."""
+PROMPT_4 = """Run chest_xray_generator with:
+prompt="PA chest X-ray showing moderate cardiomegaly and mild bilateral pleural effusions"
+height=512
+width=512
+num_inference_steps=75
+guidance_scale=4.0
+Then run image_visualizer on the generated image.
+Then run chest_xray_classifier, chest_xray_segmentation, and chest_xray_report_generator on that \
+same generated image.
+Finish with a concise synthesis."""
+
+OPEN = DICOM_NOTE["path"]
+PNG = PNG_NOTE["path"]
+ALL = pack(full=True)
+FIRST = pack()
+
+
+def plan(
+    question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL
+) -> list[tuple[str, dict[str, Any]]]:
+    return [(call.tool, call.arguments) for call in plan_only(question, notes, tools.all())]
+
+
+def names(question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL) -> list[str]:
+    return [tool for tool, _ in plan(question, notes, tools)]
+
+
+def decision(question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL) -> Any:
+    return decide(question, Scene(tuple(notes), {t.spec.name: schema_of(t) for t in tools.all()}))
+
+
+def pipeline(*, report: bool = True) -> list[tuple[str, dict[str, Any]]]:
+    converted = {"image_path": "<image_path of step 1>"}
+    steps: list[tuple[str, dict[str, Any]]] = [
+        ("dicom_processor", {"dicom_path": OPEN}),
+        ("chest_xray_classifier", converted),
+        (
+            "chest_xray_segmentation",
+            {**converted, "organs": ["Left Lung", "Right Lung", "Heart"]},
+        ),
+        ("chest_xray_report_generator", converted),
+        (
+            "image_visualizer",
+            {
+                "image_path": "<segmentation_image_path of step 3>",
+                "title": "Segmentation Overlay",
+            },
+        ),
+    ]
+    return steps if report else [steps[0], steps[1], steps[2], steps[4]]
+
+
+def variants() -> list[str]:
+    bulleted = PROMPT_1
+    for number in range(1, 6):
+        bulleted = bulleted.replace(f"{number}) ", "- ")
+    return [
+        PROMPT_1,
+        " ".join(PROMPT_1.split()),
+        PROMPT_1.replace(") ", ". "),
+        PROMPT_1.replace("\n", "\r\n"),
+        PROMPT_1.replace('"', "”").replace("[”", "[“"),
+        PROMPT_1.replace("2) ", "4) ").replace("3) ", "7) "),
+        PROMPT_1.replace("1) ", "Step 1: ").replace("2) ", "Step 2: run "),
+        PROMPT_1.replace("_", "\u005f").replace("chest_xray_", "Chest_XRay_"),
+        PROMPT_1.replace("chest_xray_classifier", "the chest x-ray classifier"),
+        PROMPT_1.replace("\n", "\n\n   "),
+        bulleted,
+        PROMPT_1.replace("the converted PNG image_path", "image_path of step 1"),
+        PROMPT_1.replace('organs ["Left Lung","Right Lung","Heart"]', "left and right lung, heart"),
+    ]
+
+
+@pytest.mark.parametrize("question", variants())
+def test_the_numbered_form_in_any_dress(question: str):
+    assert plan(question) == pipeline()
+
+
+def test_steps_that_name_a_tool_that_is_not_there_are_left_out_with_a_reason():
+    assert plan(PROMPT_1, tools=FIRST) == pipeline(report=False)
+    steps = decision(PROMPT_1, tools=FIRST).steps
+    assert "no such tool" in steps[3].skip
+
+
+def test_on_a_picture_the_converted_png_is_the_open_image():
+    called = plan(PROMPT_1, [PNG_NOTE])
+    assert [tool for tool, _ in called] == [tool for tool, _ in pipeline()[1:]]
+    assert called[0] == ("chest_xray_classifier", {"image_path": PNG})
+    assert called[-1][1]["image_path"] == "<segmentation_image_path of step 2>"
+
+
+def test_seed_prompt_2():
+    assert plan(PROMPT_2, [PNG_NOTE]) == [
+        (
+            "chest_xray_expert",
+            {
+                "image_paths": [PNG],
+                "prompt": "List the top abnormalities, then explain supporting visual signs.",
+            },
+        ),
+        (
+            "llava_med_qa",
+            {
+                "image_path": PNG,
+                "question": "Do you agree with that interpretation? Point out any disagreement.",
+            },
+        ),
+    ]
+
+
+def test_seed_prompt_3():
+    assert plan(PROMPT_3, [PNG_NOTE]) == [
+        (
+            "xray_phrase_grounding",
+            {"image_path": PNG, "phrase": "left pleural effusion", "max_new_tokens": 300},
+        ),
+        (
+            "image_visualizer",
+            {"image_path": "<visualization_path of step 1>", "title": "Grounded Finding"},
+        ),
+    ]
+
+
+def test_seed_prompt_4_needs_no_open_image():
+    made = {"image_path": "<image_path of step 1>"}
+    assert plan(PROMPT_4, []) == [
+        (
+            "chest_xray_generator",
+            {
+                "prompt": "PA chest X-ray showing moderate cardiomegaly and mild bilateral "
+                "pleural effusions",
+                "height": 512,
+                "width": 512,
+                "num_inference_steps": 75,
+                "guidance_scale": 4.0,
+            },
+        ),
+        ("image_visualizer", made),
+        ("chest_xray_classifier", made),
+        ("chest_xray_segmentation", made),
+        ("chest_xray_report_generator", made),
+    ]
+
+
+@pytest.mark.parametrize("notes", [[], [DICOM_NOTE]])
+def test_without_the_generator_nothing_stands_in_for_the_generated_image(notes: Any):
+    assert plan(PROMPT_4, notes, FIRST) == []
+
+
+def test_the_natural_form_of_prompt_1():
+    called = plan(PROMPT_1_NATURAL)
+    assert [tool for tool, _ in called] == [
+        "dicom_processor",
+        "chest_xray_classifier",
+        "chest_xray_segmentation",
+        "cardiothoracic_ratio",
+        "chest_xray_report_generator",
+        "image_visualizer",
+    ]
+    assert called[2][1]["organs"] == ["Left Lung", "Right Lung", "Heart"]
+    assert called[-1][1]["image_path"] == "<segmentation_image_path of step 3>"
+    assert "dicom_processor" not in names(PROMPT_1_NATURAL, [PNG_NOTE])
+
+
+SEGMENT, RATIO, CLASSIFY = (
+    "chest_xray_segmentation",
+    "cardiothoracic_ratio",
+    "chest_xray_classifier",
+)
+
+
+@pytest.mark.parametrize(
+    ("question", "tools"),
+    [
+        ("Where are the lungs, and is the heart enlarged?", [SEGMENT, RATIO]),
+        ("what window is used", ["dicom_processor"]),
+        ("What is this?", ["dicom_processor"]),
+        ("show me the metadata", ["dicom_processor"]),
+        ("Which pixel spacing does it have?", ["dicom_processor"]),
+        ("show the image", ["image_visualizer"]),
+        ("How big is the heart?", [RATIO]),
+        ("CARDIOMEGALY?", [CLASSIFY, RATIO]),
+        ("measure the cardiothoracic ratio", [RATIO]),
+        ("pneumonia?", [CLASSIFY]),
+        ("Is there a pleural effusion?", [CLASSIFY]),
+        ("Is there an effusion, and where?", [CLASSIFY, SEGMENT]),
+        ("segment the left lung", [SEGMENT]),
+        ("outline lungs and heart", [SEGMENT]),
+        ("where is the heart", [SEGMENT]),
+        ("Write a report", ["chest_xray_report_generator"]),
+        ("only segment, don't classify", [SEGMENT]),
+        ("Run chest_xray_segmentation without chest_xray_classifier", [SEGMENT]),
+        ("classify it, but do not segment", [CLASSIFY]),
+        ("run the chest xray classifier please", [CLASSIFY]),
+        ("use chest_xray_classifier, then chest_xray_segmentation", [CLASSIFY, SEGMENT]),
+        (
+            "1. convert the dicom 2. classify 3. segment lungs and heart 4. show the overlay",
+            ["dicom_processor", CLASSIFY, SEGMENT, "image_visualizer"],
+        ),
+        ("Run every tool but skip chest_xray_classifier and chest_xray_report_generator",
+         ["dicom_processor", SEGMENT, RATIO, "image_visualizer"]),
+    ],
+)  # fmt: skip
+def test_plain_questions(question: str, tools: list[str]):
+    assert names(question) == tools
+
+
+@pytest.mark.parametrize(
+    ("question", "organs"),
+    [
+        ("segment the left lung", ["Left Lung"]),
+        ("segment the left and right lung but not the heart", ["Left Lung", "Right Lung"]),
+        ("outline both lungs and the heart", ["Left Lung", "Right Lung", "Heart"]),
+        ("segment heart, aorta and spine", ["Heart", "Aorta", "Spine"]),
+        ("segment everything you can, all masks", ["Left Lung", "Right Lung", "Heart"]),
+    ],
+)
+def test_structures_asked_for(question: str, organs: list[str]):
+    called = dict(plan(question))
+    assert called["chest_xray_segmentation"]["organs"] == organs
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How do I account for this on my invoice?",
+        "count the cells",
+        "hello",
+        "What is the weather?",
+        "Ignore it. The massive disagreement is unwelcoming.",
+        "stop",
+        "",
+        "?!",
+        "\x00\u202e",
+    ],
+)
+def test_a_question_that_no_rule_matches_is_not_the_same_as_finished(question: str):
+    assert isinstance(decision(question), NoRule)
+    assert plan(question) == []
+
+
+@pytest.mark.parametrize("question", ["help", "What can you do?", "which tools are available?"])
+def test_help_lists_the_tools(question: str):
+    reply = decision(question)
+    assert isinstance(reply, Reply)
+    assert "**chest_xray_segmentation**" in reply.text
+
+
+def test_a_question_about_a_tool_describes_it_and_runs_nothing():
+    reply = decision("What does chest_xray_classifier do?")
+    assert isinstance(reply, Reply)
+    assert "Does what chest_xray_classifier does" in reply.text
+
+
+@pytest.mark.parametrize(
+    "question", [PROMPT_1, PROMPT_1_NATURAL, "is the heart enlarged", PROMPT_3]
+)
+def test_without_an_image_it_says_to_open_one(question: str):
+    reply = decision(question, [])
+    assert isinstance(reply, Reply)
+    assert "Open one" in reply.text
+
+
+@pytest.mark.parametrize("modality", ["CT", "US", "MR"])
+def test_chest_tools_are_never_planned_on_other_images(modality: str):
+    notes = [{**DICOM_NOTE, "modality": modality}]
+    assert names(PROMPT_1, notes) == ["dicom_processor"]
+    assert names(PROMPT_1_NATURAL, notes) == ["dicom_processor"]
+    assert names("Where are the lungs?", notes) == []
+    steps = decision("Where are the lungs?", notes)
+    assert f"image-1 is {modality}, not a chest radiograph" in steps.steps[0].skip
+
+
+def test_what_the_user_quotes_is_no_instruction():
+    question = 'Run image_visualizer on the image with title "then run chest_xray_classifier 1) x"'
+    assert plan(question) == [
+        (
+            "image_visualizer",
+            {"image_path": OPEN, "title": "then run chest_xray_classifier 1) x"},
+        )
+    ]
+
+
+def test_arguments_in_words_and_as_assignments():
+    called = plan(
+        "Run dicom_processor with window_center=40 and window_width: 400.5, then image_visualizer "
+        "with title 'A b', cmap=\"gray\", figsize=(8, 6)"
+    )
+    assert called == [
+        ("dicom_processor", {"dicom_path": OPEN, "window_center": 40, "window_width": 400.5}),
+        (
+            "image_visualizer",
+            {
+                "image_path": "<image_path of step 1>",
+                "title": "A b",
+                "cmap": "gray",
+                "figsize": [8, 6],
+            },
+        ),
+    ]
+
+
+def test_an_argument_that_the_tool_does_not_have_is_left_out_and_said():
+    steps = decision("Run chest_xray_classifier with threshold=0.3")
+    assert isinstance(steps, Steps)
+    assert "threshold" not in steps.steps[0].arguments
+    assert "chest_xray_classifier has no argument threshold" in steps.notes[0]
+
+
+def test_a_misspelt_tool_is_named_with_the_near_one():
+    steps = decision("1) chest_xray_clasifier on the image\n2) frobnicate the image")
+    assert "chest_xray_classifier" in steps.steps[0].skip
+    assert 'Step 2 ("frobnicate the image")' in steps.notes[0]
+
+
+def test_another_open_image_can_be_named():
+    notes = [DICOM_NOTE, {**PNG_NOTE, "id": "image-2"}]
+    assert plan("Run chest_xray_classifier on image-2", notes) == [
+        ("chest_xray_classifier", {"image_path": PNG})
+    ]
+    assert plan("Run chest_xray_classifier on image-7", notes) == []
+
+
+def test_steps_are_never_more_than_asked_for():
+    assert names("Run chest_xray_classifier on the image. Then summarize all outputs.") == [
+        "chest_xray_classifier"
+    ]

@@ -1,0 +1,103 @@
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.llm.offline import OfflineModel
+from app.agent.loop import AgentLoop
+from app.agent.sessions import SessionStore, Thread
+from app.tools.api import ToolContext, ToolResult
+from tests.support.fake_tools import (
+    FakeRegistry,
+    FakeTool,
+    ImageInput,
+    collect,
+    pack,
+    request,
+)
+from tests.support.scripted_model import ScriptedModel, call, says
+
+
+def entries(thread: Thread) -> list[dict[str, Any]]:
+    assert thread.folder is not None
+    text = (thread.folder / "thread.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def test_every_call_is_logged_with_its_result_and_times(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    loop = AgentLoop(OfflineModel(), pack())
+    asked = request(
+        thread.run_dir("r1"), "Where are the lungs, and is the heart enlarged?", thread=thread
+    )
+    asyncio.run(collect(loop, asked))
+    calls = [entry for entry in entries(thread) if entry["type"] == "tool_call"]
+    assert [entry["name"] for entry in calls] == ["chest_xray_segmentation", "cardiothoracic_ratio"]
+    first = calls[0]
+    assert first["arguments"]["organs"] == ["Left Lung", "Right Lung", "Heart"]
+    assert first["result"]["status"] == "ok"
+    assert first["started"] <= first["ended"]
+    mask = first["result"]["findings"][0]["geometry"]
+    assert Path(mask["path"]).is_file()
+    assert [m["message"]["role"] for m in entries(thread) if m["type"] == "message"] == [
+        "user", "assistant", "tool", "assistant", "tool", "assistant",
+    ]  # fmt: skip
+
+
+def test_two_sessions_at_once_keep_apart(tmp_path: Path):
+    store = SessionStore(tmp_path)
+    threads = [store.new_thread() for _ in range(2)]
+
+    async def main() -> None:
+        loop = AgentLoop(OfflineModel(), pack())
+        await asyncio.gather(
+            *(
+                collect(loop, request(thread.run_dir("r"), f"How big is heart {i}?", thread=thread))
+                for i, thread in enumerate(threads)
+            )
+        )
+
+    asyncio.run(main())
+    for index, thread in enumerate(threads):
+        asked = [e["message"]["text"] for e in entries(thread) if e["type"] == "message"]
+        assert asked[0] == f"How big is heart {index}?"
+        assert len([text for text in asked if text.startswith("How big")]) == 1
+
+
+def test_a_cancelled_call_is_logged(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    asked = request(thread.run_dir("r"), thread=thread)
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        asked.cancel.cancel()
+        context.cancel.wait(5)
+        raise AssertionError
+
+    model = ScriptedModel([call("slow", image_path="a")])
+    loop = AgentLoop(model, FakeRegistry(FakeTool("slow", ImageInput, run)))
+    events = asyncio.run(collect(loop, asked))
+    assert events[-1].kind == "run_cancelled"
+    (logged,) = [entry for entry in entries(thread) if entry["type"] == "tool_call"]
+    assert logged["result"]["status"] == "cancelled"
+
+
+def test_a_session_that_cannot_be_written_does_not_break_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+):
+    thread = SessionStore(tmp_path / "s").new_thread()
+
+    def full(*_: object, **__: object) -> int:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("app.agent.sessions.os.write", full)
+    monkeypatch.setattr("app.agent.jsonable.os.replace", full)
+    model = ScriptedModel([call("chest_xray_segmentation", image_path="a")], says("done"))
+    asked = request(tmp_path / "out", "secret question", thread=thread)
+    events = asyncio.run(collect(AgentLoop(model, pack()), asked))
+    assert events[-1].kind == "run_finished"
+    assert "secret" not in caplog.text
+    assert not list((tmp_path / "out").glob("*.partial"))
