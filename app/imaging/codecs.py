@@ -152,13 +152,11 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
                 source = stack.enter_context(path.open("rb"))
             source.seek(header.pixels.offset if header.pixels else 0)
             array, photometric = _decoder(header)(header, layout, source, index)
-    except FileProblem:
-        raise
-    except MemoryError:
+    except (FileProblem, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except OSError as error:
         raise guards.unreadable(path, error) from None
-    except Exception as error:
+    except BaseException as error:  # a codec written in Rust panics with no Exception
         reason = f"frame {index + 1}: " if layout.frames > 1 else ""
         raise guards.problem(
             path,

@@ -178,13 +178,12 @@ def read_header(path: Path) -> Header:
             return _parse(path, file, size)
     except FileProblem:
         raise
-    except OSError as error:
-        raise guards.unreadable(path, error) from None
     except (InvalidDicomError, EOFError):
         raise guards.problem(path, _NOT_DICOM, "Open DICOM, PNG or JPEG files") from None
-    except MemoryError:
-        raise
     except Exception as error:
+        # The parser raises almost anything: OSError without a number, MemoryError for a length.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise guards.unreadable(path, error) from None
         raise guards.problem(
             path, "its header is damaged", guards.COPY_AGAIN, type(error).__name__
         ) from None

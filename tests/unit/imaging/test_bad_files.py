@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pydicom
 import pytest
 from pydicom.encaps import encapsulate
 from pydicom.uid import UID, JPEG2000Lossless, JPEGBaseline8Bit, JPEGLosslessSV1, RLELossless
@@ -137,8 +138,6 @@ def test_an_image_without_pixels(decoder: Decoder, tmp_path: Path, rows: int, co
 
 def compressed(path: Path, code: bytes, syntax: str, rows: int, columns: int) -> Path:
     """A DICOM file of one compressed 8-bit grey frame."""
-    import pydicom
-
     make_dicom(path, np.zeros((1, 1), np.uint8), Rows=rows, Columns=columns)
     ds = pydicom.dcmread(path)
     ds.file_meta.TransferSyntaxUID = UID(syntax)
@@ -149,6 +148,7 @@ def compressed(path: Path, code: bytes, syntax: str, rows: int, columns: int) ->
     return path
 
 
+PYDICOM_FILES = Path(pydicom.__file__).parent / "data" / "test_files"
 SYNTAXES = [JPEGBaseline8Bit, JPEGLosslessSV1, JPEG2000Lossless, RLELossless]
 
 
@@ -243,29 +243,33 @@ def test_a_good_image_is_shown_after_all_that(decoder: Decoder, tmp_path: Path):
     assert decoder.frame(instance).result(60).stored.shape == (3, 4)
 
 
-def test_random_damage_never_gives_anything_but_a_named_problem(decoder: Decoder, tmp_path: Path):
+REAL = [
+    "MR_small.dcm",
+    "MR_small_RLE.dcm",
+    "MR_small_jp2klossless.dcm",
+    "MR_small_jpeg_ls_lossless.dcm",
+    "SC_rgb_jpeg_dcmtk.dcm",
+    "SC_rgb_jpeg_gdcm.dcm",
+]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_random_damage_never_gives_anything_but_a_named_problem(
+    decoder: Decoder, tmp_path: Path, name: str
+):
+    """Codecs panic, crash and ask for gigabytes on these; the full count is another suite's."""
     rng = np.random.default_rng(4)
-    sources = [
-        make_dicom(tmp_path / "plain.dcm", np.zeros((16, 16), np.uint16)).read_bytes(),
-        compressed(
-            tmp_path / "jpeg.dcm",
-            jpeg_bytes(np.zeros((16, 16), np.uint8)),
-            JPEGBaseline8Bit,
-            16,
-            16,
-        ).read_bytes(),
-    ]
-    folder = tmp_path / "damaged"
-    folder.mkdir()
-    for number in range(60):
-        data = bytearray(sources[number % 2])
-        for position in rng.integers(0, len(data), 12):
+    source = (PYDICOM_FILES / name).read_bytes()
+    for number in range(40):
+        data = bytearray(source)
+        for position in rng.integers(132, len(data), rng.integers(1, 30)):
             data[position] = rng.integers(0, 256)
-        write(folder / f"{number}.dcm", bytes(data))
-    result = decoder.scan([folder]).result(120)
+        write(tmp_path / f"{number}.dcm", bytes(data))
+    result = decoder.scan([tmp_path]).result(120)
     instances = [i for study in result.studies for one in study.series for i in one.instances]
     named = {problem.path for problem in result.problems}
-    assert {i.path for i in instances} | named >= set(folder.iterdir())
+    assert {i.path for i in instances} | named == set(tmp_path.iterdir())
     for instance in instances:
         error = decoder.frame(instance).exception(60)
         assert error is None or isinstance(error, FileProblem)
+        assert error is None or "unexpected" not in error.reason
