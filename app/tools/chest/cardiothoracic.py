@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
@@ -93,31 +94,14 @@ class CardiothoracicRatio:
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         context.cancel.check()
         context.progress(0.95, "Measuring")
-        # Measured on the image hung the usual way, and the lines turned back to the image's own.
         hanging = Hanging.of(snapshot.frame.orientation)
-        measured = ctr.measure(
-            {name: hanging.turned(mask) for name, mask in found.masks.items()},
-            confidence=found.confidence,
-            position=admission.position,
-            column_spacing_mm=snapshot.frame.spacing.column_mm,
-        )
-        if measured.ratio is None or measured.heart is None or measured.thorax is None:
-            raise ToolFailed(
-                f"no cardiothoracic ratio: {measured.refused}",
-                remedy="Measure by hand with the line tool, if the borders can be seen.",
-            )
+        measured = _measured(found, hanging, admission.position, snapshot)
         doubts = [*measured.warnings, *found.warnings]
         warnings = list(dict.fromkeys([*doubts, *admission.warnings]))
         output = {
-            "ratio": round(measured.ratio, 3),
-            "heart_width_px": round(measured.heart.length, 1),
-            "thorax_width_px": round(measured.thorax.length, 1),
-            "heart_width_mm": _rounded(measured.heart_mm),
-            "thorax_width_mm": _rounded(measured.thorax_mm),
-            "approximate": True,
+            **_figures(measured),
             "reliable": not doubts,
             "view": admission.position,
-            "judgement": _judgement(measured.ratio),
             "warnings": warnings,
             "cutoff": CUTOFF_TEXT,
         }
@@ -133,15 +117,61 @@ class CardiothoracicRatio:
             _summary(measured.ratio, admission.position, warnings),
             plain(output),
             plain(metadata),
-            _findings(
-                {"Heart width": measured.heart, "Thorax width": measured.thorax},
-                measured.ratio,
-                hanging,
-                snapshot,
-                found,
-                context,
-            ),
+            _findings(measured, hanging, snapshot, found, context),
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Measured:
+    """A ratio that was not refused."""
+
+    ratio: float
+    heart: ctr.Line
+    thorax: ctr.Line
+    heart_mm: float | None
+    thorax_mm: float | None
+    warnings: tuple[str, ...]
+
+
+def _measured(
+    found: Segmentation, hanging: Hanging, position: ctr.Position, snapshot: ImageSnapshot
+) -> _Measured:
+    """Measure on the image hung the usual way.
+
+    Raises:
+        ToolFailed: There is no ratio on this image; says why.
+    """
+    result = ctr.measure(
+        {name: hanging.turned(mask) for name, mask in found.masks.items()},
+        confidence=found.confidence,
+        position=position,
+        column_spacing_mm=snapshot.frame.spacing.column_mm,
+    )
+    if result.ratio is None or result.heart is None or result.thorax is None:
+        raise ToolFailed(
+            f"no cardiothoracic ratio: {result.refused}",
+            remedy="Measure by hand with the line tool, if the borders can be seen.",
+        )
+    return _Measured(
+        result.ratio,
+        result.heart,
+        result.thorax,
+        result.heart_mm,
+        result.thorax_mm,
+        result.warnings,
+    )
+
+
+def _figures(measured: _Measured) -> dict[str, Any]:
+    return {
+        "ratio": round(measured.ratio, 3),
+        "heart_width_px": round(measured.heart.length, 1),
+        "thorax_width_px": round(measured.thorax.length, 1),
+        "heart_width_mm": _rounded(measured.heart_mm),
+        "thorax_width_mm": _rounded(measured.thorax_mm),
+        "approximate": True,
+        "judgement": _judgement(measured.ratio),
+    }
 
 
 def _rounded(value: float | None) -> float | None:
@@ -168,8 +198,7 @@ def _own_points(line: ctr.Line, hanging: Hanging, rows: int, columns: int) -> tu
 
 
 def _findings(
-    widths: dict[str, ctr.Line],
-    ratio: float,
+    measured: _Measured,
     hanging: Hanging,
     snapshot: ImageSnapshot,
     found: Segmentation,
@@ -184,7 +213,7 @@ def _findings(
     }
     lines: list[Finding] = []
     frame = snapshot.frame
-    for label, line in widths.items():
+    for label, line in (("Heart width", measured.heart), ("Thorax width", measured.thorax)):
         value, units = _width(line, frame.spacing)
         lines.append(
             Finding(
@@ -193,7 +222,8 @@ def _findings(
                 label=label,
                 value=value,
                 units=units,
-                description=f"{label}; cardiothoracic ratio about {ratio:.2f} (not for diagnosis).",
+                description=f"{label}; cardiothoracic ratio about {measured.ratio:.2f} "
+                "(not for diagnosis).",
                 **common,
             )
         )

@@ -149,21 +149,13 @@ def _result(
     context.images.add_derived(picture, snapshot)
     output = {"segmentation_image_path": str(picture), "metrics": metrics}
     metadata = {
+        **_metadata(snapshot, model, found),
         "image_path": args.image_path,
         "segmentation_image_path": str(picture),
-        "original_size": [frame.rows, frame.columns],
-        "model_size": list(found.model_size),
-        "pixel_spacing_mm": spacing_mm(frame.spacing),
-        "area_note": area_note(frame.spacing),
         "requested_organs": list(args.organs or organs.ALL),
-        "processed_organs": list(found.masks),
-        "not_found": list(found.missing),
         "unavailable_organs": list(unavailable),
         "unavailable_note": how,
-        "model": model.spec.title,
-        "weights_sha256": found.weights_sha256,
         "warnings": warnings,
-        "note": "Outlines by a model, not for diagnosis. It finds anatomy, not disease.",
         "status": "completed",
     }
     return ToolResult(
@@ -175,6 +167,22 @@ def _result(
             Artifact(picture, "image", "Segmentation", ", ".join(found.masks), snapshot.ref),
         ),
     )
+
+
+def _metadata(snapshot: ImageSnapshot, model: Model, found: Segmentation) -> dict[str, Any]:
+    """What rests on the image and the model alone."""
+    frame = snapshot.frame
+    return {
+        "original_size": [frame.rows, frame.columns],
+        "model_size": list(found.model_size),
+        "pixel_spacing_mm": spacing_mm(frame.spacing),
+        "area_note": area_note(frame.spacing),
+        "processed_organs": list(found.masks),
+        "not_found": list(found.missing),
+        "model": model.spec.title,
+        "weights_sha256": found.weights_sha256,
+        "note": "Outlines by a model, not for diagnosis. It finds anatomy, not disease.",
+    }
 
 
 def _findings(

@@ -29,7 +29,7 @@ from app.tools.weight_specs import PSPNET, THORAX_NET, WeightSpec
 from app.tools.weights import WeightStore, sha256_of
 
 _TIMEOUT_S = 110.0
-_KEPT = 4
+_KEPT = 8
 _SQUARE = 0.02  # relative difference of a pixel's sides that a model need not be told about
 _ODDEST = 4.0  # beyond this an aspect is rather a mistake in the file
 _EMBEDDED_SIZE = (256, 256)
@@ -61,6 +61,35 @@ class Segmentation:
 
 
 @dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the model said of all it can find; masks as bits, an eighth of their size."""
+
+    found: Segmentation
+    bits: dict[str, NDArray[np.uint8]]
+    shape: tuple[int, int]
+
+    @classmethod
+    def of(cls, found: Segmentation, shape: tuple[int, int]) -> _Answer:
+        bits = {name: np.packbits(mask) for name, mask in found.masks.items()}
+        return cls(replace(found, masks={}), bits, shape)
+
+    def only(self, wanted: Sequence[str]) -> Segmentation:
+        """The answer as if no more had been asked."""
+        names = [name for name in wanted if name in self.bits]
+        size = self.shape[0] * self.shape[1]
+        masks = {
+            name: np.unpackbits(self.bits[name], count=size).reshape(self.shape).astype(bool)
+            for name in names
+        }
+        return replace(
+            self.found,
+            masks=masks,
+            confidence={name: self.found.confidence[name] for name in names},
+            missing=tuple(name for name in wanted if name not in self.bits),
+        )
+
+
+@dataclass(frozen=True, slots=True)
 class Model:
     """The model that will be used, and what it can find."""
 
@@ -75,7 +104,7 @@ class Segmenter:
     """Chooses the model, runs it in the model process and keeps the last few answers."""
 
     def __init__(self) -> None:
-        self._answers: OrderedDict[tuple[str, str, tuple[str, ...]], Segmentation] = OrderedDict()
+        self._answers: OrderedDict[tuple[str, str], _Answer] = OrderedDict()
         self._lock = threading.Lock()
 
     def choose(self, context: ToolContext) -> Model:
@@ -104,27 +133,24 @@ class Segmenter:
             Cancelled: The run was stopped.
         """
         pixels = model_pixels(snapshot)
-        # The embedded network finds all three at once; so it answers every later question too.
-        asked = tuple(wanted) if model.spec is PSPNET else organs.EMBEDDED
-        key = (_digest(pixels, snapshot), model.sha256, asked)
+        key = (_digest(pixels, snapshot), model.sha256)
         with self._lock:
             known = self._answers.get(key)
         if known is None:
-            known = self._run(pixels, snapshot, model, asked, context)
+            # A network finds all its structures at once: one run answers every later question.
+            found = self._run(pixels, snapshot, model, context)
+            known = _Answer.of(found, (pixels.shape[0], pixels.shape[1]))
             with self._lock:
                 self._answers[key] = known
                 while len(self._answers) > _KEPT:
                     self._answers.popitem(last=False)
-        masks = {name: known.masks[name] for name in wanted if name in known.masks}
-        missing = tuple(name for name in wanted if name not in known.masks)
-        return replace(known, masks=masks, missing=missing)
+        return known.only(wanted)
 
     def _run(
         self,
         pixels: NDArray[np.uint8],
         snapshot: ImageSnapshot,
         model: Model,
-        asked: tuple[str, ...],
         context: ToolContext,
     ) -> Segmentation:
         hanging = Hanging.of(snapshot.frame.orientation)
@@ -133,7 +159,7 @@ class Segmenter:
             "pixels": upright,
             "weights": str(model.path),
             "device": context.device,
-            "organs": list(asked),
+            "organs": list(model.organs),
         }
         module = "psp_net" if model.spec is PSPNET else "thorax_net"
         answer = context.host.call(

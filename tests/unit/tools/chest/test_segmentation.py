@@ -193,6 +193,22 @@ def test_the_model_is_asked_once_for_the_same_pixels(bench: Bench):
     assert len(bench.host.calls) == 1
 
 
+def test_the_same_pixels_under_other_weights_are_asked_again(bench: Bench):
+    from app.tools.chest.segmenter import Model
+    from app.tools.weight_specs import THORAX_NET
+
+    opened(bench)
+    segmenter = Segmenter()
+    snapshot = bench.images.resolve("image-1")
+    for sha256 in ("a", "b", "a"):
+        model = Model(THORAX_NET, bench.folder / "x", sha256, ("Heart",), ())
+        found = segmenter.segment(snapshot, model, ["Heart"], bench.context())
+        np.testing.assert_array_equal(found.masks["Heart"], masks()["Heart"])
+        assert found.weights_sha256 == sha256
+    assert isinstance(bench.host, FakeHost)
+    assert len(bench.host.calls) == 2
+
+
 def test_the_window_on_screen_does_not_change_the_answer(bench: Bench):
     from app.imaging.types import Window
 
