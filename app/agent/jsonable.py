@@ -134,7 +134,10 @@ def describe(event: RunEvent) -> str:
         case RunStarted():
             return f"Model: {event.model}"
         case PlanUpdated():
-            return "" if not event.steps else f"Plan: {', '.join(_step(s) for s in event.steps)}"
+            # Only the new plan: what becomes of each step is told by its own events.
+            fresh = all(step.get("state") == "pending" for step in event.steps)
+            names = ", ".join(str(step.get("tool", "")) for step in event.steps)
+            return f"Plan: {names}" if event.steps and fresh else ""
         case ToolStarted():
             listed = ", ".join(f"{key}={value!r}" for key, value in event.arguments.items())
             return f"> {event.tool}({listed})"
@@ -155,11 +158,6 @@ def describe(event: RunEvent) -> str:
             return "Stopped."
         case RunFinished() | TextDelta():
             return ""
-
-
-def _step(step: Mapping[str, Any]) -> str:
-    state = step.get("state", "")
-    return f"{step.get('tool', '')} [{state}]" if state else str(step.get("tool", ""))
 
 
 def _write_png(values: NDArray[np.uint8], out_dir: Path, name: str) -> Path:

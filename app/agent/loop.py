@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -15,7 +14,6 @@ from app.agent.context import build_messages, error_message
 from app.agent.emitter import Emitter, ProgressGate, utc_now
 from app.agent.events import (
     TERMINAL,
-    ApprovalRequested,
     PlanUpdated,
     RunEvent,
     RunFinished,
@@ -39,55 +37,14 @@ from app.agent.llm.base import Call, LanguageModel, ModelFailed, Plan, Text, Tok
 from app.agent.messages import Message, ToolCall
 from app.agent.plan_state import PlanState
 from app.agent.redact import Redactor
-from app.agent.sessions import Thread
+from app.agent.request import Approve, Limits, RunRequest, make_folder
 from app.agent.summary import summarise
-from app.errors import Cancelled, FileProblem, SightlineError
-from app.tools.api import Approval, CancelToken, Images, ModelHost, Tool, ToolContext
+from app.errors import Cancelled, SightlineError
+from app.tools.api import Approval, CancelToken, Tool, ToolContext
 
-Approve = Callable[[ApprovalRequested], Awaitable[bool]]
+__all__ = ["AgentLoop", "Approve", "Limits", "RunRequest"]
+
 CANCEL_GRACE_S = 0.4
-
-
-@dataclass(frozen=True, slots=True)
-class Limits:
-    """How far a run may go: questions to the model, and tool calls."""
-
-    steps: int = 20
-    tool_calls: int = 25
-
-
-@dataclass(frozen=True, slots=True)
-class RunRequest:
-    """One question, with everything that answering it may touch.
-
-    Attributes:
-        run_id: Unique id of the run.
-        thread: The conversation; the run appends to it.
-        question: The user's text.
-        images: The images that tools may read.
-        image_notes: What is open, the current image first, as in `Message.images`.
-        out_dir: The run's output folder; made if it is not there.
-        host: The model process.
-        models_dir: Where the user's weights lie.
-        device: "cpu", "cuda", "mps" or "auto".
-        cancel: Stops the run; set by the loop itself when its consumer goes away.
-        approve: Answers an approval request; an exception counts as no.
-        identifiers: Names, ids and dates of the open patients, removed from all that a remote
-            model gets, free text included.
-    """
-
-    run_id: str
-    thread: Thread
-    question: str
-    images: Images
-    image_notes: Sequence[Mapping[str, Any]]
-    out_dir: Path
-    host: ModelHost
-    models_dir: Path
-    device: str
-    cancel: CancelToken
-    approve: Approve
-    identifiers: tuple[str, ...] = ()
 
 
 class AgentLoop:
@@ -150,17 +107,6 @@ def _stop_soon(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], emitte
         return
 
 
-def _make_folder(path: Path) -> None:
-    try:
-        path.mkdir(parents=True, exist_ok=True, mode=0o700)
-    except OSError as error:
-        raise FileProblem(
-            f"the output folder cannot be made ({error.strerror or type(error).__name__})",
-            subject=str(path),
-            remedy="Choose a folder with free space that you may write to.",
-        ) from error
-
-
 @dataclass(slots=True)
 class _Run:
     """The state of one run."""
@@ -217,7 +163,7 @@ class _Run:
         notes = [plain(note) for note in request.image_notes]
         request.thread.append(Message(role="user", text=request.question, images=notes))
         await self._consent()
-        _make_folder(request.out_dir)
+        make_folder(request.out_dir)
         limits = self.agent.limits
         for _ in range(limits.steps):
             reply = await self.process()

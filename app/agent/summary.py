@@ -21,6 +21,8 @@ from app.agent.summary_tools import (
     warnings_of,
 )
 
+RATIO_MARGIN = 0.02
+"""A ratio that lies nearer to 0.5 than this decides nothing; used when the tool does not judge."""
 DISCLAIMER = "Not for diagnosis: a person has to look at the image."
 
 
@@ -137,12 +139,19 @@ def _heart_answer(output: Mapping[str, Any]) -> str:
     ratio = output.get("ratio")
     if not isinstance(ratio, (int, float)):
         return f"I cannot say whether the heart is enlarged: {RATIO} gave no ratio."
-    side = "above" if ratio > 0.5 else "not above"
-    doubt = "" if output.get("reliable", True) else " The tool marks this one as unreliable."
+    judged = one_line(str(output.get("judgement") or _judged(ratio)))
+    doubt = "" if output.get("reliable", True) else " It is not reliable here: see the warnings."
     return (
-        f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {side} 0.50, the usual "
-        f"upper limit for adults on a PA film ({RATIO}, approximate).{doubt}"
+        f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {judged} ({RATIO}, "
+        "approximate). Above 0.5 on an upright PA film an adult's heart is commonly read as "
+        f"enlarged.{doubt}"
     )
+
+
+def _judged(ratio: float) -> str:
+    if abs(ratio - 0.5) < RATIO_MARGIN:
+        return "too near 0.5 to decide"
+    return "above 0.5" if ratio > 0.5 else "below 0.5"
 
 
 def _disease_answer(question: str) -> Callable[[Mapping[str, Any]], str]:

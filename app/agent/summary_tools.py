@@ -89,6 +89,9 @@ def _dicom(output: Data, metadata: Data) -> list[str]:
         and not key.lower().endswith(("path", "status", "warnings", "note", "notes"))
     }
     pairs = [f"{key} {_compact(value)}" for key, value in list(shown.items())[:20]]
+    if "PixelSpacing" in metadata and not metadata["PixelSpacing"]:
+        why = one_line(str(metadata.get("PixelSpacingNote") or ""))
+        pairs.append(f"PixelSpacing unknown ({why})" if why else "PixelSpacing unknown")
     lines = [f"The file gives: {'; '.join(pairs)} (dicom_processor)."] if pairs else []
     if output.get("image_path"):
         lines.append("A PNG of what the viewer shows was made (dicom_processor).")
@@ -131,9 +134,9 @@ def _segmentation(output: Data, metadata: Data) -> list[str]:
         for name, values in metrics.items()
         if isinstance(values, Mapping)
     ]
-    wanted = metadata.get("requested_organs")
+    wanted = metadata.get("not_found", metadata.get("requested_organs"))
     missing = [str(name) for name in wanted or () if name not in metrics]
-    if missing and isinstance(wanted, Sequence):
+    if missing:
         lines.append(f"Asked for but not found: {', '.join(missing)} ({SEGMENTATION}).")
     if lines and basis:
         lines.append(f"Areas: {one_line(basis)} ({SEGMENTATION}).")
@@ -164,10 +167,13 @@ def _ratio(output: Data, metadata: Data) -> list[str]:
     measured = ""
     if None not in widths:
         measured = f": heart {number(widths[0], 0)} px / thorax {number(widths[1], 0)} px"
+    in_mm = [output.get("heart_width_mm"), output.get("thorax_width_mm")]
+    if None not in in_mm:
+        basis = one_line(str(metadata.get("spacing_source") or "source of the spacing not given"))
+        measured += f" ({number(in_mm[0], 0)} mm / {number(in_mm[1], 0)} mm, {basis})"
     lines = [f"Cardiothoracic ratio about {ratio:.2f}{measured} ({RATIO}, approximate)."]
     if output.get("reliable") is False:
         lines.append(f"Marked as unreliable by {RATIO}; see the warnings.")
-    del metadata
     return lines
 
 

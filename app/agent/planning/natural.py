@@ -140,7 +140,7 @@ def _tools(question: str, topics: set[str], scene: Scene) -> list[str]:
         (CLASSIFIER, disease or full),
         (SEGMENTATION, bool(segment) or full),
         (RATIO, heart or full),
-        (REPORT, "report" in topics or full),
+        (REPORT, "report" in topics or (full and REPORT in scene.tools)),
         (VISUALIZER, (picture_only and has_words(question, _PICTURE)) or full),
     ]
     return [tool for tool, needed in wanted if needed]
