@@ -47,15 +47,16 @@ def main(argv: Sequence[str] | None = None) -> int:
             log.get_logger(__name__).info("%s", error.detail)
         print(f"sightline: {error.text}", file=sys.stderr)
         return error.exit_code
-    except OSError as error:
-        print(f"sightline: {error.filename or ''}: {error.strerror or error}", file=sys.stderr)
-        return 1
-    except KeyboardInterrupt:
-        print("sightline: stopped.", file=sys.stderr)
-        return 1
     except BrokenPipeError:
         # The reader of stdout went away (`| head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except OSError as error:
+        subject = f"{error.filename}: " if error.filename else ""
+        print(f"sightline: {subject}{error.strerror or error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("sightline: stopped.", file=sys.stderr)
         return 1
 
 
@@ -114,9 +115,7 @@ def _render(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="PNG")
     parser.add_argument("--frame", type=int, default=0, metavar="N", help="from 0")
     parser.add_argument("--window", type=_window, metavar="CENTER,WIDTH")
-    parser.add_argument(
-        "--annotated", action="store_true", help="with corner text and sides"
-    )
+    parser.add_argument("--annotated", action="store_true", help="with corner text and sides")
     options = parser.parse_args(argv)
     from app.headless import render
 
@@ -149,9 +148,7 @@ def _ask(argv: list[str]) -> int:
     parser.add_argument("--image", action="append", default=[], type=Path, metavar="SRC")
     parser.add_argument("--llm", metavar="NAME", help="offline or openai (default: the settings')")
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
-    parser.add_argument(
-        "--plan-only", action="store_true", help="print the calls, run none"
-    )
+    parser.add_argument("--plan-only", action="store_true", help="print the calls, run none")
     parser.add_argument("--json", action="store_true", help="one event a line")
     options = parser.parse_args(argv)
     from app.headless import AskRequest, ask
@@ -206,7 +203,7 @@ def _models(argv: list[str]) -> int:
     parser = _parser("models", "Which weights each tool needs, where they are, whether intact.")
     parser.add_argument("--json", action="store_true")
     actions = parser.add_subparsers(dest="action", metavar="list | verify | install | get")
-    shared = argparse.ArgumentParser(add_help=False)
+    shared = _Parser(add_help=False)
     shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
     actions.add_parser("list", parents=[shared], help="the table (default)")
     actions.add_parser("verify", parents=[shared], help="read and check every installed file")

@@ -205,7 +205,7 @@ def run_tool(
         UsageError: Unknown tool or wrong arguments.
         SightlineError: It failed.
     """
-    from app.agent.execute import parse_arguments
+    from app.agent.execute import Outcome, parse_arguments
     from app.agent.messages import ToolCall
 
     with _program() as program:
@@ -219,7 +219,7 @@ def run_tool(
                 arguments.setdefault(field_name, opened[0].id)
         run_id = new_run_id()
         args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
-        if not isinstance(args, tool.spec.Input):
+        if isinstance(args, Outcome):
             raise UsageError(args.error_text)
         out_dir = _make_folder(out or paths.data_dir() / "runs" / run_id)
         context = _context(program, run_id, opened, out_dir)

@@ -5,11 +5,10 @@ A key is never written to a file by Sightline.
 
 from __future__ import annotations
 
+import logging
 import os
 
-from app.log import get_logger
-
-_log = get_logger(__name__)
+_log = logging.getLogger(__name__)
 _SERVICE = "sightline"
 _PROBE = "probe"
 

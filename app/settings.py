@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 import tempfile
 from pathlib import Path
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from app.log import get_logger
-
-_log = get_logger(__name__)
+_log = logging.getLogger(__name__)
 
 
 class ModelSettings(BaseModel):

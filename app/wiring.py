@@ -235,7 +235,7 @@ def view(request: ViewRequest) -> int:
         use_offscreen()
     program = Program()
     application = create_application()
-    window = _window(program, request)
+    window = build_window(program, request)
     window.show()
     try:
         return application.exec()
@@ -244,7 +244,7 @@ def view(request: ViewRequest) -> int:
         program.close()
 
 
-def _window(program: Program, request: ViewRequest) -> MainWindow:
+def build_window(program: Program, request: ViewRequest) -> MainWindow:
     """The window with all its parts, its first errand under way."""
     from app.views.agent_thread import AgentThread
     from app.views.chat.dock import ChatDock
