@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,17 @@ def make_chat(folder: Path, parent: QWidget | None = None) -> Chat:
     store = SessionStore(folder)
     dock = ChatDock(agent, workspace, store, parent=parent)
     return Chat(dock, agent, runners[0], workspace, store)
+
+
+def opened(folder: Path) -> Iterator[Chat]:
+    """A chat on screen, put away afterwards; for a fixture to `yield from`."""
+    chat = make_chat(folder)
+    chat.dock.resize(420, 800)
+    chat.dock.show()
+    yield chat
+    chat.dock.close_models()
+    chat.dock.close()
+    chat.dock.deleteLater()
 
 
 def open_image(workspace: Workspace, path: Path = Path("chest.dcm")) -> Instance:

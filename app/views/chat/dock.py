@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
 from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
 
@@ -90,6 +90,9 @@ class ChatDock(QWidget):
         self._connect()
         self._show_state()
         self._show_image()
+        application = QCoreApplication.instance()
+        if application is not None:  # a window that forgets `close_models` must not hang the exit
+            application.aboutToQuit.connect(self.close_models)
 
     def submit(self, text: str) -> None:
         """Ask a question, as if it were typed; queued while another one runs."""
@@ -138,8 +141,8 @@ class ChatDock(QWidget):
             lambda: self._store.open(thread_id), self._show_thread, self._opening_failed
         )
 
-    def close_chat(self) -> None:
-        """Let go of threads and of the workspace; called before the window is destroyed."""
+    def close_models(self) -> None:
+        """Let go of threads and of the workspace; before the window is destroyed. Idempotent."""
         self._links.close()
         for disconnect in self._disconnect:
             disconnect()

@@ -1,0 +1,346 @@
+"""The chat shows a run as it happens: text, a card a call, plan, approvals, queue, stop."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from app.agent.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    PlanUpdated,
+    RunFailed,
+    RunFinished,
+    TextDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+    Usage,
+)
+from app.tools.api import Artifact
+from app.views.chat.empty import SUGGESTIONS
+from tests.gui.chat_support import Chat, finding, open_image, opened, picture
+
+pytestmark = pytest.mark.gui
+
+Wait = Callable[..., None]
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def chat(qapp: object, tmp_path: Path) -> Iterator[Chat]:
+    yield from opened(tmp_path / "sessions")
+
+
+def ask(chat: Chat, wait_until: Wait, text: str = "Where are the lungs?") -> None:
+    """Ask, and wait until the run is shown."""
+    before = len(chat.runner.asked)
+    chat.dock.submit(text)
+    wait_until(lambda: len(chat.runner.asked) > before and chat.run.run_id)
+
+
+def test_streamed_text_is_shown_in_order_as_it_comes(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(TextDelta, text="First **bo")
+    wait_until(lambda: chat.run.answers)
+    assert chat.run.answers[0].view.plain() == "First **bo"
+    chat.runner.say(TextDelta, text="ld** word\n- an item\n\nand `co")
+    chat.runner.say(TextDelta, text="de`\n")
+    chat.runner.finish()
+    wait_until(lambda: chat.run.ended)
+    assert chat.run.answers[0].view.plain() == "First bold word\n•\tan item\nand code"
+    assert chat.run.bubble.view.plain() == "Where are the lungs?"
+
+
+def test_an_answer_that_was_not_streamed_is_shown_once(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.finish("The whole answer.")
+    wait_until(lambda: chat.run.ended)
+    assert [view.view.plain() for view in chat.run.answers] == ["The whole answer."]
+    ask(chat, wait_until, "again")
+    chat.runner.say(TextDelta, text="The whole ")
+    chat.runner.say(TextDelta, text="answer.")
+    chat.runner.finish("The whole answer.")
+    wait_until(lambda: chat.run.ended)
+    assert [view.view.plain() for view in chat.run.answers] == ["The whole answer."]
+
+
+def test_one_card_a_call_with_arguments_progress_duration_and_result(
+    chat: Chat, wait_until: Wait, tmp_path: Path
+):
+    overlay = picture(tmp_path / "overlay.png")
+    ask(chat, wait_until)
+    chat.runner.say(TextDelta, text="I will look.")
+    chat.runner.say(
+        ToolStarted, call_id="c1", tool="chest_xray_segmentation", arguments={"organs": ["Heart"]}
+    )
+    chat.runner.say(ToolProgress, call_id="c1", tool="x", fraction=0.25, text="Outlining")
+    wait_until(lambda: chat.run.cards and chat.run.cards["c1"].progress.fraction == 0.25)
+    card = chat.run.cards["c1"]
+    assert card.progress_text.full == "Outlining"
+    assert card.running
+    wait_until(lambda: card.duration_text.endswith(" s"))
+    details = card._details
+    QTest.mouseClick(details.button("Arguments"), LEFT)
+    shown = details.view("Arguments")
+    assert shown is not None
+    assert '"organs"' in shown.plain()
+    chat.runner.say(
+        ToolFinished,
+        call_id="c1",
+        tool="chest_xray_segmentation",
+        status="ok",
+        summary="The heart was outlined.",
+        output={"metrics": {"Heart": {"area_pixels": 1234, "confidence_score": 0.87}}},
+        metadata={"status": "completed"},
+        findings=[finding("Heart")],
+        artifacts=[Artifact(overlay, title="Overlay")],
+        duration_s=1.26,
+    )
+    wait_until(lambda: not card.running)
+    assert card.duration_text == "1.3 s"
+    assert card.summary is not None
+    assert card.summary.plain() == "The heart was outlined."
+    assert card.table is not None
+    assert "Heart\t1\u2009234\t0.87" in card.table.as_text()
+    wait_until(lambda: card.thumbnails[0].image is not None)
+    QTest.mouseClick(details.button("Result"), LEFT)
+    result = details.view("Result")
+    assert result is not None
+    assert '"area_pixels": 1234' in result.plain()
+    QTest.mouseClick(card.thumbnails[0], LEFT)
+    assert [pane.path for pane in chat.workspace.panes.all] == [overlay]
+    assert list(chat.run.cards) == ["c1"]
+
+
+def test_a_failed_call_says_why_and_what_to_do(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="chest_xray_classifier", arguments={})
+    chat.runner.say(
+        ToolFinished,
+        call_id="c",
+        tool="chest_xray_classifier",
+        status="failed",
+        summary="",
+        error="The weights are missing. Put them into the models folder.",
+        duration_s=0.1,
+    )
+    wait_until(lambda: chat.run.cards and not chat.run.cards["c"].running)
+    card = chat.run.cards["c"]
+    assert card.status == "failed"
+    assert card.error is not None
+    assert card.error.plain() == "The weights are missing. Put them into the models folder."
+
+
+def test_a_picture_that_cannot_be_read_leaves_the_card_whole(
+    chat: Chat, wait_until: Wait, tmp_path: Path
+):
+    broken = tmp_path / "broken.png"
+    broken.write_text("no picture")
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="t", arguments={})
+    chat.runner.say(
+        ToolFinished,
+        call_id="c", tool="t", status="ok", summary="made", artifacts=[Artifact(broken)],
+    )  # fmt: skip
+    wait_until(lambda: chat.run.cards and chat.run.cards["c"].thumbnails)
+    thumbnail = chat.run.cards["c"].thumbnails[0]
+    wait_until(lambda: not thumbnail.isEnabled())
+    assert "no PNG or JPEG" in thumbnail.toolTip()
+
+
+def test_the_plan_is_a_list_of_steps_with_their_states(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    steps = [
+        {"tool": "dicom_processor", "why": "a PNG", "state": "done"},
+        {"tool": "cardiothoracic_ratio", "why": "heart size", "state": "running"},
+    ]
+    chat.runner.say(PlanUpdated, steps=steps)
+    wait_until(lambda: chat.run.plan)
+    plan = chat.run.plan
+    assert plan is not None
+    assert plan.steps.as_text().splitlines() == [
+        "Convert DICOM image: done (a PNG)",
+        "Measure heart size: running (heart size)",
+    ]
+    assert not plan.steps.isHidden()
+    chat.runner.finish("Done.")
+    wait_until(lambda: chat.run.ended)
+    assert plan.steps.isHidden()
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_yes_and_no_reach_the_runner_once(chat: Chat, wait_until: Wait, granted: bool):
+    ask(chat, wait_until)
+    chat.runner.say(
+        ApprovalRequested, approval_id="a1", title="Send to api.example.org?", detail="All of it."
+    )
+    wait_until(lambda: chat.run.approvals)
+    card = chat.run.approvals["a1"]
+    button = card.allow if granted else card.deny
+    QTest.mouseClick(button, LEFT)
+    QTest.mouseClick(card.allow, LEFT)
+    assert chat.runner.answers == [("a1", granted)]
+    chat.runner.say(ApprovalResolved, approval_id="a1", granted=granted)
+    wait_until(lambda: card.state.full)
+    assert card.state.full == ("Allowed" if granted else "Denied")
+    assert card.allow.isHidden()
+
+
+def test_an_approval_nobody_answered_is_closed_with_the_run(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ApprovalRequested, approval_id="a1", title="May I?", detail="")
+    wait_until(lambda: chat.run.approvals)
+    chat.agent.stop()
+    wait_until(lambda: chat.run.ended)
+    assert chat.run.approvals["a1"].allow.isHidden()
+    assert "nothing was done" in chat.run.approvals["a1"].state.full
+
+
+def test_stop_shows_that_it_stops_and_that_it_has_stopped(chat: Chat, wait_until: Wait):
+    chat.runner.obeys = False
+    ask(chat, wait_until)
+    assert not chat.dock.composer.stop.isHidden()
+    began = time.perf_counter()
+    QTest.mouseClick(chat.dock.composer.stop, LEFT)
+    thinking = chat.run._thinking
+    assert thinking is not None
+    assert thinking.text.text() == "Stopping…"
+    assert not chat.dock.composer.stop.isEnabled()
+    chat.runner.obeys = True
+    chat.runner.cancel("run-1")
+    wait_until(lambda: chat.run.ended)
+    took = time.perf_counter() - began
+    assert chat.run.notice is not None
+    assert chat.run.notice.view.plain() == "Stopped"
+    assert chat.dock.composer.stop.isHidden()
+    print(f"\nstopped on screen after {took * 1000:.0f} ms")
+    assert took < 1.0
+
+
+def test_queued_questions_are_seen_kept_in_order_and_can_be_removed(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until, "one")
+    for text in ("two", "three", "four"):
+        chat.dock.submit(text)
+    pending = chat.dock.pending
+    assert len(pending.numbers) == 3
+    assert not pending.isHidden()
+    chat.dock.pending.removed.emit(pending.numbers[1])
+    assert [item.text for item in chat.agent.pending] == ["two", "four"]
+    for answer in ("1", "2", "4"):
+        done = len([run for run in chat.dock.conversation.runs if run.ended])
+        chat.runner.finish(answer)
+        wait_until(
+            lambda done=done: len([r for r in chat.dock.conversation.runs if r.ended]) > done
+        )
+    assert [run.question for run in chat.dock.conversation.runs] == ["one", "two", "four"]
+    answers = [run.answers[0].view.plain() for run in chat.dock.conversation.runs]
+    assert answers == ["1", "2", "4"]
+    assert pending.isHidden()
+    assert chat.dock.is_idle()
+
+
+def test_a_question_is_about_what_was_open_when_it_was_asked(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until, "one")
+    open_image(chat.workspace)
+    chat.dock.submit("two")
+    chat.workspace.viewport.show(None)
+    chat.runner.finish("1")
+    wait_until(lambda: len(chat.runner.asked) == 2)
+    assert [asked.image for _, asked in chat.runner.asked] == ["", "chest.dcm"]
+
+
+def test_a_failed_run_says_why_and_can_be_asked_again(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until, "one")
+    chat.runner.say(RunFailed, error="The endpoint is down.", remedy="Start it.")
+    wait_until(lambda: chat.run.ended)
+    notice = chat.run.notice
+    assert notice is not None
+    assert notice.view.plain() == "The endpoint is down.\nStart it."
+    again = notice.findChildren(type(chat.dock.empty.buttons[0]).__base__)[0]
+    QTest.mouseClick(again, LEFT)
+    wait_until(lambda: len(chat.runner.asked) == 2)
+    assert chat.runner.asked[1][1].text == "one"
+
+
+def test_every_answer_says_who_wrote_it_and_that_it_is_not_for_diagnosis(
+    chat: Chat, wait_until: Wait
+):
+    ask(chat, wait_until)
+    chat.runner.say(TextDelta, text="Fine.")
+    chat.runner.say(Usage, input_tokens=1200, output_tokens=34)
+    chat.runner.finish("Fine.")
+    wait_until(lambda: chat.run.ended)
+    note = chat.run.answers[0].note
+    assert note is not None
+    assert note.full == (
+        "Offline planner · 1\u2009200 tokens in, 34 out · AI results: not for diagnosis"
+    ).replace("\u2009", " ")
+
+
+def test_a_suggestion_asks_with_one_click(chat: Chat, wait_until: Wait):
+    QTest.mouseClick(chat.dock.empty.buttons[0], LEFT)
+    wait_until(lambda: chat.runner.asked)
+    assert chat.runner.asked[0][1].text == SUGGESTIONS[0]
+    assert chat.dock.empty.isHidden()
+
+
+def test_copy_takes_plain_text(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.finish("Some **bold** text")
+    wait_until(lambda: chat.run.ended)
+    view = chat.run.answers[0].view
+    view.selectAll()
+    view.copy()
+    data = QGuiApplication.clipboard().mimeData()
+    assert data.text() == "Some bold text"
+    assert not data.hasHtml()
+
+
+def test_the_end_of_a_run_is_told_once_it_is_shown(chat: Chat, wait_until: Wait):
+    told: list[Any] = []
+    chat.dock.run_ended.connect(
+        lambda run, kind: told.append((run, kind, chat.run.answers[-1].view.plain()))
+    )
+    ask(chat, wait_until)
+    chat.runner.finish("Answer.")
+    wait_until(lambda: told)
+    assert told == [("run-1", "run_finished", "Answer.")]
+    assert chat.dock.is_idle()
+
+
+def test_a_burst_of_2000_deltas_does_not_stall_the_window(
+    chat: Chat, wait_until: Wait, gui_heartbeat: Any
+):
+    ask(chat, wait_until)
+    words = [f"word{index} " + ("\n- " if index % 12 == 0 else "") for index in range(2000)]
+    events = [chat.runner.make(TextDelta, text=word) for word in words]
+    events.append(chat.runner.make(RunFinished, answer="".join(words)))
+    gui_heartbeat.restart()
+    chat.runner.say_elsewhere(events)
+    wait_until(lambda: chat.run.ended)
+    shown = chat.run.answers[0].view.plain().replace("•\t", "").split()
+    assert shown == "".join(words).replace("\n- ", " ").split()
+    assert gui_heartbeat.longest_ms < 50
+
+
+def test_a_reader_above_is_left_alone(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(TextDelta, text="line\n\n" * 80)
+    bar = chat.dock.conversation.verticalScrollBar()
+    wait_until(lambda: bar.maximum() > 500 and bar.value() == bar.maximum())
+    bar.setValue(100)
+    before = bar.maximum()
+    chat.runner.say(TextDelta, text="more\n\n" * 20)
+    wait_until(lambda: bar.maximum() > before)
+    assert bar.value() == 100
+    assert not chat.dock.conversation._jump.isHidden()
+    chat.dock.conversation._jump.click()
+    assert bar.value() == bar.maximum()
