@@ -149,6 +149,10 @@ class ImageView(pg.GraphicsView):
         middle = self.box.viewRect().center()
         self.box.translateBy((x - middle.x(), y - middle.y()))
 
+    def close(self) -> bool:
+        """Hide like any widget; pyqtgraph's own `close` takes the viewport apart and crashes."""
+        return QWidget.close(self)
+
     # Qt events. pyqtgraph's own mouse handling is bypassed: it knows nothing of our tools.
 
     def resizeEvent(self, ev: QResizeEvent) -> None:

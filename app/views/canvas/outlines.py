@@ -24,11 +24,17 @@ def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
         One [points, 2] array of (x, y) an outline, holes included (walked the other way round),
         not closed (the last point is not the first). Straight runs keep only their ends.
     """
-    edges = _edges(pixels)
+    rows = np.flatnonzero(pixels.any(axis=1))
+    if rows.size == 0:
+        return []
+    columns = np.flatnonzero(pixels.any(axis=0))
+    top, left = int(rows[0]), int(columns[0])
+    # Only where there is something: a lung fills a sixth of a radiograph.
+    edges = _edges(pixels[top : rows[-1] + 1, left : columns[-1] + 1])
     result: list[Contour] = []
     while edges:
         start, ways = next(iter(edges.items()))
-        result.append(_walk(edges, start, ways[0]))
+        result.append(_walk(edges, start, ways[0]) + (left, top))
     return result
 
 

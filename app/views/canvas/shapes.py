@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtGui import QImage, QPainterPath, QPolygonF
@@ -89,8 +90,9 @@ def _mask(geometry: Mask) -> Shape:
             image_rect=QRectF(-0.5, -0.5, geometry.pixels.shape[1], geometry.pixels.shape[0]),
         )
     for contour in outlines.contours(geometry.pixels):
-        path.addPolygon(QPolygonF([QPointF(x, y) for x, y in contour.tolist()]))
-        path.closeSubpath()
+        closed = np.vstack((contour, contour[:1]))
+        # From the array's memory: a point object each would hold the interpreter for long.
+        path.addPath(pg.arrayToQPath(closed[:, 0], closed[:, 1]))
     return Shape(path, _inside(geometry.pixels))
 
 

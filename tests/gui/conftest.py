@@ -1,0 +1,104 @@
+"""The Qt application, a local event loop to wait in, and a heartbeat that finds stalls."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtWidgets import QApplication
+
+from app.views.application import create_application
+
+BEAT_MS = 5
+
+
+@pytest.fixture(scope="session")
+def qapp() -> QApplication:
+    """The one application of the test process, with theme and fonts."""
+    return create_application()
+
+
+WaitUntil = Callable[..., None]
+
+
+@pytest.fixture
+def wait_until(qapp: QApplication) -> WaitUntil:
+    """Runs events until a predicate holds; fails with its name when it never does."""
+
+    def wait(predicate: Callable[[], object], timeout: float = 15.0) -> None:
+        loop = QEventLoop()
+        look = QTimer()
+        look.timeout.connect(lambda: loop.quit() if predicate() else None)
+        limit = QTimer(singleShot=True, interval=round(timeout * 1000))
+        limit.timeout.connect(loop.quit)
+        if not predicate():
+            look.start(BEAT_MS)
+            limit.start()
+            loop.exec()
+        look.stop()
+        limit.stop()
+        assert predicate(), f"did not happen within {timeout} s"
+
+    return wait
+
+
+class Heartbeat:
+    """Measures how long the GUI thread was not able to handle events."""
+
+    def __init__(self) -> None:
+        self._timer = QTimer()
+        self._timer.timeout.connect(self._beat)
+        self._last = time.perf_counter()
+        self.longest_ms = 0.0
+        self._timer.start(BEAT_MS)
+
+    def _beat(self) -> None:
+        now = time.perf_counter()
+        self.longest_ms = max(self.longest_ms, (now - self._last) * 1000 - BEAT_MS)
+        self._last = now
+
+    def restart(self) -> None:
+        """Forget what was measured so far."""
+        self.longest_ms = 0.0
+        self._last = time.perf_counter()
+
+    def stop(self) -> None:
+        """Stop measuring; what passed since the last beat counts too."""
+        self._beat()
+        self._timer.stop()
+
+
+@pytest.fixture
+def gui_heartbeat(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[Heartbeat]:
+    """A heartbeat; the longest stall is printed at the end of the test."""
+    beat = Heartbeat()
+    yield beat
+    beat.stop()
+    print(f"\nlongest GUI stall in {request.node.name}: {beat.longest_ms:.0f} ms")
+
+
+@pytest.fixture(autouse=True)
+def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
+    """A test that leaves threads of ours or a visible window behind fails."""
+    before = set(threading.enumerate())
+    yield
+    if "qapp" not in request.fixturenames and "window" not in request.fixturenames:
+        return
+    deadline = time.monotonic() + 5.0
+    while True:
+        left = [
+            thread.name
+            for thread in threading.enumerate()
+            if thread not in before and thread.name.startswith("sightline-view")
+        ]
+        if not left or time.monotonic() > deadline:
+            break
+        QApplication.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 20)
+    assert not left, f"threads left behind: {left}"
+    windows = [widget for widget in QApplication.topLevelWidgets() if widget.isVisible()]
+    for widget in windows:
+        widget.close()
+    assert not windows, f"windows left open: {windows}"

@@ -1,0 +1,602 @@
+"""The canvas: coordinates, mouse, keys, corner text, findings, with real widgets and events."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.errors import FileProblem
+from app.imaging.findings import Box, Heatmap, Mask, Point, Polygon, Polyline
+from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
+from app.views.background import Background
+from app.views.canvas.canvas import Canvas
+from app.views.loader import Loader
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import FakeDecoder, finding, found, frame, instance, study
+
+pytestmark = pytest.mark.gui
+LEFT, RIGHT, MIDDLE = (
+    Qt.MouseButton.LeftButton,
+    Qt.MouseButton.RightButton,
+    Qt.MouseButton.MiddleButton,
+)
+
+
+class Scene:
+    """A canvas with its models and a decoder that the test controls."""
+
+    def __init__(self, wait_until) -> None:
+        self.wait_until = wait_until
+        self.workspace = Workspace()
+        self.decoder = FakeDecoder()
+        self.background = Background()
+        self.loader = Loader(self.workspace.viewport, self.decoder, self.background)
+        self.canvas = Canvas(self.workspace, self.background)
+        self.canvas.resize(500, 400)
+        self.canvas.show()
+
+    def show(self, image=None, **changes) -> None:
+        image = image or instance()
+        key = (image.sop_instance_uid, 0)
+        self.decoder.frames[key] = frame(*key, **changes)
+        self.workspace.add(found(study(image)))
+        self.settle()
+
+    def settle(self) -> None:
+        self.wait_until(lambda: not self.canvas.busy and not self.background.pending)
+
+    def at(self, x: float, y: float) -> QPoint:
+        exact = self.canvas.to_widget(x, y)
+        return QPoint(math.floor(exact.x()), math.floor(exact.y()))
+
+    def drag(self, button, start: QPoint, by: tuple[int, int]) -> None:
+        view = self.canvas.viewport()
+        QTest.mousePress(view, button, pos=start)
+        for step in (1, 2, 3):
+            to = start + QPoint(by[0] * step // 3, by[1] * step // 3)
+            QTest.mouseMove(view, to)
+            _move(view, to, button)
+        QTest.mouseRelease(view, button, pos=start + QPoint(*by))
+        self.settle()
+
+    def key(self, key) -> None:
+        QTest.keyClick(self.canvas, key)
+        self.settle()
+
+    def wheel(self, angle: int, modifiers=Qt.KeyboardModifier.NoModifier) -> None:
+        view = self.canvas.viewport()
+        middle = QPointF(view.rect().center())
+        event = QWheelEvent(
+            middle,
+            view.mapToGlobal(middle),
+            QPoint(),
+            QPoint(0, angle),
+            Qt.MouseButton.NoButton,
+            modifiers,
+            Qt.ScrollPhase.NoScrollPhase,
+            False,
+        )
+        QApplication.sendEvent(view, event)
+        self.settle()
+
+    def close(self) -> None:
+        self.canvas.close_models()
+        self.loader.close()
+        self.canvas.close()
+        self.background.close()
+        self.canvas.deleteLater()
+
+
+def _move(view, to: QPoint, button) -> None:
+    """QTest.mouseMove carries no buttons where the platform has no real pointer."""
+    from PySide6.QtCore import QEvent
+    from PySide6.QtGui import QMouseEvent
+
+    event = QMouseEvent(
+        QEvent.Type.MouseMove,
+        QPointF(to),
+        view.mapToGlobal(QPointF(to)),
+        Qt.MouseButton.NoButton,
+        button,
+        Qt.KeyboardModifier.NoModifier,
+    )
+    QApplication.sendEvent(view, event)
+
+
+@pytest.fixture
+def scene(qapp, wait_until) -> Iterator[Scene]:
+    made = Scene(wait_until)
+    yield made
+    made.close()
+
+
+def test_a_pixel_is_drawn_where_its_coordinates_say(scene: Scene):
+    scene.show(voi=Voi((Window(1500, 200),)))
+    scene.canvas.set_zoom(12.0, QPointF(30, 20))  # pixels as squares, not interpolated
+    shot = scene.canvas.grab().toImage()
+    bright = scene.at(30, 20)
+    assert QColor(shot.pixel(bright)).red() == 255
+    across, down = scene.canvas.pixel_scale
+    for dx, dy in ((-1, 0), (1, 0), (0, -1), (0, 1)):
+        beside = bright + QPoint(round(dx * across), round(dy * down))
+        assert QColor(shot.pixel(beside)).red() < 128
+
+
+def test_image_and_widget_coordinates_are_each_others_inverse(scene: Scene):
+    scene.show()
+    scene.canvas.set_zoom(7.3, QPointF(60, 40))
+    for x, y in ((0, 0), (30.25, 20.75), (99.5, 79.5)):
+        back = scene.canvas.to_image(scene.canvas.to_widget(x, y))
+        assert (back.x(), back.y()) == pytest.approx((x, y), abs=1e-6)
+
+
+def test_y_grows_downwards_and_x_to_the_right(scene: Scene):
+    scene.show()
+    assert scene.at(30, 60).y() > scene.at(30, 20).y()
+    assert scene.at(60, 20).x() > scene.at(30, 20).x()
+
+
+@pytest.mark.parametrize("aspect", [0.5, 1.0, 2.0])
+def test_pixels_are_drawn_with_their_true_shape(scene: Scene, aspect: float):
+    spacing = Spacing(0.5 * aspect, 0.5, SpacingSource.PATIENT, aspect)
+    scene.show(spacing=spacing)
+    across, down = scene.canvas.pixel_scale
+    assert down / across == pytest.approx(aspect, rel=1e-6)
+
+
+def test_the_whole_image_is_in_view_at_first_and_after_a_resize(scene: Scene):
+    scene.show()
+    for size in ((500, 400), (300, 420)):
+        scene.canvas.resize(*size)
+        scene.settle()
+        view = scene.canvas.box.viewRect()
+        assert view.left() <= -0.5 + 1e-6
+        assert view.right() >= 99.5 - 1e-6
+        assert view.top() <= -0.5 + 1e-6
+        assert view.bottom() >= 79.5 - 1e-6
+
+
+def test_drag_to_the_right_widens_the_window_and_down_raises_its_centre(scene: Scene):
+    scene.show()
+    scene.drag(LEFT, QPoint(200, 150), (90, 0))
+    wider = scene.canvas.shown_window
+    assert wider.width > 1000
+    assert wider.center == pytest.approx(500)
+    scene.drag(LEFT, QPoint(200, 150), (0, 90))
+    lower = scene.canvas.shown_window
+    assert lower.center > 500
+    assert lower.width == pytest.approx(wider.width)
+
+
+def test_drag_down_darkens_a_monochrome2_image(scene: Scene):
+    scene.show()
+    before = float(scene.canvas.layer.pixels.mean())
+    scene.drag(LEFT, QPoint(200, 150), (0, 120))
+    assert float(scene.canvas.layer.pixels.mean()) < before
+
+
+def test_window_sensitivity_follows_the_value_range(scene: Scene):
+    scene.show()
+    scene.drag(LEFT, QPoint(200, 150), (90, 0))
+    narrow = scene.canvas.shown_window.width - 1000
+    wide_image = instance("1.2")
+    stored = frame().stored.astype(np.int32) * 10
+    scene.decoder.frames[("1.2", 0)] = frame("1.2", stored=stored)
+    scene.workspace.viewport.show(wide_image)
+    scene.settle()
+    scene.drag(LEFT, QPoint(200, 150), (90, 0))
+    assert scene.canvas.shown_window.width - 1000 == pytest.approx(10 * narrow, rel=0.01)
+
+
+def test_the_window_text_follows_the_drag_before_the_pixels_do(scene: Scene):
+    scene.show()
+    view = scene.canvas.viewport()
+    QTest.mousePress(view, LEFT, pos=QPoint(200, 150))
+    _move(view, QPoint(300, 150), LEFT)
+    assert "manual" in " ".join(scene.canvas.overlay.corners.bottom_left)
+    QTest.mouseRelease(view, LEFT, pos=QPoint(300, 150))
+    scene.settle()
+
+
+def test_middle_drag_pans_and_right_drag_zooms(scene: Scene):
+    scene.show()
+    before = scene.at(50, 40)
+    scene.drag(MIDDLE, QPoint(200, 150), (60, 30))
+    after = scene.at(50, 40)
+    assert (after - before).x() == pytest.approx(60, abs=1)
+    assert (after - before).y() == pytest.approx(30, abs=1)
+    zoom = scene.canvas.zoom
+    scene.drag(RIGHT, QPoint(200, 150), (0, -60))
+    assert scene.canvas.zoom > zoom
+
+
+def test_space_makes_the_left_button_pan(scene: Scene):
+    scene.show()
+    QTest.keyPress(scene.canvas, Qt.Key.Key_Space)
+    scene.drag(LEFT, QPoint(200, 150), (60, 0))
+    QTest.keyRelease(scene.canvas, Qt.Key.Key_Space)
+    assert scene.workspace.viewport.display.window is None
+    assert scene.canvas.box.viewRect().left() < -0.5
+
+
+def test_wheel_zooms_a_single_image_at_the_cursor(scene: Scene):
+    scene.show()
+    middle = QPointF(scene.canvas.viewport().rect().center())
+    under, zoom = scene.canvas.to_image(middle), scene.canvas.zoom
+    scene.wheel(240)
+    assert scene.canvas.zoom > zoom * 1.3
+    now = scene.canvas.to_image(middle)
+    assert (now.x(), now.y()) == pytest.approx((under.x(), under.y()), abs=0.02)
+
+
+def test_keys_invert_fit_and_show_one_to_one(scene: Scene):
+    scene.show()
+    before = scene.canvas.layer.pixels.copy()
+    scene.key(Qt.Key.Key_I)
+    np.testing.assert_array_equal(scene.canvas.layer.pixels, 255 - before)
+    assert "INVERTED" in " ".join(scene.canvas.overlay.corners.bottom_left)
+    scene.key(Qt.Key.Key_1)
+    assert scene.canvas.zoom == pytest.approx(1.0)
+    assert "Zoom 100%" in scene.canvas.overlay.corners.bottom_left
+    scene.key(Qt.Key.Key_F)
+    assert scene.canvas.zoom > 1.0
+
+
+def test_reset_brings_back_window_polarity_and_view(scene: Scene):
+    scene.show()
+    before = scene.canvas.layer.pixels.copy()
+    scene.drag(LEFT, QPoint(200, 150), (90, 60))
+    scene.key(Qt.Key.Key_I)
+    scene.canvas.set_zoom(9.0)
+    scene.key(Qt.Key.Key_R)
+    np.testing.assert_array_equal(scene.canvas.layer.pixels, before)
+    assert scene.canvas.shown_window == Window(500, 1000, explanation="SOFT")
+    assert scene.canvas.box.viewRect().left() <= -0.5 + 1e-6
+
+
+def test_double_click_fits(scene: Scene):
+    scene.show()
+    scene.canvas.set_zoom(9.0)
+    QTest.mouseDClick(scene.canvas.viewport(), LEFT, pos=QPoint(100, 100))
+    assert scene.canvas.box.viewRect().right() >= 99.5 - 1e-6
+
+
+def test_wheel_scrolls_frames_and_control_wheel_zooms(scene: Scene):
+    scene.show(instance(frames=5))
+    scene.wheel(-120)
+    assert scene.workspace.viewport.frame_index == 1
+    assert "Frame 2 / 5" in scene.canvas.overlay.corners.top_right
+    zoom = scene.canvas.zoom
+    scene.wheel(120, Qt.KeyboardModifier.ControlModifier)
+    assert scene.workspace.viewport.frame_index == 1
+    assert scene.canvas.zoom > zoom
+
+
+def test_a_touchpads_small_steps_add_up_to_one_frame(scene: Scene):
+    scene.show(instance(frames=5))
+    for _ in range(4):
+        scene.wheel(-30)
+    assert scene.workspace.viewport.frame_index == 1
+
+
+def test_keys_go_through_frames_and_stop_at_the_ends(scene: Scene):
+    scene.show(instance(frames=25))
+    for key, index in (
+        (Qt.Key.Key_Down, 1),
+        (Qt.Key.Key_PageDown, 11),
+        (Qt.Key.Key_End, 24),
+        (Qt.Key.Key_Down, 24),
+        (Qt.Key.Key_Up, 23),
+        (Qt.Key.Key_Home, 0),
+        (Qt.Key.Key_PageUp, 0),
+    ):
+        scene.key(key)
+        assert scene.workspace.viewport.frame_index == index
+        assert scene.canvas.picture.job.frame_index == index
+
+
+def test_keys_go_through_a_series_and_keep_the_window(scene: Scene):
+    images = [instance(f"1.{number}") for number in (1, 2, 3)]
+    scene.workspace.add(found(study(*images)))
+    scene.settle()
+    scene.drag(LEFT, QPoint(200, 150), (90, 0))
+    window = scene.canvas.shown_window
+    scene.key(Qt.Key.Key_Down)
+    assert scene.workspace.viewport.instance is images[1]
+    assert scene.canvas.shown_window == window
+    assert "Image 2 / 3" in scene.canvas.overlay.corners.top_right
+
+
+def test_steps_while_a_frame_is_awaited_add_up(scene: Scene):
+    scene.show(instance(frames=20))
+    scene.decoder.prompt = False
+    for _ in range(4):
+        QTest.keyClick(scene.canvas, Qt.Key.Key_Down)
+    assert len(scene.decoder.waiting) == 1
+    scene.decoder.answer()
+    scene.wait_until(lambda: len(scene.decoder.waiting) == 1)
+    scene.decoder.answer()
+    scene.settle()
+    assert scene.canvas.picture.job.frame_index == 4
+
+
+def test_a_late_answer_is_dropped(scene: Scene):
+    scene.show(instance(frames=9))
+    scene.decoder.prompt = False
+    viewport = scene.workspace.viewport
+    viewport.scroll_to(3)
+    viewport.scroll_to(7)
+    scene.decoder.answer(1)
+    scene.wait_until(lambda: viewport.frame is not None and viewport.frame.ref.frame == 7)
+    scene.decoder.answer(0)
+    scene.settle()
+    assert scene.canvas.picture.job.frame.ref.frame == 7
+    assert viewport.frame.ref.frame == 7
+
+
+def test_another_patients_image_never_stays_under_the_new_name(scene: Scene):
+    scene.show()
+    scene.decoder.prompt = False
+    other = instance("9.9", PatientName="Roe^Rick")
+    scene.workspace.add(found(study(other, uid="t")))
+    assert scene.canvas.picture is None
+    assert scene.canvas.layer.pixels is None
+    assert scene.canvas.overlay.corners.top_left == ()
+    scene.decoder.answer()
+    scene.settle()
+    assert scene.canvas.overlay.corners.top_left[0] == "Roe, Rick"
+
+
+def test_a_cine_plays_in_order_and_pauses(scene: Scene):
+    scene.show(instance(frames=4))
+    seen: list[int] = []
+    scene.canvas.picture_changed.connect(
+        lambda: seen.append(scene.canvas.picture.job.frame_index)
+    )
+    scene.canvas.scroller.toggle()
+    scene.wait_until(lambda: len(seen) >= 6)
+    scene.canvas.scroller.pause()
+    assert seen[:6] == [1, 2, 3, 0, 1, 2]
+    assert not scene.canvas.scroller.playing
+
+
+@pytest.mark.parametrize(
+    ("orientation", "letters"),
+    [
+        (Orientation("L", "P"), ("R", "L", "A", "P")),
+        (Orientation("L", "F"), ("R", "L", "H", "F")),
+        (Orientation("P", "F"), ("A", "P", "H", "F")),
+        (Orientation(), ("", "", "", "")),
+    ],
+)
+def test_side_letters(scene: Scene, orientation: Orientation, letters: tuple[str, ...]):
+    scene.show(orientation=orientation)
+    sides = scene.canvas.overlay.sides
+    assert (sides.left, sides.right, sides.top, sides.bottom) == letters
+
+
+def test_corner_text_is_what_the_file_says_without_markup(scene: Scene):
+    name = "<b>Doe</b>^Jane<img/>"
+    scene.show(instance(PatientName=name), lossy="Lossy JPEG 10:1")
+    corners = scene.canvas.overlay.corners
+    assert corners.top_left[0] == "<b>Doe</b>, Jane<img/>"
+    assert "ID 4711" in corners.top_left
+    assert corners.top_right[0] == "CT  Axial"
+    assert "C 500  W 1000  (SOFT)" in corners.bottom_left
+    assert corners.bottom_right == ("Lossy JPEG 10:1", "Pixel spacing unknown: lengths in px")
+
+
+def test_the_value_under_the_cursor_is_shown_and_goes_with_it(scene: Scene):
+    scene.show()
+    view = scene.canvas.viewport()
+    _move(view, scene.at(30, 20), Qt.MouseButton.NoButton)
+    assert scene.canvas.overlay.corners.bottom_left[0] == "x 30  y 20   2000 HU"
+    from PySide6.QtCore import QEvent
+
+    QApplication.sendEvent(scene.canvas, QEvent(QEvent.Type.Leave))
+    assert not any("x 30" in line for line in scene.canvas.overlay.corners.bottom_left)
+
+
+def test_an_error_is_shown_instead_of_an_older_image(scene: Scene):
+    scene.show()
+    scene.decoder.broken = FileProblem(
+        "its pixel data is cut off", subject="/images/2.dcm", remedy="Ask for a new export"
+    )
+    scene.workspace.viewport.show(instance("2"))
+    scene.wait_until(lambda: scene.canvas.error)
+    assert "cut off" in scene.canvas.error
+    assert scene.canvas.layer.pixels is None
+
+
+def test_colour_images_have_no_window(scene: Scene):
+    rgb = np.zeros((80, 100, 3), np.uint8)
+    rgb[..., 0] = 200
+    scene.show(stored=rgb, photometric="RGB", voi=Voi())
+    assert scene.canvas.shown_window is None
+    scene.drag(LEFT, QPoint(200, 150), (90, 0))
+    assert scene.workspace.viewport.display.window is None
+    shot = scene.canvas.grab().toImage()
+    assert QColor(shot.pixel(scene.at(50, 40))).red() == 200
+
+
+# Findings
+
+
+def mask(rows: int = 80, columns: int = 100) -> Mask:
+    area = np.zeros((rows, columns), bool)
+    area[30:60, 10:40] = True
+    return Mask(area)
+
+
+def test_every_geometry_is_drawn(scene: Scene):
+    scene.show()
+    ref = scene.canvas.frame.ref
+    heat = np.zeros((80, 100), np.float32)
+    heat[10:20, 60:80] = 1
+    geometries = [
+        mask(),
+        Polyline(((10, 70), (90, 70))),
+        Polygon(((60, 30), (80, 30), (70, 50))),
+        Box(50, 10, 60, 20),
+        Point(20, 10),
+        Heatmap(heat),
+    ]
+    made = [finding(ref, shape, f"F{number}") for number, shape in enumerate(geometries)]
+    before = scene.canvas.grab().toImage()
+    scene.workspace.annotations.add(made)
+    scene.settle()
+    items = scene.canvas.annotation_items()
+    assert [item.finding.id for item in items] == [one.id for one in made]
+    after = scene.canvas.grab().toImage()
+    for x, y in ((25, 45), (50, 70), (70, 38), (50, 15), (70, 15)):
+        assert after.pixel(scene.at(x, y)) != before.pixel(scene.at(x, y)), (x, y)
+
+
+def test_a_finding_is_drawn_on_no_other_image(scene: Scene):
+    scene.show(instance(frames=3))
+    ref = scene.canvas.frame.ref
+    scene.workspace.annotations.add([finding(ref, mask())])
+    scene.settle()
+    assert len(scene.canvas.annotation_items()) == 1
+    scene.key(Qt.Key.Key_Down)
+    assert scene.canvas.annotation_items() == []
+    assert scene.canvas.overlay.chips == ()
+    assert scene.canvas.overlay.corners.warning == ()
+    scene.key(Qt.Key.Key_Up)
+    assert len(scene.canvas.annotation_items()) == 1
+
+
+def test_ai_results_are_marked_with_tool_and_model(scene: Scene):
+    scene.show()
+    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, mask())])
+    scene.settle()
+    assert scene.canvas.overlay.corners.warning == (
+        "AI results: not for diagnosis",
+        "finder 1.0 · net-1",
+    )
+
+
+def test_a_mask_covers_exactly_its_pixels(scene: Scene):
+    scene.show()
+    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, mask())])
+    scene.settle()
+    path = scene.canvas.annotation_items()[0].outline.path
+    for x, y, inside in (
+        (10.0, 45, True),
+        (9.4, 45, False),
+        (39.0, 45, True),
+        (39.6, 45, False),
+        (25, 29.4, False),
+        (25, 59.6, False),
+        (25, 59.0, True),
+    ):
+        assert path.contains(QPointF(x, y)) is inside, (x, y)
+
+
+def test_chips_do_not_overlap_each_other_or_the_corner_text(scene: Scene):
+    from PySide6.QtCore import QRectF
+
+    from app.views.canvas.overlay import corner_rects
+
+    scene.show()
+    ref = scene.canvas.frame.ref
+    scene.workspace.annotations.add(
+        [
+            finding(ref, Polyline(((20, 38 + n), (80, 38 + n))), f"Line {n}", value=60.0, units="px")
+            for n in range(5)
+        ]
+    )
+    scene.settle()
+    chips = [item.rect for item in scene.canvas.overlay.chips]
+    assert len(chips) == 5
+    rects = chips + corner_rects(scene.canvas.overlay.corners, QRectF(scene.canvas.overlay.rect()))
+    for number, rect in enumerate(rects):
+        assert not any(rect.intersects(other) for other in rects[number + 1 :])
+
+
+def test_an_approximate_measurement_says_so(scene: Scene):
+    scene.show()
+    scene.workspace.annotations.add(
+        [
+            finding(
+                scene.canvas.frame.ref,
+                Polyline(((20, 40), (80, 40))),
+                "Heart width",
+                value=812.4,
+                units="px",
+                approximate=True,
+            )
+        ]
+    )
+    scene.settle()
+    assert scene.canvas.overlay.chips[0].text == "Heart width ≈ 812 px"
+
+
+def test_a_click_selects_the_line_over_the_mask_and_beside_it_nothing(scene: Scene):
+    scene.show()
+    ref = scene.canvas.frame.ref
+    line = finding(ref, Polyline(((5, 50), (60, 50))), "Width")
+    scene.workspace.annotations.add([finding(ref, mask(), "Lung"), line])
+    scene.settle()
+    for at, expected in (
+        ((15, 50), "finder-Width"),
+        ((20, 34), "finder-Lung"),
+        ((90, 10), ""),
+    ):
+        QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(*at))
+        assert scene.workspace.annotations.selected == expected
+    scene.workspace.annotations.select("finder-Lung")
+    strong = {item.finding.id: item.look.strong for item in scene.canvas.annotation_items()}
+    assert strong == {"finder-Lung": True, "finder-Width": False}
+
+
+def test_delete_removes_the_selected_finding_and_undo_brings_it_back(scene: Scene):
+    scene.show()
+    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, mask())])
+    scene.settle()
+    scene.workspace.annotations.select("finder-Nodule")
+    scene.key(Qt.Key.Key_Delete)
+    assert scene.canvas.annotation_items() == []
+    scene.workspace.commands.undo()
+    scene.settle()
+    assert len(scene.canvas.annotation_items()) == 1
+    assert scene.canvas.annotation_items()[0].ready
+
+
+def test_a_hidden_finding_is_not_drawn(scene: Scene):
+    scene.show()
+    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, mask())])
+    scene.workspace.annotations.set_visible(["finder-Nodule"], False)
+    scene.settle()
+    assert scene.canvas.annotation_items() == []
+
+
+def test_a_radiograph_with_masks_never_stalls_the_window(scene: Scene, gui_heartbeat):
+    """The size of the demo's radiograph: opened, windowed, and three masks laid over it."""
+    rows, columns = 1955, 1841
+    y, x = np.mgrid[:rows, :columns]
+    stored = ((x * 7 + y * 11) % 32768).astype(np.uint16)
+    areas = [((x - cx) / 330) ** 2 + ((y - 800) / 600) ** 2 < 1 for cx in (500, 1350, 900)]
+    big = instance(size=(rows, columns))
+    big_frame = frame(stored=stored, bits=15)
+    scene.decoder.frames[("1.1", 0)] = big_frame
+    scene.canvas.resize(1000, 800)
+    scene.settle()
+    gui_heartbeat.restart()
+    scene.workspace.add(found(study(big)))
+    scene.settle()
+    scene.workspace.annotations.add(
+        [finding(big_frame.ref, Mask(area), f"M{n}") for n, area in enumerate(areas)]
+    )
+    scene.settle()
+    scene.drag(LEFT, QPoint(300, 300), (90, 30))
+    scene.wheel(120)
+    gui_heartbeat.stop()
+    assert gui_heartbeat.longest_ms < 50

@@ -1,0 +1,148 @@
+"""Images, a decoder and findings made in the test, for tests of the viewer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from app.errors import FileProblem
+from app.imaging.attributes import AttributeRow
+from app.imaging.findings import Finding, Geometry, Provenance
+from app.imaging.types import (
+    Frame,
+    ImageRef,
+    Instance,
+    Orientation,
+    Problem,
+    Rescale,
+    ScanResult,
+    Series,
+    Study,
+    Voi,
+    Window,
+)
+
+ATTRIBUTES = {
+    "PatientName": "Doe^Jane",
+    "PatientID": "4711",
+    "StudyDate": "20240131",
+    "Modality": "CT",
+    "SeriesDescription": "Axial",
+}
+
+
+def instance(uid: str = "1.1", frames: int = 1, size: tuple[int, int] = (80, 100), **attributes: str):
+    """An image file of `size` (rows, columns)."""
+    return Instance(
+        Path(f"/images/{uid}.dcm"),
+        uid,
+        "dicom",
+        size[0],
+        size[1],
+        frames=frames,
+        attributes=ATTRIBUTES | attributes,
+        frame_time_ms=20.0 if frames > 1 else None,
+    )
+
+
+def study(*instances: Instance, uid: str = "s", patient: str = "Doe^Jane", title: str = "CT head"):
+    """A study with one series of these."""
+    series = Series(f"{uid}.1", "Axial", "CT", 1, tuple(instances))
+    return Study(uid, title, patient, "4711", "20240131", (series,))
+
+
+def found(*studies: Study, problems: Sequence[Problem] = ()) -> ScanResult:
+    """What a scan of these would return."""
+    return ScanResult(tuple(studies), tuple(problems))
+
+
+def pixels(rows: int = 80, columns: int = 100) -> np.ndarray[Any, np.dtype[np.int16]]:
+    """A ramp from 0 to 1000 left to right, with one bright pixel at x = 30, y = 20."""
+    ramp = np.linspace(0, 1000, columns, dtype=np.int16)
+    image = np.tile(ramp, (rows, 1))
+    image[20, 30] = 2000
+    return image
+
+
+def frame(uid: str = "1.1", index: int = 0, **changes: Any) -> Frame:
+    """A frame with a known window; other fields by `changes`."""
+    fields: dict[str, Any] = {
+        "stored": pixels(),
+        "ref": ImageRef(uid, index, f"sha-{uid}-{index}"),
+        "rescale": Rescale(units="HU"),
+        "voi": Voi((Window(500, 1000, explanation="SOFT"),)),
+        "orientation": Orientation("L", "P"),
+        "bits": 12,
+    }
+    return Frame(**(fields | changes))
+
+
+def finding(
+    image: ImageRef, geometry: Geometry, label: str = "Nodule", tool: str = "finder", **fields: Any
+) -> Finding:
+    """A finding by a tool."""
+    made = Provenance(tool, "1.0", "net-1", "", "run", "call")
+    return Finding(
+        id=fields.pop("id", f"{tool}-{label}"),
+        image=image,
+        geometry=geometry,
+        label=label,
+        score=fields.pop("score", None),
+        units=fields.pop("units", ""),
+        provenance=made,
+        **fields,
+    )
+
+
+class FakeDecoder:
+    """Answers when the test says so (`answer`), or at once where `prompt` is set."""
+
+    def __init__(self, prompt: bool = True) -> None:
+        self.prompt = prompt
+        self.frames: dict[tuple[str, int], Frame] = {}
+        self.waiting: list[tuple[Instance, int, Future[Frame]]] = []
+        self.rows: list[AttributeRow] = []
+        self.scans: list[tuple[Path, ...]] = []
+        self.result = ScanResult((), ())
+        self.broken: FileProblem | None = None
+
+    def frame(self, instance: Instance, index: int = 0, priority: int = 0) -> Future[Frame]:
+        future: Future[Frame] = Future()
+        if priority == 0:
+            self.waiting.append((instance, index, future))
+            if self.prompt:
+                self.answer()
+        return future
+
+    def answer(self, place: int = 0) -> None:
+        """Answer one of the waiting requests, the oldest first."""
+        image, index, future = self.waiting.pop(place)
+        if not future.set_running_or_notify_cancel():
+            return
+        if self.broken is not None:
+            future.set_exception(self.broken)
+            return
+        key = (image.sop_instance_uid, index)
+        future.set_result(self.frames.get(key) or frame(*key))
+
+    def thumbnail(self, instance: Instance, size: int = 96) -> Future[Any]:
+        return _done(np.full((8, 8), 128, np.uint8))
+
+    def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
+        return _done(list(self.rows))
+
+    def scan(
+        self, paths: Sequence[Path], cancel: object = None, progress: object = None
+    ) -> Future[ScanResult]:
+        self.scans.append(tuple(paths))
+        return _done(self.result)
+
+
+def _done(value: Any) -> Future[Any]:
+    future: Future[Any] = Future()
+    future.set_result(value)
+    return future
