@@ -228,6 +228,8 @@ class _Reader:
         pid = self._stack.pop()
         kind = pid[0]
         if kind == "storage":
+            if len(pid) > 5 and pid[5] is not None:
+                raise ValueError("views of storages are not expected in weights")
             name: str = pid[1].text
             self._stack.append(_Storage(name.rpartition(".")[2], str(pid[2]), int(pid[4])))
         elif kind == "module":
