@@ -283,7 +283,6 @@ def test_a_real_run_stops_within_a_second(qapp: object, tmp_path: Path, wait_unt
         took = time.perf_counter() - began
         wait_until(lambda: len(rig.ended) == 2)
         rig.agent.close()
-    print(f"\nstopped in {took * 1000:.0f} ms")
     assert rig.ended == ["run_cancelled", "run_finished"]
     assert took < 1.0
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
-from PySide6.QtGui import QShowEvent
+from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
 
 from app.agent.events import RunEvent
@@ -156,6 +156,13 @@ class ChatDock(QWidget):
         titled = isinstance(above, QDockWidget) and above.titleBarWidget() is not None
         self.header.set_titled(not titled)
         super().showEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Esc stops the run from wherever the focus is in the dock."""
+        if event.key() == Qt.Key.Key_Escape and self._agent.busy:
+            self._agent.stop()
+        else:
+            super().keyPressEvent(event)
 
     def _build(self) -> None:
         self.setStyleSheet(sheet())

@@ -1,0 +1,137 @@
+"""Findings and the chat point at each other: chips, sentences and the canvas's selection."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QTextCursor
+from PySide6.QtTest import QTest
+
+from app.agent.events import TextDelta, ToolFinished, ToolStarted
+from app.imaging.findings import Finding
+from app.views.chat.links import FindingChip
+from app.views.chat.textview import TextView
+from app.views.theme import THEME
+from tests.gui.chat_support import Chat, finding, open_image, opened
+
+pytestmark = pytest.mark.gui
+
+Wait = Callable[..., None]
+LEFT = Qt.MouseButton.LeftButton
+
+
+@pytest.fixture
+def chat(qapp: object, tmp_path: Path) -> Iterator[Chat]:
+    yield from opened(tmp_path / "sessions")
+
+
+def run_with(
+    chat: Chat, wait_until: Wait, findings: list[Finding], answer: str
+) -> list[FindingChip]:
+    """A run whose one call brings `findings`; its chips."""
+    chat.dock.submit("q")
+    wait_until(lambda: chat.runner.asked)
+    chat.runner.say(ToolStarted, call_id="c1", tool="t", arguments={})
+    chat.runner.say(
+        ToolFinished, call_id="c1", tool="t", status="ok", summary="", findings=findings
+    )
+    chat.runner.say(TextDelta, text=answer)
+    chat.runner.finish(answer)
+    wait_until(lambda: chat.run.ended)
+    column = chat.dock.conversation.viewport()
+    wait_until(lambda: chat.run.answers[-1].view.width() > column.width() - 60)  # laid out
+    return [chip for chip in chat.run.cards["c1"].chips if isinstance(chip, FindingChip)]
+
+
+def click_link(view: TextView, text: str) -> None:
+    """Click the word where it stands."""
+    found = view.document().find(text)
+    assert not found.isNull(), f"no {text!r} in the answer"
+    middle = QTextCursor(view.document())
+    middle.setPosition((found.selectionStart() + found.selectionEnd()) // 2)
+    QTest.mouseClick(view.viewport(), LEFT, pos=view.cursorRect(middle).center() + QPoint(1, 0))
+
+
+def test_a_chip_selects_its_finding_and_a_second_click_nothing(chat: Chat, wait_until: Wait):
+    lung, heart = finding("Right Lung"), finding("Heart")
+    chips = run_with(chat, wait_until, [lung, heart], "Both are there.")
+    assert [chip.text() for chip in chips] == ["Right Lung", "Heart"]
+    QTest.mouseClick(chips[1], LEFT)
+    assert chat.workspace.annotations.selected == heart.id
+    assert [chip.isChecked() for chip in chips] == [False, True]
+    QTest.mouseClick(chips[1], LEFT)
+    assert chat.workspace.annotations.selected == ""
+    assert not chips[1].isChecked()
+
+
+def test_a_selection_on_the_canvas_lights_up_the_chip(chat: Chat, wait_until: Wait):
+    lung, heart = finding("Right Lung"), finding("Heart")
+    chips = run_with(chat, wait_until, [lung, heart], "Both are there.")
+    chat.workspace.annotations.select(lung.id)
+    assert [chip.isChecked() for chip in chips] == [True, False]
+    chat.workspace.annotations.select("")
+    assert [chip.isChecked() for chip in chips] == [False, False]
+
+
+def test_chips_have_the_colours_of_the_canvas(chat: Chat, wait_until: Wait):
+    chips = run_with(chat, wait_until, [finding("Right Lung"), finding("Heart")], "x")
+    assert [chip._tint for chip in chips] == list(THEME.annotation[:2])
+
+
+def test_the_sentence_that_names_a_finding_leads_to_it(chat: Chat, wait_until: Wait):
+    width = finding("Heart width", value=843, units="px")
+    lung = finding("Right Lung")
+    run_with(chat, wait_until, [width, lung], "The right lung is clear.\n- **Heart width**: 843 px")
+    view = chat.run.answers[0].view
+    click_link(view, "right lung")
+    assert chat.workspace.annotations.selected == lung.id
+    click_link(view, "Heart width")
+    assert chat.workspace.annotations.selected == width.id
+
+
+def test_a_word_that_only_contains_a_label_is_no_link(chat: Chat, wait_until: Wait):
+    heart = finding("Heart")
+    run_with(chat, wait_until, [heart], "The Hearth burns and `Heart` is code.")
+    view = chat.run.answers[0].view
+    click_link(view, "Hearth")
+    click_link(view, "Heart is")
+    assert chat.workspace.annotations.selected == ""
+
+
+def test_a_link_leads_to_the_image_that_holds_the_finding(chat: Chat, wait_until: Wait):
+    image = open_image(chat.workspace)
+    chips = run_with(chat, wait_until, [finding("Heart")], "x")
+    chat.workspace.viewport.show(None)
+    QTest.mouseClick(chips[0], LEFT)
+    assert chat.workspace.viewport.instance is image
+
+
+def test_a_removed_finding_greys_its_chip_and_undo_brings_it_back(chat: Chat, wait_until: Wait):
+    heart = finding("Heart")
+    chips = run_with(chat, wait_until, [heart], "The Heart.")
+    chat.workspace.annotations.remove([heart.id])
+    assert not chips[0].isEnabled()
+    chat.workspace.commands.undo()
+    assert chips[0].isEnabled()
+
+
+def test_after_the_tool_ran_again_old_links_lead_to_the_new_finding(chat: Chat, wait_until: Wait):
+    old, new = finding("Heart"), finding("Heart")
+    chips = run_with(chat, wait_until, [old], "The Heart.")
+    chat.workspace.annotations.add([new])
+    assert chips[0].isEnabled()
+    QTest.mouseClick(chips[0], LEFT)
+    assert chat.workspace.annotations.selected == new.id
+    assert chips[0].isChecked()
+
+
+def test_a_closed_dock_listens_no_more(chat: Chat, wait_until: Wait):
+    heart = finding("Heart")
+    chips = run_with(chat, wait_until, [heart], "x")
+    chat.dock.close_models()
+    chat.dock.close_models()
+    chat.workspace.annotations.select(heart.id)
+    assert not chips[0].isChecked()

@@ -1,0 +1,166 @@
+"""What models, tools and files say is shown literally, loads nothing and opens nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import QUrl
+from PySide6.QtGui import QDesktopServices, QImageReader
+from PySide6.QtWidgets import QLabel, QWidget
+
+from app.agent.events import (
+    ApprovalRequested,
+    PlanUpdated,
+    RunFailed,
+    TextDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+)
+from app.tools.api import Artifact
+from app.views.chat.header import Header
+from app.views.chat.textview import TextView
+from tests.gui.chat_support import Chat, finding, open_image, opened
+
+pytestmark = pytest.mark.gui
+
+Wait = Callable[..., None]
+EVIL = '<h1>Big</h1><img src="file:///etc/hostname"><a href="https://evil.example">x</a>&amp;'
+
+
+@pytest.fixture
+def chat(qapp: object, tmp_path: Path) -> Iterator[Chat]:
+    yield from opened(tmp_path / "sessions")
+
+
+def texts(root: QWidget) -> list[str]:
+    """Everything that is shown as text under `root`."""
+    views = [view.plain() for view in root.findChildren(TextView)]
+    return views + [item.text() for item in root.findChildren(QLabel)]
+
+
+def test_html_from_model_tool_and_user_shows_literally(
+    chat: Chat, wait_until: Wait, monkeypatch: pytest.MonkeyPatch
+):
+    loaded: list[Any] = []
+    opened_urls: list[Any] = []
+    monkeypatch.setattr(TextView, "loadResource", lambda *args: loaded.append(args))
+    monkeypatch.setattr(QDesktopServices, "openUrl", lambda url: opened_urls.append(url))
+    chat.dock.submit(EVIL)
+    wait_until(lambda: chat.runner.asked)
+    say = chat.runner.say
+    say(TextDelta, text=EVIL)
+    say(PlanUpdated, steps=[{"tool": EVIL, "why": EVIL, "state": "done"}])
+    say(ToolStarted, call_id="c", tool=EVIL, arguments={EVIL: EVIL})
+    say(ToolProgress, call_id="c", tool=EVIL, fraction=0.5, text=EVIL)
+    found = finding(EVIL)
+    say(
+        ToolFinished,
+        call_id="c", tool=EVIL, status="ok", summary=EVIL, output={EVIL: EVIL[:50]},
+        findings=[found], artifacts=[Artifact(Path("/nowhere") / "x.png", title=EVIL)],
+    )  # fmt: skip
+    say(ToolStarted, call_id="d", tool="t", arguments={})
+    say(ToolFinished, call_id="d", tool="t", status="failed", summary="", error=EVIL)
+    say(ApprovalRequested, approval_id="a", title=EVIL, detail=EVIL)
+    say(RunFailed, error=EVIL, remedy=EVIL)
+    wait_until(lambda: chat.run.ended)
+    run = chat.run
+    run.cards["c"]._details.toggle("Arguments")
+    run.cards["c"]._details.toggle("Result")
+    assert run.bubble.view.plain() == EVIL
+    assert run.answers[0].view.plain() == EVIL
+    summary, error = run.cards["c"].summary, run.cards["d"].error
+    assert summary is not None
+    assert error is not None
+    assert (summary.plain(), error.plain()) == (EVIL, EVIL)
+    assert run.approvals["a"].title.plain() == EVIL
+    assert run.approvals["a"].detail.plain() == EVIL
+    assert run.notice is not None
+    assert run.notice.view.plain() == f"{EVIL}\n{EVIL}"
+    chat.dock.grab()
+    assert not any(text.strip() == "Big" for text in texts(chat.dock))
+    assert loaded == []
+    assert opened_urls == []
+
+
+def test_no_label_guesses_rich_text(chat: Chat, wait_until: Wait):
+    chat.dock.submit("q")
+    wait_until(lambda: chat.runner.asked)
+    chat.runner.say(ToolStarted, call_id="c", tool="<b>t</b>", arguments={})
+    chat.runner.finish("done")
+    wait_until(lambda: chat.run.ended)
+    formats = {
+        item.textFormat().name
+        for item in chat.dock.findChildren(QLabel)
+        if item.text()
+    }
+    assert formats == {"PlainText"}
+
+
+def test_tooltips_show_tags_as_text(chat: Chat, wait_until: Wait):
+    chat.dock.submit("q")
+    wait_until(lambda: chat.runner.asked)
+    chat.runner.say(ToolStarted, call_id="c", tool="t", arguments={})
+    chat.runner.say(
+        ToolFinished, call_id="c", tool="t", status="ok", summary="", findings=[finding("<i>x</i>")]
+    )
+    wait_until(lambda: chat.run.cards and chat.run.cards["c"].chips)
+    open_image(chat.workspace, Path("<img src=x>.dcm"))
+    tips = [widget.toolTip() for widget in chat.dock.findChildren(QWidget)]
+    assert not any("<i>" in tip or "<img" in tip for tip in tips)
+
+
+def test_a_text_view_loads_and_goes_nowhere(qapp: object, tmp_path: Path):
+    secret = tmp_path / "secret.html"
+    secret.write_text("secret")
+    view = TextView()
+    assert view.loadResource(2, QUrl.fromLocalFile(str(secret))) is None
+    view.setSource(QUrl.fromLocalFile(str(secret)))
+    assert "secret" not in view.plain()
+    assert not view.openLinks()
+    assert not view.openExternalLinks()
+    view.set_plain("a\ufffcb\u202ec\ufdd0d\x00e\ud800f\u2028g")
+    assert view.plain() == "a\ufffdb\ufffdc\ufffdd\ufffde\ufffdf\ng"
+
+
+def test_a_foreign_link_selects_nothing(qapp: object):
+    view = TextView()
+    told: list[str] = []
+    view.finding_clicked.connect(told.append)
+    view._on_anchor(QUrl("https://evil.example"))
+    view._on_anchor(QUrl("finding:abc"))
+    assert told == ["abc"]
+
+
+def test_only_png_and_jpeg_reach_a_decoder(
+    chat: Chat, wait_until: Wait, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    vector = tmp_path / "picture.png"
+    vector.write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
+    read: list[object] = []
+    monkeypatch.setattr(QImageReader, "read", lambda self: read.append(self))
+    chat.dock.submit("q")
+    wait_until(lambda: chat.runner.asked)
+    chat.runner.say(ToolStarted, call_id="c", tool="t", arguments={})
+    chat.runner.say(
+        ToolFinished, call_id="c", tool="t", status="ok", summary="", artifacts=[Artifact(vector)]
+    )
+    wait_until(lambda: chat.run.cards and chat.run.cards["c"].thumbnails)
+    thumbnail = chat.run.cards["c"].thumbnails[0]
+    wait_until(lambda: not thumbnail.isEnabled())
+    assert read == []
+
+
+def test_the_badge_says_honestly_what_answers_and_where(qapp: object):
+    header = Header()
+    header.resize(420, 44)
+    header.set_model("offline", "")
+    assert header.badge.text().strip() == "Offline planner"
+    assert "not a language model" in header.badge.toolTip()
+    assert "Nothing leaves this computer" in header.badge.toolTip()
+    header.set_model("gpt-x at <b>host</b>", "<b>host</b>")
+    assert "&lt;b&gt;host" in header.badge.toolTip()
+    assert "you are asked" in header.badge.toolTip()

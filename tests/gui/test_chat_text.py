@@ -1,0 +1,130 @@
+"""The Markdown subset: read a line at a time, the same however it is cut into pieces."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from PySide6.QtGui import QTextCursor, QTextDocument
+
+from app.views.chat.facts import facts, number
+from app.views.chat.text import Linker, Span, Style, clean, one_line, read_spans, tooltip
+from app.views.chat.writer import MarkdownWriter
+
+SAMPLE = """# Findings
+Intro with **bold**, `code` and a *star*.
+
+- first
+  - nested
+1. one
+2) two
+```
+**raw** <b>
+  kept
+```
+after"""
+
+
+def written(*pieces: str, links: dict[str, str] | None = None) -> QTextDocument:
+    document = QTextDocument()
+    writer = MarkdownWriter(document)
+    if links:
+        writer.set_links(links)
+    for piece in pieces:
+        writer.append(piece)
+    return document
+
+
+def runs(document: QTextDocument) -> list[tuple[str, bool, str]]:
+    """Pieces of equal format: text, whether bold, where it leads."""
+    found: list[tuple[str, bool, str]] = []
+    block = document.begin()
+    while block.isValid():
+        iterator = block.begin()
+        while not iterator.atEnd():
+            piece = iterator.fragment()
+            form = piece.charFormat()
+            found.append((piece.text(), form.fontWeight() > 500, form.anchorHref()))
+            iterator += 1
+        block = block.next()
+    return found
+
+
+def test_the_subset_is_read(qapp: object):
+    assert written(SAMPLE).toPlainText() == (
+        "Findings\nIntro with bold, code and a *star*.\n•\tfirst\n•\tnested\n1.\tone\n2)\ttwo\n"
+        "**raw** <b>\n  kept\nafter"
+    )
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(0, len(SAMPLE)), max_size=12))
+def test_it_looks_the_same_however_the_stream_is_cut(cuts: list[int]):
+    ends = [0, *sorted(cuts), len(SAMPLE)]
+    pieces = [SAMPLE[a:b] for a, b in pairwise(ends)]
+    assert runs(written(*pieces)) == runs(written(SAMPLE))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.text(max_size=80), st.integers(0, 80))
+def test_no_text_breaks_the_writer_or_becomes_structure(text: str, cut: int):
+    document = written(text[:cut], text[cut:], links={"Heart": "1"})
+    assert "\ufffc" not in document.toPlainText()
+    assert document.rootFrame().childFrames() == []
+
+
+def test_labels_become_links_but_not_in_code(qapp: object):
+    found = runs(written("The heart, **Heart** and `Heart`.", links={"Heart": "id1"}))
+    assert ("heart", False, "finding:id1") in found
+    assert ("Heart", False, "finding:id1") in found
+    assert ("Heart", False, "") in found
+
+
+def test_longer_labels_win():
+    spans = list(read_spans("Heart width", Linker({"Heart": "a", "Heart width": "b"})))
+    assert spans == [Span("Heart width", Style.LINK, "b")]
+
+
+def test_a_label_with_signs_of_a_pattern_is_taken_literally():
+    spans = list(read_spans("see A.*(B)? here", Linker({"A.*(B)?": "x"})))
+    assert spans[1] == Span("A.*(B)?", Style.LINK, "x")
+
+
+def test_cleaning():
+    assert clean("a\r\nb\u2029c") == "a\nb\nc"
+    assert clean("\u202eevil") == "\ufffdevil"
+    assert one_line(" a \n b ", 10) == "a b"
+    assert one_line("x" * 50, 10) == "x" * 9 + "…"
+    assert tooltip("<b>") == "<qt>&lt;b&gt;</qt>"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [(3, "3"), (1234567, "1\u2009234\u2009567"), (0.12345, "0.123"), (float("nan"), "–"),
+     (187.26, "187.3"), (2.0, "2"), (float("inf"), "–")],
+)  # fmt: skip
+def test_figures_are_written_as_people_do(value: float, text: str):
+    assert number(value) == text
+
+
+def test_facts_choose_what_is_worth_a_table():
+    organs = {"Heart": {"area_pixels": 10, "area_cm2": None}, "Left Lung": {"area_pixels": 20}}
+    assert facts({"path": "x", "metrics": organs}).rows == (("Heart", "10"), ("Left Lung", "20"))
+    scores = {f"P{index}": index / 20 for index in range(18)}
+    ranked = facts(scores)
+    assert ranked.rows[0] == ("P17", "0.85")
+    assert ranked.more == 12
+    assert facts({"ratio": 0.52, "reliable": True, "image_path": "/x"}).rows == (
+        ("Ratio", "0.52"),
+        ("Reliable", "yes"),
+    )
+    assert facts({}).rows == ()
+
+
+def test_a_selection_across_list_items_is_plain(qapp: object):
+    document = written("- one\n- two")
+    cursor = QTextCursor(document)
+    cursor.select(QTextCursor.SelectionType.Document)
+    assert cursor.selection().toPlainText() == "•\tone\n•\ttwo"
