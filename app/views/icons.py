@@ -24,7 +24,11 @@ def _source(name: str) -> str:
 
 @lru_cache(maxsize=256)
 def _renderer(name: str, tint: str) -> QSvgRenderer:
-    text = _source(name).replace("currentColor", tint).replace('stroke-width="2"', 'stroke-width="1.75"')
+    text = (
+        _source(name)
+        .replace("currentColor", tint)
+        .replace('stroke-width="2"', 'stroke-width="1.75"')
+    )
     return QSvgRenderer(QByteArray(text.encode()))
 
 
@@ -78,7 +82,9 @@ def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -
     return QIcon(_SvgEngine(name, tint, on_tint))
 
 
-def pixmap(name: str, size: int = SPACE.icon, tint: str = THEME.text_muted, ratio: float = 1.0) -> QPixmap:
+def pixmap(
+    name: str, size: int = SPACE.icon, tint: str = THEME.text_muted, ratio: float = 1.0
+) -> QPixmap:
     """An icon as a pixmap for a label, `size` in logical px, at the screen's pixel `ratio`."""
     side = round(size * ratio)
     result = QPixmap(side, side)

@@ -81,9 +81,7 @@ class Loader:
     def _load(self, request: FrameRequest) -> None:
         if self._latest is not None:
             self._latest.cancel()  # only while it is queued; a late answer is dropped anyway
-        self._latest = self._decoder.frame(
-            request.instance, request.frame_index, Priority.VISIBLE
-        )
+        self._latest = self._decoder.frame(request.instance, request.frame_index, Priority.VISIBLE)
         self._background.watch(
             self._latest,
             partial(self._viewport.deliver, request),

@@ -105,7 +105,7 @@ class MainWindow(QMainWindow):
         self.splitter.setStretchFactor(0, 3)
         self.splitter.setStretchFactor(1, 2)
         # A splitter would take notices laid over it for another part to lay out.
-        center = QWidget()
+        center = self._center = QWidget()
         column = QVBoxLayout(center)
         column.setContentsMargins(0, 0, 0, 0)
         column.addWidget(self.splitter)
@@ -175,10 +175,7 @@ class MainWindow(QMainWindow):
     def busy(self) -> bool:
         """Whether a scan, a frame, its rendering, a finding's shape or a pane is still to come."""
         return (
-            self.opening.busy
-            or self.canvas.busy
-            or self.panes.busy
-            or self.background.pending > 0
+            self.opening.busy or self.canvas.busy or self.panes.busy or self.background.pending > 0
         )
 
     def open_paths(self, files: Sequence[Path]) -> None:
@@ -241,7 +238,7 @@ class MainWindow(QMainWindow):
     def dragEnterEvent(self, event: QDragEnterEvent) -> None:
         if _local_paths(event.mimeData()):
             event.acceptProposedAction()
-            self._drop_mark.appear(self.centralWidget())
+            self._drop_mark.appear(self._center)
 
     def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
         self._drop_mark.hide()

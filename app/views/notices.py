@@ -48,6 +48,7 @@ class Notice(QFrame):
         self.setProperty("notice", True)
         self.setProperty("tone", tone)
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.dismissed = False
         self.title = ElidedLabel(title, "strong")
         self.text = label(text, "muted", wrap=True)
         self.text.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
@@ -64,9 +65,7 @@ class Notice(QFrame):
         row.addLayout(words, 1)
         if action is not None:
             row.addWidget(push_button(action.text, lambda: self._act(action)))
-        row.addWidget(
-            tool_button("x", "Dismiss", self.dismiss, 14), 0, Qt.AlignmentFlag.AlignTop
-        )
+        row.addWidget(tool_button("x", "Dismiss", self.dismiss, 14), 0, Qt.AlignmentFlag.AlignTop)
 
     def _act(self, action: Action) -> None:
         action.run()
@@ -74,6 +73,7 @@ class Notice(QFrame):
 
     def dismiss(self) -> None:
         """Take it away."""
+        self.dismissed = True
         self.hide()
         self.deleteLater()
 
@@ -98,7 +98,7 @@ class Notices(QWidget):
         """The notices that are shown, the oldest first."""
         items = (self._column.itemAt(index) for index in range(self._column.count()))
         widgets = (item.widget() for item in items if item is not None)
-        return [widget for widget in widgets if isinstance(widget, Notice) and not widget.isHidden()]
+        return [widget for widget in widgets if isinstance(widget, Notice) and not widget.dismissed]
 
     def show_notice(
         self, tone: str, title: str, text: str = "", action: Action | None = None
@@ -139,9 +139,9 @@ class Notices(QWidget):
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
-        if watched is self._host and kind == QEvent.Type.Resize:
-            self._place()
-        elif kind in (QEvent.Type.Hide, QEvent.Type.LayoutRequest) and watched is not self._host:
+        on_host = watched is self._host
+        kinds = (QEvent.Type.Resize,) if on_host else (QEvent.Type.Hide, QEvent.Type.LayoutRequest)
+        if kind in kinds:
             self._place()
         return False
 

@@ -114,7 +114,8 @@ class _Progress(QWidget):
     def begin(self, paths: Sequence[Path]) -> None:
         """A scan began."""
         name = paths[0].name or str(paths[0])
-        self._text.setText(f"Opening {name}…" if len(paths) == 1 else f"Opening {len(paths)} items…")
+        what = name if len(paths) == 1 else f"{len(paths)} items"
+        self._text.setText(f"Opening {what}…")
         self._bar.setRange(0, 0)
         self.show()
 

@@ -46,7 +46,7 @@ def label(text: str = "", role: str = "", *, wrap: bool = False) -> QLabel:
 
 
 class ElidedLabel(QLabel):
-    """One line of plain text that ends in an ellipsis where it does not fit; the tooltip has all."""
+    """One line of plain text, cut with an ellipsis where it does not fit; the tooltip has all."""
 
     def __init__(self, text: str = "", role: str = "") -> None:
         super().__init__()

@@ -121,9 +121,7 @@ class WindowActions:
 
     def _make_image(self) -> None:
         canvas, scroll = self._canvas, self._canvas.scroller
-        self.invert = self._action(
-            "Invert", canvas.toggle_invert, "I", "contrast", checkable=True
-        )
+        self.invert = self._action("Invert", canvas.toggle_invert, "I", "contrast", checkable=True)
         self.reset = self._action("Reset view", canvas.reset, "R", "rotate-ccw")
         self.fit = self._action("Fit to window", canvas.fit, "F", "maximize")
         self.one_to_one = self._action("One to one", canvas.one_to_one, "1")
@@ -295,7 +293,8 @@ class WindowActions:
         scroll = self._canvas.scroller
         self.play.setEnabled(scroll.playable)
         self.play.setChecked(scroll.playing)
-        if scroll.playing != self._playing:  # an icon set anew at every step of a drag would flicker
+        # An icon set anew at every step of a drag would flicker.
+        if scroll.playing != self._playing:
             self._playing = scroll.playing
             self.play.setIcon(icons.icon("pause" if scroll.playing else "play"))
         for action in (self.next, self.previous):

@@ -11,17 +11,13 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.views.application import create_application
-
-BEAT_MS = 5
+from tests.gui.viewer_support import BEAT_MS, Heartbeat, WaitUntil
 
 
 @pytest.fixture(scope="session")
 def qapp() -> QApplication:
     """The one application of the test process, with theme and fonts."""
     return create_application()
-
-
-WaitUntil = Callable[..., None]
 
 
 @pytest.fixture
@@ -45,39 +41,13 @@ def wait_until(qapp: QApplication) -> WaitUntil:
     return wait
 
 
-class Heartbeat:
-    """Measures how long the GUI thread was not able to handle events."""
-
-    def __init__(self) -> None:
-        self._timer = QTimer()
-        self._timer.timeout.connect(self._beat)
-        self._last = time.perf_counter()
-        self.longest_ms = 0.0
-        self._timer.start(BEAT_MS)
-
-    def _beat(self) -> None:
-        now = time.perf_counter()
-        self.longest_ms = max(self.longest_ms, (now - self._last) * 1000 - BEAT_MS)
-        self._last = now
-
-    def restart(self) -> None:
-        """Forget what was measured so far."""
-        self.longest_ms = 0.0
-        self._last = time.perf_counter()
-
-    def stop(self) -> None:
-        """Stop measuring; what passed since the last beat counts too."""
-        self._beat()
-        self._timer.stop()
-
-
 @pytest.fixture
 def gui_heartbeat(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[Heartbeat]:
     """A heartbeat; the longest stall is printed at the end of the test."""
     beat = Heartbeat()
     yield beat
     beat.stop()
-    print(f"\nlongest GUI stall in {request.node.name}: {beat.longest_ms:.0f} ms")
+    print(f"\nlongest GUI stall in {request.node.name}: {beat.longest_ms:.0f} ms")  # noqa: T201 - asked for by the issue
 
 
 @pytest.fixture(autouse=True)

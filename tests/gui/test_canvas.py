@@ -4,22 +4,33 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, QPointF, Qt
-from PySide6.QtGui import QColor, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.errors import FileProblem
 from app.imaging.findings import Box, Heatmap, Mask, Point, Polygon, Polyline
-from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
+from app.imaging.types import Instance, Orientation, Spacing, SpacingSource, Voi, Window
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
+from app.views.canvas.overlay import corner_rects
 from app.views.loader import Loader
 from app.workspace.workspace import Workspace
-from tests.gui.viewer_support import FakeDecoder, finding, found, frame, instance, study
+from tests.gui.viewer_support import (
+    FakeDecoder,
+    Heartbeat,
+    WaitUntil,
+    finding,
+    found,
+    frame,
+    instance,
+    study,
+)
 
 pytestmark = pytest.mark.gui
 LEFT, RIGHT, MIDDLE = (
@@ -32,7 +43,7 @@ LEFT, RIGHT, MIDDLE = (
 class Scene:
     """A canvas with its models and a decoder that the test controls."""
 
-    def __init__(self, wait_until) -> None:
+    def __init__(self, wait_until: WaitUntil) -> None:
         self.wait_until = wait_until
         self.workspace = Workspace()
         self.decoder = FakeDecoder()
@@ -42,7 +53,7 @@ class Scene:
         self.canvas.resize(500, 400)
         self.canvas.show()
 
-    def show(self, image=None, **changes) -> None:
+    def show(self, image: Instance | None = None, **changes: Any) -> None:
         image = image or instance()
         key = (image.sop_instance_uid, 0)
         self.decoder.frames[key] = frame(*key, **changes)
@@ -56,7 +67,7 @@ class Scene:
         exact = self.canvas.to_widget(x, y)
         return QPoint(math.floor(exact.x()), math.floor(exact.y()))
 
-    def drag(self, button, start: QPoint, by: tuple[int, int]) -> None:
+    def drag(self, button: Qt.MouseButton, start: QPoint, by: tuple[int, int]) -> None:
         view = self.canvas.viewport()
         QTest.mousePress(view, button, pos=start)
         for step in (1, 2, 3):
@@ -66,11 +77,13 @@ class Scene:
         QTest.mouseRelease(view, button, pos=start + QPoint(*by))
         self.settle()
 
-    def key(self, key) -> None:
+    def key(self, key: Qt.Key) -> None:
         QTest.keyClick(self.canvas, key)
         self.settle()
 
-    def wheel(self, angle: int, modifiers=Qt.KeyboardModifier.NoModifier) -> None:
+    def wheel(
+        self, angle: int, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
+    ) -> None:
         view = self.canvas.viewport()
         middle = QPointF(view.rect().center())
         event = QWheelEvent(
@@ -94,11 +107,8 @@ class Scene:
         self.canvas.deleteLater()
 
 
-def _move(view, to: QPoint, button) -> None:
+def _move(view: QWidget, to: QPoint, button: Qt.MouseButton) -> None:
     """QTest.mouseMove carries no buttons where the platform has no real pointer."""
-    from PySide6.QtCore import QEvent
-    from PySide6.QtGui import QMouseEvent
-
     event = QMouseEvent(
         QEvent.Type.MouseMove,
         QPointF(to),
@@ -111,7 +121,7 @@ def _move(view, to: QPoint, button) -> None:
 
 
 @pytest.fixture
-def scene(qapp, wait_until) -> Iterator[Scene]:
+def scene(qapp: QApplication, wait_until: WaitUntil) -> Iterator[Scene]:
     made = Scene(wait_until)
     yield made
     made.close()
@@ -357,9 +367,7 @@ def test_another_patients_image_never_stays_under_the_new_name(scene: Scene):
 def test_a_cine_plays_in_order_and_pauses(scene: Scene):
     scene.show(instance(frames=4))
     seen: list[int] = []
-    scene.canvas.picture_changed.connect(
-        lambda: seen.append(scene.canvas.picture.job.frame_index)
-    )
+    scene.canvas.picture_changed.connect(lambda: seen.append(scene.canvas.picture.job.frame_index))
     scene.canvas.scroller.toggle()
     scene.wait_until(lambda: len(seen) >= 6)
     scene.canvas.scroller.pause()
@@ -398,8 +406,6 @@ def test_the_value_under_the_cursor_is_shown_and_goes_with_it(scene: Scene):
     view = scene.canvas.viewport()
     _move(view, scene.at(30, 20), Qt.MouseButton.NoButton)
     assert scene.canvas.overlay.corners.bottom_left[0] == "x 30  y 20   2000 HU"
-    from PySide6.QtCore import QEvent
-
     QApplication.sendEvent(scene.canvas, QEvent(QEvent.Type.Leave))
     assert not any("x 30" in line for line in scene.canvas.overlay.corners.bottom_left)
 
@@ -501,15 +507,13 @@ def test_a_mask_covers_exactly_its_pixels(scene: Scene):
 
 
 def test_chips_do_not_overlap_each_other_or_the_corner_text(scene: Scene):
-    from PySide6.QtCore import QRectF
-
-    from app.views.canvas.overlay import corner_rects
-
     scene.show()
     ref = scene.canvas.frame.ref
     scene.workspace.annotations.add(
         [
-            finding(ref, Polyline(((20, 38 + n), (80, 38 + n))), f"Line {n}", value=60.0, units="px")
+            finding(
+                ref, Polyline(((20, 38 + n), (80, 38 + n))), f"Line {n}", value=60.0, units="px"
+            )
             for n in range(5)
         ]
     )
@@ -578,7 +582,7 @@ def test_a_hidden_finding_is_not_drawn(scene: Scene):
     assert scene.canvas.annotation_items() == []
 
 
-def test_a_radiograph_with_masks_never_stalls_the_window(scene: Scene, gui_heartbeat):
+def test_a_radiograph_with_masks_never_stalls_the_window(scene: Scene, gui_heartbeat: Heartbeat):
     """The size of the demo's radiograph: opened, windowed, and three masks laid over it."""
     rows, columns = 1955, 1841
     y, x = np.mgrid[:rows, :columns]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from PySide6.QtCore import QTimer
 
 from app.errors import FileProblem
 from app.imaging.attributes import AttributeRow
@@ -26,6 +28,10 @@ from app.imaging.types import (
     Window,
 )
 
+BEAT_MS = 5
+WaitUntil = Callable[..., None]
+"""`wait_until(predicate, timeout=15.0)`: see the fixture."""
+
 ATTRIBUTES = {
     "PatientName": "Doe^Jane",
     "PatientID": "4711",
@@ -35,7 +41,35 @@ ATTRIBUTES = {
 }
 
 
-def instance(uid: str = "1.1", frames: int = 1, size: tuple[int, int] = (80, 100), **attributes: str):
+class Heartbeat:
+    """Measures how long the GUI thread was not able to handle events."""
+
+    def __init__(self) -> None:
+        self._timer = QTimer()
+        self._timer.timeout.connect(self._beat)
+        self._last = time.perf_counter()
+        self.longest_ms = 0.0
+        self._timer.start(BEAT_MS)
+
+    def _beat(self) -> None:
+        now = time.perf_counter()
+        self.longest_ms = max(self.longest_ms, (now - self._last) * 1000 - BEAT_MS)
+        self._last = now
+
+    def restart(self) -> None:
+        """Forget what was measured so far."""
+        self.longest_ms = 0.0
+        self._last = time.perf_counter()
+
+    def stop(self) -> None:
+        """Stop measuring; what passed since the last beat counts too."""
+        self._beat()
+        self._timer.stop()
+
+
+def instance(
+    uid: str = "1.1", frames: int = 1, size: tuple[int, int] = (80, 100), **attributes: str
+) -> Instance:
     """An image file of `size` (rows, columns)."""
     return Instance(
         Path(f"/images/{uid}.dcm"),
@@ -49,7 +83,9 @@ def instance(uid: str = "1.1", frames: int = 1, size: tuple[int, int] = (80, 100
     )
 
 
-def study(*instances: Instance, uid: str = "s", patient: str = "Doe^Jane", title: str = "CT head"):
+def study(
+    *instances: Instance, uid: str = "s", patient: str = "Doe^Jane", title: str = "CT head"
+) -> Study:
     """A study with one series of these."""
     series = Series(f"{uid}.1", "Axial", "CT", 1, tuple(instances))
     return Study(uid, title, patient, "4711", "20240131", (series,))

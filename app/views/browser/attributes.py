@@ -138,7 +138,9 @@ class AttributesPanel(QWidget):
         column.addWidget(self.search)
         column.addLayout(self._stack, 1)
         column.addWidget(self.summary)
-        self._disconnect: Callable[[], None] = workspace.viewport.image_changed.connect(self.refresh)
+        self._disconnect: Callable[[], None] = workspace.viewport.image_changed.connect(
+            self.refresh
+        )
 
     def _make_table(self) -> QTableView:
         table = QTableView()

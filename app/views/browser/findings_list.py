@@ -268,5 +268,3 @@ class FindingsList(QWidget):
         self._stack.setCurrentIndex(1 if count else 0)
         self._mark(self._workspace.annotations.selected)
         self.count_changed.emit(count)
-
-

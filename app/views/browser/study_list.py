@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import islice
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPainterPath
+from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPainterPath, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QFrame,
@@ -28,7 +28,15 @@ from app.views.browser.study_model import ROW, SeriesRow, StudyModel, StudyRow
 from app.views.loader import Loader
 from app.views.style import ui_font
 from app.views.theme import SPACE, THEME, TYPE
-from app.views.widgets import EmptyState, ElidedLabel, IconLabel, label, plain_tip, rule, tool_button
+from app.views.widgets import (
+    ElidedLabel,
+    EmptyState,
+    IconLabel,
+    label,
+    plain_tip,
+    rule,
+    tool_button,
+)
 from app.workspace.workspace import Workspace
 
 STUDY_HEIGHT, SERIES_HEIGHT, PICTURE = 66, 72, 56
@@ -82,7 +90,11 @@ class StudyDelegate(QStyledItemDelegate):
             row.patient,
         )
         draw_line(
-            painter, QRect(x, y + 19, width, 17), ui_font(TYPE.caption), THEME.text_muted, row.detail
+            painter,
+            QRect(x, y + 19, width, 17),
+            ui_font(TYPE.caption),
+            THEME.text_muted,
+            row.detail,
         )
         draw_line(
             painter, QRect(x, y + 35, width, 17), ui_font(TYPE.caption), THEME.text_muted, row.title
@@ -97,7 +109,9 @@ class StudyDelegate(QStyledItemDelegate):
         painter.setBrush(QColor(fill))
         painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), SPACE.radius, SPACE.radius)
 
-    def _series(self, painter: QPainter, rect: QRect, row: SeriesRow, picture: object) -> None:
+    def _series(
+        self, painter: QPainter, rect: QRect, row: SeriesRow, picture: QPixmap | None
+    ) -> None:
         box = QRect(rect.left() + SPACE.s + 6, rect.top() + 8, PICTURE, PICTURE)
         path = QPainterPath()
         path.addRoundedRect(QRectF(box), 5, 5)
@@ -124,7 +138,11 @@ class StudyDelegate(QStyledItemDelegate):
             row.title,
         )
         draw_line(
-            painter, QRect(x, middle, width, 18), ui_font(TYPE.caption), THEME.text_muted, row.detail
+            painter,
+            QRect(x, middle, width, 18),
+            ui_font(TYPE.caption),
+            THEME.text_muted,
+            row.detail,
         )
 
 
@@ -194,9 +212,7 @@ class StudyList(QWidget):
         if index.isValid():
             menu = QMenu(self)
             uid = self.model.row(index).study.uid
-            menu.addAction(
-                icons.icon("x"), "Close study", lambda: self._workspace.close_study(uid)
-            )
+            menu.addAction(icons.icon("x"), "Close study", lambda: self._workspace.close_study(uid))
             menu.exec(self.view.viewport().mapToGlobal(position))
             menu.deleteLater()
 

@@ -116,9 +116,7 @@ class Canvas(ImageView):
     @property
     def busy(self) -> bool:
         """Whether a frame, its rendering or a finding's shape is still to come."""
-        return (
-            self.scroller.waiting or self._renderer.busy or not self.findings_layer.ready
-        )
+        return self.scroller.waiting or self._renderer.busy or not self.findings_layer.ready
 
     def annotation_items(self) -> list[AnnotationItem]:
         """The live items of the findings that are drawn."""
@@ -310,9 +308,7 @@ class Canvas(ImageView):
         ev.accept()
         control = bool(ev.modifiers() & Qt.KeyboardModifier.ControlModifier)
         if control or not self.scroller.scrollable:
-            self.zoom_by(
-                WHEEL_STEP ** (ev.angleDelta().y() / 120.0), self.to_image(ev.position())
-            )
+            self.zoom_by(WHEEL_STEP ** (ev.angleDelta().y() / 120.0), self.to_image(ev.position()))
         else:
             self.scroller.step(self._wheel.steps(ev.angleDelta().y()))
 

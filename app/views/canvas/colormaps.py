@@ -36,6 +36,12 @@ def known(name: str) -> bool:
     return is_gray(name) or base in _STOPS or base in _PYQTGRAPH or base in _GRAY
 
 
+def _colormap(name: str) -> pg.ColorMap:
+    colormap = pg.colormap.get(name)
+    assert colormap is not None  # the names in _PYQTGRAPH are shipped with it
+    return colormap
+
+
 @lru_cache(maxsize=32)
 def table(name: str) -> NDArray[np.uint8]:
     """The map as [256, 3] uint8; grey for an unknown name."""
@@ -48,7 +54,7 @@ def table(name: str) -> NDArray[np.uint8]:
         channels = [np.interp(positions, stops[:, 0], stops[:, i]) for i in (1, 2, 3)]
         colors = np.stack(channels, axis=1)
     elif base in _PYQTGRAPH:
-        colors = np.asarray(pg.colormap.get(base).getLookupTable(nPts=256))[:, :3]
+        colors = np.asarray(_colormap(base).getLookupTable(nPts=256))[:, :3]
     else:
         colors = np.repeat(positions[:, None] * 255, 3, axis=1)
     result = np.round(colors).astype(np.uint8)

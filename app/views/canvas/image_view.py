@@ -6,6 +6,8 @@ Scene of the view box: x = column, y = row, pixel centres at integers (the image
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
@@ -43,8 +45,7 @@ class ImageView(pg.GraphicsView):
         self._aspect = 1.0
         self._fitted = True
         self._drag_from: QPointF | None = None
-        # Not setAspectLocked(ratio=...) of the constructor, which ignores the ratio.
-        self.box.setAspectLocked(True, ratio=1.0)
+        self._lock_aspect()
         self.box.sigRangeChanged.connect(lambda *_: self.view_changed.emit())
 
     # What is shown
@@ -68,10 +69,15 @@ class ImageView(pg.GraphicsView):
         self.layer.set_levels(levels)
         if aspect != self._aspect:
             self._aspect = aspect
-            # pyqtgraph's ratio is the screen length of one x unit over that of one y unit.
-            self.box.setAspectLocked(True, ratio=1.0 / aspect)
+            self._lock_aspect()
         if levels and (refit or self._fitted):
             self.fit()
+
+    def _lock_aspect(self) -> None:
+        # pyqtgraph's ratio is the screen length of one x unit over that of one y unit. Its
+        # constructor's `lockAspect` ignores the ratio; its annotation says int, any number is taken.
+        ratio: Any = 1.0 / self._aspect
+        self.box.setAspectLocked(True, ratio=ratio)
 
     def add_item(self, item: QGraphicsItem) -> None:
         """Put an item over the image, in pixel coordinates."""

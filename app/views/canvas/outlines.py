@@ -34,7 +34,7 @@ def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
     result: list[Contour] = []
     while edges:
         start, ways = next(iter(edges.items()))
-        result.append(_walk(edges, start, ways[0]) + (left, top))
+        result.append(_walk(edges, start, ways[0]) + np.array((left, top)))
     return result
 
 

@@ -102,16 +102,12 @@ def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float 
         gap = MARGIN * size
         y = area.bottom() - gap - height if bottom else area.top() + gap
         for index, line in enumerate(elided):
-            rect = QRectF(
-                area.left() + gap, y, area.width() - 2 * gap, metrics.lineSpacing()
-            )
+            rect = QRectF(area.left() + gap, y, area.width() - 2 * gap, metrics.lineSpacing())
             _shadowed(painter, rect, side, line, warn if index < warnings else ink)
             y += metrics.lineSpacing()
 
 
-def draw_sides(
-    painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0
-) -> None:
+def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0) -> None:
     """Draw the side letters at the middles of the edges of `area` (px)."""
     font = ui_font(round(TYPE.title * size), QFont.Weight.DemiBold)
     painter.setFont(font)

@@ -48,7 +48,7 @@ def read_picture(path: Path, cmap: str) -> Levels:
     image = image.convertToFormat(form)
     flat = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
     width = image.width() * (1 if gray else 3)
-    pixels = np.ascontiguousarray(flat[:, :width])
+    pixels = flat[:, :width].copy()  # the image's own memory goes with it
     if not gray:
         pixels = pixels.reshape(image.height(), image.width(), 3)
     elif not colormaps.is_gray(cmap):

@@ -93,9 +93,7 @@ class Renderer:
             self._next = job
             return
         self._running = True
-        self._background.submit(
-            partial(self._render, job), self._finish, partial(self._fail, job)
-        )
+        self._background.submit(partial(self._render, job), self._finish, partial(self._fail, job))
 
     def drop(self) -> None:
         """Forget what waits; the picture that is being made is dropped by who asked for it."""

@@ -1,0 +1,343 @@
+"""Study list, findings list and attributes, with real widgets and events."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from app.imaging.attributes import AttributeRow
+from app.imaging.findings import Mask, Point, Polyline
+from app.imaging.types import Problem
+from app.views.background import Background
+from app.views.browser.attributes import NAME, VALUE, AttributesPanel
+from app.views.browser.findings_list import FindingsList, buttons_of
+from app.views.browser.findings_model import FindingRow, MakerRow
+from app.views.browser.study_list import StudyList
+from app.views.browser.study_model import SeriesRow, StudyRow
+from app.views.loader import Loader
+from app.views.widgets import ElidedLabel, plain_tip
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import (
+    FakeDecoder,
+    Heartbeat,
+    WaitUntil,
+    finding,
+    found,
+    instance,
+    study,
+)
+
+pytestmark = pytest.mark.gui
+LEFT = Qt.MouseButton.LeftButton
+
+
+class Desk:
+    """Models, a loader, and the panels that a test makes."""
+
+    def __init__(self, wait_until: WaitUntil) -> None:
+        self.wait_until = wait_until
+        self.workspace = Workspace()
+        self.decoder = FakeDecoder()
+        self.background = Background()
+        self.loader = Loader(self.workspace.viewport, self.decoder, self.background)
+        self._panels: list[Any] = []
+
+    def add(self, panel: Any, size: tuple[int, int] = (320, 500)) -> Any:
+        panel.resize(*size)
+        panel.show()
+        self._panels.append(panel)
+        return panel
+
+    def settle(self) -> None:
+        self.wait_until(lambda: not self.background.pending)
+
+    def close(self) -> None:
+        self.loader.close()
+        for panel in self._panels:
+            panel.close_models()
+            panel.close()
+            panel.deleteLater()
+        self.background.close()
+
+
+@pytest.fixture
+def desk(qapp: QApplication, wait_until: WaitUntil) -> Iterator[Desk]:
+    made = Desk(wait_until)
+    yield made
+    made.close()
+
+
+def click(panel: StudyList | FindingsList, index: QModelIndex) -> None:
+    QTest.mouseClick(panel.view.viewport(), LEFT, pos=panel.view.visualRect(index).center())
+
+
+# Studies
+
+
+def test_a_click_on_a_series_shows_its_first_image(desk: Desk):
+    panel = desk.add(StudyList(desk.workspace, desk.loader))
+    first, second = instance("1.1"), instance("2.1")
+    desk.workspace.add(found(study(first), study(second, uid="t", patient="Roe^Rick")))
+    rows = [panel.model.row(panel.model.index(n)) for n in range(panel.model.rowCount())]
+    assert [type(row) for row in rows] == [StudyRow, SeriesRow, StudyRow, SeriesRow]
+    assert [rows[0].patient, rows[2].patient] == ["Doe, Jane", "Roe, Rick"]
+    assert rows[0].detail == "ID 4711  ·  2024-01-31"
+    assert desk.workspace.viewport.instance is first
+    assert panel.view.currentIndex() == panel.model.index(1)
+    click(panel, panel.model.index(3))
+    assert desk.workspace.viewport.instance is second
+    assert panel.view.currentIndex() == panel.model.index(3)
+    desk.settle()
+
+
+def test_thumbnails_arrive(desk: Desk):
+    panel = desk.add(StudyList(desk.workspace, desk.loader))
+    desk.workspace.add(found(study(instance())))
+    panel.view.viewport().repaint()
+    row = panel.model.row(panel.model.index(1))
+    desk.wait_until(lambda: panel.model.thumbnail(row) is not None)
+    desk.settle()
+
+
+def test_delete_closes_the_study(desk: Desk):
+    panel = desk.add(StudyList(desk.workspace, desk.loader))
+    desk.workspace.add(found(study(instance())))
+    panel.view.setFocus()
+    QTest.keyClick(panel.view, Qt.Key.Key_Delete)
+    assert desk.workspace.studies.all == ()
+    assert desk.workspace.viewport.instance is None
+    assert panel.empty.isVisible()
+    desk.settle()
+
+
+def test_problems_are_listed_as_plain_text_with_reason_and_remedy(desk: Desk):
+    panel = desk.add(StudyList(desk.workspace, desk.loader))
+    assert not panel.problems.isVisible()
+    bad = Problem(Path("/images/<b>bad.dcm"), "the file is <i>empty</i>", "Export it again")
+    desk.workspace.add(found(problems=[bad]))
+    assert panel.problems.isVisible()
+    labels = panel.problems.findChildren(QLabel)
+    texts = [label.text() for label in labels]
+    assert {"<b>bad.dcm", "the file is <i>empty</i>", "Export it again"} <= set(texts)
+    assert all(label.textFormat() == Qt.TextFormat.PlainText for label in labels if label.text())
+    desk.workspace.studies.clear_problems()
+    assert not panel.problems.isVisible()
+
+
+def test_a_long_name_ends_in_an_ellipsis_and_is_whole_in_the_tooltip(qapp: QApplication):
+    text = "Extraordinarily-long-hyphenated-family-name, Given <b>Middle</b>"
+    label = ElidedLabel(text)
+    label.resize(120, 20)
+    assert label.shown_text().endswith("…")
+    assert label.text() == text
+    assert "&lt;b&gt;" in label.toolTip()
+    assert label.minimumSizeHint().width() < 120
+
+
+def test_tooltips_show_tags_as_text():
+    assert "<img" not in plain_tip("<img src='x'>")
+
+
+# Findings
+
+
+def mask() -> Mask:
+    area = np.zeros((80, 100), bool)
+    area[30:60, 10:40] = True
+    return Mask(area)
+
+
+def shown_finding_list(desk: Desk) -> FindingsList:
+    panel = desk.add(FindingsList(desk.workspace))
+    image = instance()
+    desk.workspace.add(found(study(image)))
+    desk.wait_until(lambda: desk.workspace.viewport.frame is not None)
+    ref = desk.workspace.viewport.frame.ref
+    desk.workspace.annotations.add(
+        [
+            finding(ref, mask(), "Right Lung", description="31% of the image"),
+            finding(ref, mask(), "Left Lung", score=0.91),
+        ]
+    )
+    desk.workspace.annotations.add(
+        [
+            finding(
+                ref,
+                Polyline(((1, 1), (9, 1))),
+                "Heart width",
+                tool="ratio",
+                value=812.0,
+                units="px",
+                approximate=True,
+            )
+        ]
+    )
+    return panel
+
+
+def test_findings_are_grouped_by_who_made_them(desk: Desk):
+    panel = shown_finding_list(desk)
+    rows: list[Any] = [panel.model.row(panel.model.index(n)) for n in range(panel.model.rowCount())]
+    assert [type(row) for row in rows] == [MakerRow, FindingRow, FindingRow, MakerRow, FindingRow]
+    assert rows[0].maker == "finder 1.0 · net-1"
+    assert [row.title for row in rows if isinstance(row, FindingRow)] == [
+        "Right Lung",
+        "Left Lung",
+        "Heart width",
+    ]
+    assert rows[1].detail == "31% of the image"
+    assert rows[2].value == "score 0.91"
+    assert rows[4].value == "≈ 812 px"
+
+
+def test_choosing_in_the_list_selects_and_the_other_way_round(desk: Desk):
+    panel = shown_finding_list(desk)
+    asked: list[str] = []
+    panel.shown.connect(asked.append)
+    click(panel, panel.model.index_of("finder-Left Lung"))
+    assert desk.workspace.annotations.selected == "finder-Left Lung"
+    assert asked[-1] == "finder-Left Lung"
+    desk.workspace.annotations.select("ratio-Heart width")
+    assert panel.view.currentIndex() == panel.model.index_of("ratio-Heart width")
+    QTest.keyClick(panel.view, Qt.Key.Key_Up)
+    QTest.keyClick(panel.view, Qt.Key.Key_Up)
+    assert desk.workspace.annotations.selected == "finder-Left Lung"
+
+
+def press_button(panel: FindingsList, finding_id: str, name: str) -> None:
+    rect = panel.view.visualRect(panel.model.index_of(finding_id))
+    place = getattr(buttons_of(rect), name).center()
+    QTest.mouseClick(panel.view.viewport(), LEFT, pos=place)
+
+
+def test_the_eye_hides_and_shows(desk: Desk):
+    panel = shown_finding_list(desk)
+    annotations = desk.workspace.annotations
+    press_button(panel, "finder-Left Lung", "eye")
+    assert not annotations.get("finder-Left Lung").visible
+    press_button(panel, "finder-Left Lung", "eye")
+    assert annotations.get("finder-Left Lung").visible
+
+
+def test_a_makers_eye_hides_all_that_it_made(desk: Desk):
+    panel = shown_finding_list(desk)
+    rect = panel.view.visualRect(panel.model.index(0))
+    QTest.mouseClick(panel.view.viewport(), LEFT, pos=buttons_of(rect).eye.center())
+    visible = {item.finding.label: item.visible for item in desk.workspace.annotations.all()}
+    assert visible == {"Right Lung": False, "Left Lung": False, "Heart width": True}
+
+
+def test_a_deleted_finding_comes_back_with_undo(desk: Desk):
+    panel = shown_finding_list(desk)
+    removed: list[int] = []
+    panel.removed.connect(removed.append)
+    press_button(panel, "finder-Left Lung", "delete")
+    assert removed == [1]
+    assert panel.model.count == 2
+    desk.workspace.commands.undo()
+    assert panel.model.count == 3
+    assert panel.model.index_of("finder-Left Lung").isValid()
+
+
+def test_findings_on_another_image_say_so(desk: Desk):
+    panel = shown_finding_list(desk)
+    desk.workspace.viewport.show(instance("7.7"))
+    desk.wait_until(lambda: desk.workspace.viewport.frame is not None)
+    desk.settle()
+    row: Any = panel.model.row(panel.model.index_of("finder-Left Lung"))
+    assert not row.here
+    assert "on another image" in row.detail
+
+
+def test_without_findings_the_list_says_how_to_get_some(desk: Desk):
+    panel = desk.add(FindingsList(desk.workspace))
+    assert panel.empty.isVisible()
+    counts: list[int] = []
+    panel.count_changed.connect(counts.append)
+    image = instance()
+    desk.workspace.add(found(study(image)))
+    desk.wait_until(lambda: desk.workspace.viewport.frame is not None)
+    ref = desk.workspace.viewport.frame.ref
+    desk.workspace.annotations.add([finding(ref, Point(3, 4))])
+    assert not panel.empty.isVisible()
+    assert counts[-1] == 1
+
+
+# Attributes
+
+
+ROWS = [
+    AttributeRow("(0008,0060)", "Modality", "CS", "CT"),
+    AttributeRow("(0010,0010)", "PatientName", "PN", "<b>Doe</b>^Jane"),
+    AttributeRow("(0008,1140)", "ReferencedImageSequence", "SQ", "1 item"),
+    AttributeRow("(0008,1155)", "ReferencedSOPInstanceUID", "UI", "1.2.840.1", 1),
+]
+
+
+def attribute_panel(desk: Desk) -> AttributesPanel:
+    desk.decoder.rows = ROWS
+    panel = desk.add(AttributesPanel(desk.workspace, desk.loader), (420, 400))
+    desk.workspace.add(found(study(instance())))
+    desk.wait_until(lambda: panel.model.total == len(ROWS))
+    return panel
+
+
+def test_all_attributes_are_listed_as_plain_text(desk: Desk):
+    panel = attribute_panel(desk)
+    texts = [panel.model.index(row, VALUE).data() for row in range(panel.model.rowCount())]
+    assert texts == ["CT", "<b>Doe</b>^Jane", "1 item", "1.2.840.1"]
+    assert panel.model.index(3, NAME).data() == "    ReferencedSOPInstanceUID"
+    tip = panel.model.index(1, VALUE).data(Qt.ItemDataRole.ToolTipRole)
+    assert "<b>" not in tip
+    assert panel.summary.text() == "4 attributes"
+
+
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        ("patient", ["PatientName"]),
+        ("doe jane", ["PatientName"]),
+        ("0008,11", ["ReferencedImageSequence", "    ReferencedSOPInstanceUID"]),
+        ("nowhere", []),
+    ],
+)
+def test_attributes_are_found_by_tag_name_and_value(desk: Desk, text: str, names: list[str]):
+    panel = attribute_panel(desk)
+    QTest.keyClicks(panel.search, text)
+    desk.wait_until(lambda: panel.summary.text().startswith(f"{len(names)} of"))
+    found_names = [panel.model.index(row, NAME).data() for row in range(panel.model.rowCount())]
+    assert found_names == names
+
+
+def test_a_hidden_panel_reads_nothing(desk: Desk):
+    panel = AttributesPanel(desk.workspace, desk.loader)
+    desk.decoder.rows = ROWS
+    desk.workspace.add(found(study(instance())))
+    desk.settle()
+    assert panel.model.total == 0
+    desk.add(panel)
+    desk.wait_until(lambda: panel.model.total == len(ROWS))
+
+
+def test_fifty_thousand_attributes_are_searched_without_a_stall(
+    desk: Desk, gui_heartbeat: Heartbeat
+):
+    panel = attribute_panel(desk)
+    many = [
+        AttributeRow("(0009,1001)", f"Private {number}", "LO", f"value {number}" * 8)
+        for number in range(50_000)
+    ]
+    panel.model.set_rows(many)
+    gui_heartbeat.restart()
+    QTest.keyClicks(panel.search, "value 4999")
+    desk.wait_until(lambda: panel.model.rowCount() < 50_000)
+    gui_heartbeat.stop()
+    assert panel.model.rowCount() == 15
+    assert gui_heartbeat.longest_ms < 100  # the search itself runs once, 120 ms after typing

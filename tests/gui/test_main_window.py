@@ -1,0 +1,358 @@
+"""The main window: opening, notices, layout, menus, and what its title may not say."""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QImage
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
+
+from app.errors import FileProblem
+from app.imaging.findings import Mask
+from app.imaging.types import Instance, Problem, Voi, Window
+from app.views import capture, dialogs
+from app.views.main_window import MainWindow
+from app.views.style import stylesheet
+from app.views.theme import THEME
+from app.workspace.panes import Pane
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import (
+    FakeDecoder,
+    WaitUntil,
+    finding,
+    found,
+    frame,
+    instance,
+    study,
+)
+
+pytestmark = pytest.mark.gui
+
+
+@pytest.fixture
+def decoder() -> FakeDecoder:
+    return FakeDecoder()
+
+
+@pytest.fixture
+def window(
+    qapp: QApplication, decoder: FakeDecoder, tmp_path: Path, wait_until: WaitUntil
+) -> Iterator[MainWindow]:
+    made = MainWindow(
+        Workspace(), decoder, QLabel("chat"), layout_file=tmp_path / "layout" / "window.ini"
+    )
+    (tmp_path / "layout").mkdir()
+    made.resize(1280, 800)
+    made.show()
+    wait_until(lambda: not made.busy)
+    yield made
+    made.close()
+    made.deleteLater()
+
+
+def open_study(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, *images: Instance
+) -> None:
+    decoder.result = found(study(*(images or (instance(),))))
+    window.open_paths([Path("/images")])
+    wait_until(lambda: window.canvas.picture is not None and not window.busy)
+
+
+def test_opening_shows_the_first_image(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    assert window.placeholder.isVisible()
+    open_study(window, decoder, wait_until)
+    assert decoder.scans == [(Path("/images"),)]
+    assert not window.placeholder.isVisible()
+    assert window.canvas.frame.ref.sop_instance_uid == "1.1"
+
+
+def test_the_title_and_the_task_list_carry_no_patient_data(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    open_study(window, decoder, wait_until)
+    assert window.windowTitle() == "Sightline"
+    assert window.windowFilePath() == ""
+
+
+def drop(window: MainWindow, data: QMimeData) -> None:
+    buttons, keys = Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier
+    enter = QDragEnterEvent(QPoint(300, 300), Qt.DropAction.CopyAction, data, buttons, keys)
+    QApplication.sendEvent(window, enter)
+    if enter.isAccepted():
+        event = QDropEvent(QPointF(300, 300), Qt.DropAction.CopyAction, data, buttons, keys)
+        QApplication.sendEvent(window, event)
+
+
+def test_dropped_files_and_folders_are_opened(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+):
+    decoder.result = found(study(instance()))
+    data = QMimeData()
+    data.setUrls([QUrl.fromLocalFile(str(tmp_path)), QUrl.fromLocalFile("/images/a b.dcm")])
+    drop(window, data)
+    wait_until(lambda: window.canvas.picture is not None and not window.busy)
+    assert decoder.scans == [(tmp_path, Path("/images/a b.dcm"))]
+
+
+def test_a_dropped_text_or_web_address_opens_nothing(window: MainWindow, decoder: FakeDecoder):
+    data = QMimeData()
+    data.setText("hello")
+    data.setUrls([QUrl("https://example.org/x.dcm")])
+    drop(window, data)
+    assert decoder.scans == []
+
+
+def test_a_bad_file_is_told_with_reason_and_remedy_and_the_window_goes_on(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    bad = Problem(Path("/x/<img src=a>.dcm"), "the file is <b>empty</b>", "Export it again")
+    decoder.result = found(problems=[bad])
+    window.open_paths([Path("/x")])
+    wait_until(window.notices.all)
+    (notice,) = window.notices.all()
+    assert notice.title.text() == "<img src=a>.dcm"
+    assert notice.text.text() == "the file is <b>empty</b>. Export it again"
+    for label in notice.findChildren(QLabel):
+        assert label.textFormat() in (Qt.TextFormat.PlainText, Qt.TextFormat.AutoText)
+        assert label.textFormat() == Qt.TextFormat.PlainText or not label.text()
+    open_study(window, decoder, wait_until)
+    assert window.canvas.picture is not None
+
+
+def test_notices_lie_over_the_canvas_and_clear_of_its_corner_text(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    open_study(window, decoder, wait_until)
+    for number in range(5):
+        window.notices.show_notice("error", f"file {number}", "a reason " * 12)
+    wait_until(lambda: window.notices.height() > 60)
+    assert len(window.notices.all()) == 3
+    assert window.notices.geometry().bottom() < window.centralWidget().height() - 80
+    for notice in window.notices.all():
+        notice.findChildren(QToolButton)[0].click()
+    assert not window.notices.isVisible()
+
+
+def test_a_folder_without_images_says_so(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    window.open_paths([Path("/empty")])
+    wait_until(window.notices.all)
+    assert window.notices.all()[0].title.text() == "No images in empty"
+
+
+def test_an_image_that_cannot_be_decoded_is_explained_on_the_canvas(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    decoder.broken = FileProblem(
+        "its pixel data is cut off after <b>12</b> rows", subject="/x/a.dcm", remedy="Export again"
+    )
+    decoder.result = found(study(instance()))
+    window.open_paths([Path("/x")])
+    wait_until(lambda: window.canvas.error and not window.busy)
+    assert window.placeholder.isVisible()
+    assert "cut off after <b>12</b> rows" in window.placeholder.error_text.text()
+    assert window.placeholder.error_text.textFormat() == Qt.TextFormat.PlainText
+    decoder.broken = None
+    open_study(window, decoder, wait_until, instance("2.2"))
+    assert not window.placeholder.isVisible()
+
+
+def test_removing_a_finding_offers_undo(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    open_study(window, decoder, wait_until)
+    area = np.zeros((80, 100), bool)
+    area[20:40, 20:40] = True
+    window.workspace.annotations.add([finding(window.canvas.frame.ref, Mask(area))])
+    wait_until(lambda: not window.busy)
+    window.findings_list.remove(["finder-Nodule"])
+    assert window.canvas.annotation_items() == []
+    (notice,) = window.notices.all()
+    notice.findChildren(QPushButton)[0].click()
+    wait_until(lambda: not window.busy)
+    assert len(window.canvas.annotation_items()) == 1
+
+
+def test_choosing_a_finding_of_another_image_goes_there(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    open_study(window, decoder, wait_until, instance("1.1"), instance("1.2"))
+    window.workspace.annotations.add([finding(frame("1.2").ref, Mask(np.ones((80, 100), bool)))])
+    assert window.canvas.annotation_items() == []
+    window.findings_list.shown.emit("finder-Nodule")
+    wait_until(lambda: len(window.canvas.annotation_items()) == 1)
+    wait_until(lambda: not window.busy)
+    assert window.canvas.frame.ref.sop_instance_uid == "1.2"
+
+
+def test_the_preset_menu_offers_the_file_s_windows_and_sets_them(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    decoder.frames[("1.1", 0)] = frame(
+        voi=Voi((Window(40, 400, explanation="SOFT"), Window(300, 1500, explanation="BONE & co")))
+    )
+    open_study(window, decoder, wait_until)
+    menu = window.actions_.presets
+    menu.aboutToShow.emit()
+    texts = [action.text().split("\t")[0] for action in menu.actions()]
+    assert texts[:2] == ["SOFT", "BONE && co"]
+    assert "Lung" in texts
+    assert menu.actions()[0].isChecked()
+    menu.actions()[1].trigger()
+    wait_until(lambda: not window.busy)
+    assert window.canvas.shown_window == Window(300, 1500, explanation="BONE & co")
+
+
+def test_letters_typed_into_a_field_are_text_not_shortcuts(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    open_study(window, decoder, wait_until)
+    window.docks["Attributes"].show()
+    window.attributes.search.setFocus()
+    QTest.keyClicks(window.attributes.search, "fir1")
+    assert window.attributes.search.text() == "fir1"
+    assert not window.workspace.viewport.display.invert
+    wait_until(lambda: not window.busy)
+
+
+def test_shortcuts_act_on_the_image(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    open_study(window, decoder, wait_until)
+    window.canvas.setFocus()
+    QTest.keyClick(window.canvas, Qt.Key.Key_I)
+    wait_until(lambda: not window.busy)
+    assert window.workspace.viewport.display.invert
+    assert window.actions_.invert.isChecked()
+
+
+def test_a_pane_shows_the_tool_s_picture_and_closes(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+):
+    open_study(window, decoder, wait_until)
+    path = tmp_path / "overlay.png"
+    picture = QImage(60, 40, QImage.Format.Format_RGB888)
+    picture.fill(QColor(10, 200, 30))
+    assert picture.save(str(path))
+    window.workspace.panes.show(Pane(path, "Overlay <b>", "About it", "image_visualizer", {}))
+    wait_until(lambda: not window.busy)
+    (view,) = window.panes.views
+    assert view.view.image_size == (60, 40)
+    assert view.title.text() == "Overlay <b>"
+    assert view.title.textFormat() == Qt.TextFormat.PlainText
+    window.workspace.panes.show(Pane(tmp_path / "gone.png", "Gone", "", "image_visualizer", {}))
+    wait_until(lambda: not window.busy)
+    assert "cannot be read" in window.panes.views[1].note.text()
+    window.workspace.panes.clear()
+    assert not window.panes.isVisible()
+
+
+def test_the_layout_is_remembered(
+    qapp: QApplication, decoder: FakeDecoder, tmp_path: Path, wait_until: WaitUntil
+):
+    file = tmp_path / "window.ini"
+    for visible in (True, False):
+        made = MainWindow(Workspace(), decoder, QLabel("chat"), layout_file=file)
+        made.show()
+        assert made.docks["Findings"].isVisible() is visible
+        made.docks["Findings"].close()
+        wait_until(lambda w=made: not w.busy)
+        made.close()
+        made.deleteLater()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"\xff\xfe\x00garbage",
+        b"[window]\ngeometry = !!!\nstate = ???\n",
+        b"[window]\ngeometry = %s\n" % base64.b64encode(b"x" * 50),
+        b"[window]\ngeometry = AAAA\nstate = AAAA\n",
+    ],
+)
+def test_a_broken_layout_is_ignored(
+    qapp: QApplication, decoder: FakeDecoder, tmp_path: Path, content: bytes, wait_until: WaitUntil
+):
+    file = tmp_path / "window.ini"
+    file.write_bytes(content)
+    made = MainWindow(Workspace(), decoder, QLabel("chat"), layout_file=file)
+    made.show()
+    assert made.docks["Studies"].isVisible()
+    wait_until(lambda: not made.busy)
+    made.close()
+    made.deleteLater()
+
+
+def test_it_works_without_a_chat_and_at_a_small_size(
+    qapp: QApplication, decoder: FakeDecoder, tmp_path: Path, wait_until: WaitUntil
+):
+    made = MainWindow(Workspace(), decoder, None, layout_file=tmp_path / "window.ini")
+    made.resize(1024, 700)
+    made.show()
+    wait_until(lambda: not made.busy)
+    assert "Assistant" not in made.docks
+    assert made.width() == 1024
+    assert made.canvas.width() > 300
+    made.close()
+    made.deleteLater()
+
+
+def test_closing_the_study_empties_the_canvas(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    open_study(window, decoder, wait_until)
+    window.actions_.close_study.trigger()
+    wait_until(lambda: not window.busy)
+    assert window.canvas.picture is None
+    assert window.placeholder.isVisible()
+    assert window.canvas.overlay.corners.top_left == ()
+
+
+def test_a_screenshot_has_the_image_and_the_asked_density(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+):
+    decoder.frames[("1.1", 0)] = frame(stored=np.full((80, 100), 3000, np.int16))
+    open_study(window, decoder, wait_until)
+    assert capture.settled(lambda: window.busy)
+    capture.save_window(window, tmp_path / "shot.png", 2.0)
+    shot = QImage(str(tmp_path / "shot.png"))
+    assert (shot.width(), shot.height()) == (2 * window.width(), 2 * window.height())
+    middle = window.canvas.mapTo(window, window.canvas.to_widget(20, 60).toPoint())
+    assert QColor(shot.pixel(middle * 2)).red() == 255
+
+
+def test_help_windows_open_and_close(window: MainWindow, wait_until: WaitUntil):
+    for make in (dialogs.about, dialogs.shortcuts):
+        dialog = make(window)
+        dialog.open()
+        texts = " ".join(label.text() for label in dialog.findChildren(QLabel))
+        assert "Sightline" in dialog.windowTitle() or "Keyboard" in dialog.windowTitle()
+        if make is dialogs.about:
+            assert "Not for diagnosis" in texts
+            assert "0.1.0" in texts
+        dialog.accept()
+
+
+def test_every_token_of_the_style_sheet_is_filled_in():
+    text = stylesheet()
+    assert "${" not in text
+    assert THEME.accent in text
+
+
+def test_widgets_name_no_colour_of_their_own():
+    views = Path(__file__).resolve().parents[2] / "app" / "views"
+    for file in [*views.glob("*.py"), *views.glob("canvas/*.py"), *views.glob("browser/*.py")]:
+        if file.name != "theme.py":
+            found_colors = re.findall(r"[\"']#[0-9a-fA-F]{6}[\"']", file.read_text())
+            assert not found_colors, (file.name, found_colors)
