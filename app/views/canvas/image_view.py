@@ -75,7 +75,7 @@ class ImageView(pg.GraphicsView):
 
     def _lock_aspect(self) -> None:
         # pyqtgraph's ratio is the screen length of one x unit over that of one y unit. Its
-        # constructor's `lockAspect` ignores the ratio; its annotation says int, any number is taken.
+        # constructor's `lockAspect` ignores the ratio; annotated int, it takes any.
         ratio: Any = 1.0 / self._aspect
         self.box.setAspectLocked(True, ratio=ratio)
 
