@@ -344,3 +344,21 @@ def test_a_reader_above_is_left_alone(chat: Chat, wait_until: Wait):
     assert not chat.dock.conversation._jump.isHidden()
     chat.dock.conversation._jump.click()
     assert bar.value() == bar.maximum()
+
+
+def test_a_long_conversation_stays_quick(chat: Chat, wait_until: Wait, gui_heartbeat: Any):
+    for index in range(45):
+        ask(chat, wait_until, f"question {index}")
+        call_id = f"c{index}"
+        chat.runner.say(ToolStarted, call_id=call_id, tool="t", arguments={"path": "x"})
+        chat.runner.say(
+            ToolFinished,
+            call_id=call_id, tool="t", status="ok", summary="Outlined. " * 12,
+            output={"ratio": 0.5, "width": 10.0}, findings=[finding("Heart", call_id=call_id)],
+        )  # fmt: skip
+        chat.runner.say(TextDelta, text="The Heart is **there**.\n- one\n- two\n")
+        chat.runner.finish("The Heart is **there**.\n- one\n- two\n")
+        if index == 40:
+            gui_heartbeat.restart()
+        wait_until(lambda: chat.run.ended)
+    assert gui_heartbeat.longest_ms < 50
