@@ -29,6 +29,8 @@ HEIGHT_ASYMMETRY = 0.68
 _LUNG_SPUR, _HEART_SPUR = 0.006, 0.022  # half-widths of what is cut off, of the image's long side
 _HULL_GAIN = 1.25
 _ROUNDING = 0.012  # of the image's long side
+_CONTACT = 0.012  # a gap between heart and lung up to this share of the long side still is contact
+_BELOW_DOME = 0.1  # the synthetic hearts reach at most this share of the lungs' height lower
 LOW_CONFIDENCE = 0.80
 REFUSE_CONFIDENCE = 0.60
 
@@ -55,6 +57,52 @@ def _opened(mask: BoolImage, radius: float) -> BoolImage:
         return np.zeros_like(mask)
     grown = cast("FloatImage", ndimage.distance_transform_edt(~core)) <= radius
     return (grown & padded)[1:-1, 1:-1]
+
+
+def _last_contact(heart: BoolImage, lung: BoolImage, sign: int) -> tuple[int, int] | None:
+    """Returns (row, column) of the heart's lowest edge that a lung borders, or None.
+
+    Args:
+        heart: Heart mask.
+        lung: The lung on that side.
+        sign: -1 for the viewer's left edge of the heart, 1 for the right.
+    """
+    gap = max(2, round(_CONTACT * max(heart.shape)))
+    for row in np.nonzero(heart.any(axis=1) & lung.any(axis=1))[0][::-1]:
+        columns = np.nonzero(heart[row])[0]
+        edge = int(columns[-1] if sign > 0 else columns[0])
+        near = (
+            lung[row, edge + 1 : edge + 1 + gap]
+            if sign > 0
+            else lung[row, max(0, edge - gap) : edge]
+        )
+        if near.any():
+            return int(row), edge
+    return None
+
+
+def _seated(heart: BoolImage, right: BoolImage, left: BoolImage) -> BoolImage:
+    """Returns the heart closed by an arc below the last place where each lung borders it.
+
+    The heart rests on the diaphragm: what goes on below or beside that is stomach, spleen or liver.
+    """
+    contacts = (_last_contact(heart, right, -1), _last_contact(heart, left, 1))
+    found = [c for c in contacts if c is not None]
+    lung_rows = np.nonzero((right | left).any(axis=1))[0]
+    if not found or not heart.any():
+        return heart
+    bottom = max(row for row, _ in found) + _BELOW_DOME * float(np.ptp(lung_rows))
+    middle = float(np.median(np.nonzero(heart)[1]))
+    rows = np.arange(heart.shape[0], dtype=np.float32)[:, None]
+    columns = np.arange(heart.shape[1], dtype=np.float32)[None, :]
+    kept = heart & (rows <= bottom)
+    for contact, sign in zip(contacts, (-1, 1), strict=True):
+        if contact is not None:
+            row, edge = contact
+            share = np.clip((rows - row) / max(bottom - row, 1.0), 0, 1)
+            reach = abs(edge - middle) * np.sqrt(1 - share**2)
+            kept &= (rows <= row) | (sign * (columns - middle) <= reach)
+    return largest(kept)
 
 
 def _rounded_heart(heart: BoolImage, lungs: BoolImage) -> BoolImage:
@@ -91,6 +139,7 @@ def cleaned(probabilities: FloatImage) -> FloatImage:
     lungs = [largest(_opened(m > 0, _LUNG_SPUR * extent)) for m in margins[:2]]
     both = lungs[0] | lungs[1]
     heart = largest(_opened((margins[2] > 0) & ~both, _HEART_SPUR * extent))
+    heart = _seated(heart, lungs[0], lungs[1])
     heart = _rounded_heart(heart, both | (margins[0] > 0) | (margins[1] > 0))
     regions = (lungs[0] & ~heart, lungs[1] & ~heart & ~lungs[0], heart & ~both)
     return np.stack([_kept(m, r) for m, r in zip(margins, regions, strict=True)])
