@@ -45,6 +45,7 @@ from app.tools.api import Approval, CancelToken, Tool, ToolContext
 __all__ = ["AgentLoop", "Approve", "Limits", "RunRequest"]
 
 CANCEL_GRACE_S = 0.4
+CANCELLED = Outcome("cancelled", "Stopped.", error="Stopped before it finished.")
 
 
 class AgentLoop:
@@ -226,9 +227,11 @@ class _Run:
         try:
             outcome = await self._outcome(call)
         except asyncio.CancelledError:
-            outcome = Outcome("cancelled", "Stopped.", error="Stopped before it finished.")
-            self._finish(call, outcome, started, time.monotonic() - clock)
+            self._finish(call, CANCELLED, started, time.monotonic() - clock)
             raise
+        if outcome.status == "failed" and self.request.cancel.cancelled:
+            # What a call says that was stopped half-way is no failure to report.
+            outcome = CANCELLED
         self._finish(call, outcome, started, time.monotonic() - clock)
         self.request.cancel.check()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent.llm.base import ToolSchema
@@ -22,7 +22,7 @@ from app.agent.planning.steps import (
     Steps,
     path_of,
 )
-from app.agent.planning.text import masked, normalised
+from app.agent.planning.text import MAX_QUESTION, masked, normalised
 from app.tools.api import Tool
 
 
@@ -46,6 +46,9 @@ def decide(question: str, scene: Scene) -> Decision:
         return read_natural(masked(text), scene, excluded)
     if isinstance(explicit, Steps) and not scene.images and _needs_image(explicit):
         return Reply(no_image_text())
+    if isinstance(explicit, Steps) and len(question) > MAX_QUESTION:
+        cut = f"Only the first {MAX_QUESTION:,} characters of the question were read."
+        return replace(explicit, notes=(cut, *explicit.notes))
     return explicit
 
 

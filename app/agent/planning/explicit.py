@@ -34,6 +34,7 @@ _CLOSING = re.compile(
     r"\b(?:summari[sz]e|compare|explain|describe|conclude|finish|discuss|tell\s+me|comment)\b",
     re.IGNORECASE,
 )
+_THEN = re.compile(r"\b(?:then|afterwards|finally|lastly)\b,?\s*", re.IGNORECASE)
 _ITEM = re.compile(r"(?:(?<=^)|(?<=[\n;:.,)\]\s]))(?:step\s*)?(\d{1,2})\s*[).:]\s+", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"\s*(?:then|finally|and|please|\s)*(?:summari[sz]e|compare|explain|describe|conclude|finish|"
@@ -42,6 +43,8 @@ _SUMMARY = re.compile(
 )
 _ASSIGNMENT = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*=(?!=)")
 _COMPARE = re.compile(r"\b(?:compare|agree|disagreement|contrast)\b", re.IGNORECASE)
+
+_NO_VALUES = frozenset(("and", "or", "on", "for", "with", "then", "the", "a", "of", "to", "in"))
 
 # Steps of a numbered list that describe what to do instead of naming the tool.
 _DESCRIBED: tuple[tuple[str, str], ...] = (
@@ -63,7 +66,8 @@ def read_explicit(question: str, scene: Scene) -> Steps | Reply | None:
     """
     blank = masked(question)
     mentions = find_mentions(blank, scene.tools)
-    mentions = _with_described(blank, mentions, scene)
+    if mentions or len(_ITEM.findall(blank)) > 1:
+        mentions = _with_described(blank, mentions, scene)
     about = [item for item in mentions if item.about and item.known]
     if about and len(about) == len(mentions):
         return Reply("\n".join(_about(scene.tools[item.name]) for item in about))
@@ -143,7 +147,7 @@ def _target(
     quoted = re.search(r"\bon\s+[\"']([^\"']+)[\"']", text)
     if quoted:
         return Earlier(quoted.group(1))
-    path = re.search(r"\bon\s+([~./\\]?[\w:./\\-]+\.(?:png|dcm|jpe?g|dicom))\b", blank)
+    path = re.search(r"\bon\s+(?:the\s+file\s+)?([^\s,;]*[/\\.][^\s,;]*[^\s,;.])", blank)
     if path:
         return Earlier(path.group(1))
     return None if image_argument_missing(tool, scene) else default_target(tool, before)
@@ -209,6 +213,11 @@ def _worded(name: str, text: str, blank: str) -> Any | None:
         number = re.match(r"[-+]?\d+(?:\.\d+)?(?![\w).])", rest)
         if number:
             return float(number.group()) if "." in number.group() else int(number.group())
+        # A bare word only where it is clearly given: "with title Overlay and cmap gray".
+        given = re.search(r"(?:\bwith|\band|,)\s*(?:a|the)?\s*$", blank[: match.start()], re.I)
+        word = re.match(r"[A-Za-z][\w-]*", rest)
+        if given and word and name != "organs" and word.group().lower() not in _NO_VALUES:
+            return word.group()
     return None
 
 
@@ -231,19 +240,26 @@ def _first_source(arguments: dict[str, Any], slot: str) -> Source | None:
 
 
 def _clause_end(blank: str, start: int, limit: int) -> int:
-    closing = _CLOSING.search(blank, start, limit)
-    return closing.start() if closing else limit
+    ends = [
+        found.start() for rule in (_CLOSING, _THEN) if (found := rule.search(blank, start, limit))
+    ]
+    return min(ends, default=limit)
 
 
 def _items(blank: str) -> list[tuple[str, int, int]]:
-    """The numbered items as (number, start, end)."""
+    """The numbered items as ("Step 1", start, end); without numbers what follows each "then"."""
     marks = list(_ITEM.finditer(blank))
     if len(marks) < 2:
-        return []
-    ends = [mark.start() for mark in marks[1:]] + [len(blank)]
+        marks = list(_THEN.finditer(blank))
+    ends = [mark.start() for mark in marks[1:]] + [len(blank)] if marks else []
     return [
-        (mark.group(1), mark.end(), _clause_end(blank, mark.end(), end))
+        (
+            f"Step {mark.group(1)} " if mark.re is _ITEM else "",
+            mark.end(),
+            _clause_end(blank, mark.end(), end),
+        )
         for mark, end in zip(marks, ends, strict=True)
+        if blank[mark.end() : end].strip()
     ]
 
 
@@ -265,9 +281,9 @@ def _with_described(blank: str, mentions: list[Mention], scene: Scene) -> list[M
 
 def _not_understood(question: str, blank: str, mentions: list[Mention]) -> list[str]:
     return [
-        f'Step {number} ("{" ".join(question[start:end].split())[:80]}") names no tool that I '
+        f'{label}"{" ".join(question[start:end].split()).rstrip(" .")[:80]}" names no tool that I '
         "know: left out."
-        for number, start, end in _items(blank)
+        for label, start, end in _items(blank)
         if not any(start <= mention.start < end for mention in mentions)
         and not _SUMMARY.match(blank[start:end])
     ]

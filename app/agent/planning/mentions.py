@@ -22,11 +22,13 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"\bwhat\s+(?:does|do|is)\s+(?:the\s+)?(?:tool\s+)?$|\bhow\s+does\s+(?:the\s+)?$",
+    r"\b(?:what\s+(?:does|do|is)|how\s+does|tell\s+me\s+about|describe|explain)\s+(?:the\s+)?"
+    r"(?:tool\s+)?$",
     re.IGNORECASE,
 )
 _IDENTIFIER = re.compile(r"(?<![\w./\\-])[A-Za-z]\w*_\w+(?![\w/\\]|-\d)")
 _PATHLIKE = re.compile(r"_paths?$|_tokens$|_scale$|_steps$|_center$|_width$", re.IGNORECASE)
+_REACH = 120
 _ASSIGNED = re.compile(r"\s*=")
 
 
@@ -64,8 +66,9 @@ def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
             continue
         if _PATHLIKE.search(match.group()) or _ASSIGNED.match(text, match.end()):
             continue
-        before = text[: match.start()]
-        joined = any(_JOINED.match(text[item.end : match.start()]) for item in found)
+        before = _before(text, match.start())
+        previous = max((item.end for item in found if item.end <= match.start()), default=-1)
+        joined = previous >= 0 and _JOINED.match(text[previous : match.start()])
         if _CALLING.search(before) or joined or _NEGATED.search(before):
             found.append(_mention(text, match, match.group(), known=False))
             found.sort(key=lambda item: item.start)
@@ -99,9 +102,14 @@ def _spelled(name: str, text: str) -> list[re.Match[str]]:
     if len(parts) == 1:
         # A one-word name ("echo") is a common word: only a call counts.
         pattern = re.compile(rf"(?<![\w./\\-]){parts[0]}(?![\w/\\=-])", re.IGNORECASE)
-        return [m for m in pattern.finditer(text) if _CALLING.search(text[: m.start()])]
+        return [m for m in pattern.finditer(text) if _CALLING.search(_before(text, m.start()))]
     joined = r"[_\s-]+".join(part.replace("xray", "x-?ray") for part in parts)
     return list(re.finditer(rf"(?<![\w./\\-]){joined}(?![\w/\\=-])", text, re.IGNORECASE))
+
+
+def _before(text: str, position: int) -> str:
+    """What stands right before a position; further back nothing bears on it."""
+    return text[max(0, position - _REACH) : position]
 
 
 def _known(text: str, match: re.Match[str], name: str) -> Mention:
@@ -109,7 +117,7 @@ def _known(text: str, match: re.Match[str], name: str) -> Mention:
 
 
 def _mention(text: str, match: re.Match[str], name: str, *, known: bool) -> Mention:
-    before = text[: match.start()]
+    before = _before(text, match.start())
     return Mention(
         name,
         match.start(),

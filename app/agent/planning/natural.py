@@ -61,7 +61,8 @@ TOPICS: Mapping[str, str] = {
 
 _EVERYTHING = (
     r"all\s+(?:the\s+)?(?:available\s+)?tools|every\s+tool|everything|full\s+analysis|"
-    r"complete\s+analysis|full\s+work-?up|analy[sz]e\s+(?:this|the|my)\s+\w+"
+    r"what\s+(?:do|can)\s+you\s+see|describe\s+(?:this|the|my)\s+(?:image|picture|film|x-?ray|"
+    r"radiograph|scan|study)|complete\s+analysis|full\s+work-?up|analy[sz]e\s+(?:this|the|my)\s+\w+"
 )
 _OVERLAY = r"(?:that|the|this|its)?\s*(?:segmentation|overlay|masks?\s+image|segmented\s+image)"
 _PICTURE = r"images?|pictures?|x-?rays?|radiographs?|films?|scans?|dicom|png|slices?|it|this"
@@ -69,7 +70,7 @@ _NOT = re.compile(
     r"\b(?:don'?t|do\s+not|without|no|not|skip|except|omit|never)\s+(?:\w+\s+){0,2}?(\w+)",
     re.IGNORECASE,
 )
-_NEGATABLE = ("segment", "report", "show", "heart_size")
+_VALUE = r"(-?\d+(?:\.\d+)?)"
 
 
 def read_natural(question: str, scene: Scene, excluded: Collection[str] = ()) -> Decision:
@@ -135,13 +136,14 @@ def _tools(question: str, topics: set[str], scene: Scene) -> list[str]:
     organs = [name for name in find_organs(question) if not (heart and name == "Heart")]
     segment = ("segment" in topics and (organs or not heart)) or (disease and "where" in topics)
     picture_only = "show" in topics and not (disease or heart or segment or "metadata" in topics)
+    overlay = "show" in topics and has_words(question, r"overlay|segmentation|segmented\s+image")
     wanted: list[tuple[str, bool]] = [
         (DICOM, is_dicom(scene.note()) and ("metadata" in topics or full)),
         (CLASSIFIER, disease or full),
         (SEGMENTATION, bool(segment) or full),
         (RATIO, heart or full),
         (REPORT, "report" in topics or (full and REPORT in scene.tools)),
-        (VISUALIZER, (picture_only and has_words(question, _PICTURE)) or full),
+        (VISUALIZER, (picture_only and has_words(question, _PICTURE)) or overlay or full),
     ]
     return [tool for tool, needed in wanted if needed]
 
@@ -175,8 +177,23 @@ def _planned(question: str, wanted: list[str], topics: set[str], scene: Scene) -
 
 
 def _dicom(question: str, steps: list[Step], scene: Scene) -> Step:
-    del question
-    return _made(DICOM, {}, "reads the file and makes a PNG of what the viewer shows", steps, scene)
+    why = "reads the file and makes a PNG of what the viewer shows"
+    return _made(DICOM, _window(question), why, steps, scene)
+
+
+def _window(question: str) -> dict[str, float]:
+    """A window that the question gives: "center 40 and width 400", "window 40/400"."""
+    pair = re.search(
+        rf"\bwindow\w*\s+(?:of\s+)?{_VALUE}\s*[/,]\s*{_VALUE}", question, re.IGNORECASE
+    )
+    if pair:
+        return {"window_center": float(pair[1]), "window_width": float(pair[2])}
+    named = {
+        "window_center": rf"\b(?:cent(?:er|re)|level)\s*(?:of|=|:)?\s*{_VALUE}",
+        "window_width": rf"\bwidth\s*(?:of|=|:)?\s*{_VALUE}",
+    }
+    found = {key: re.search(rule, question, re.IGNORECASE) for key, rule in named.items()}
+    return {key: float(match[1]) for key, match in found.items() if match}
 
 
 def _classifier(question: str, steps: list[Step], scene: Scene) -> Step:

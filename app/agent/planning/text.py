@@ -13,8 +13,8 @@ _SINGLE = re.compile(r"(?<=[\s=(\[,:])'(?:[^'\\\n]|\\.)*'(?=[\s,.;)\]]|$)")
 _MASK = "\x00"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
-MAX_QUESTION = 20_000
-"""Longer questions are cut before any rule reads them."""
+MAX_QUESTION = 5_000
+"""Characters of a question that rules read: some take time that grows with its square."""
 
 
 def normalised(question: str) -> str:

@@ -3,6 +3,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from app.agent.planner import decide, plan_only, schema_of
 from app.agent.planning.steps import NoRule, Reply, Scene, Steps
@@ -342,7 +344,55 @@ def test_an_argument_that_the_tool_does_not_have_is_left_out_and_said():
 def test_a_misspelt_tool_is_named_with_the_near_one():
     steps = decision("1) chest_xray_clasifier on the image\n2) frobnicate the image")
     assert "chest_xray_classifier" in steps.steps[0].skip
-    assert 'Step 2 ("frobnicate the image")' in steps.notes[0]
+    assert 'Step 2 "frobnicate the image" names no tool' in steps.notes[0]
+
+
+def test_what_follows_then_is_a_step_of_its_own():
+    question = "Run chest_xray_classifier, then segment the heart, then make coffee"
+    assert plan(question) == [
+        ("chest_xray_classifier", {"image_path": OPEN}),
+        ("chest_xray_segmentation", {"image_path": OPEN, "organs": ["Heart"]}),
+    ]
+    assert '"make coffee" names no tool' in decision(question).notes[0]
+
+
+def test_a_path_that_is_not_open_is_handed_on_to_be_refused():
+    assert plan("use chest_xray_segmentation on /etc/passwd") == [
+        ("chest_xray_segmentation", {"image_path": "/etc/passwd"})
+    ]
+
+
+def test_a_window_in_words():
+    window = {"dicom_path": OPEN, "window_center": 40.0, "window_width": 400.0}
+    for question in ("convert it with window 40/400", "window center 40 and width of 400 please"):
+        assert plan(question) == [("dicom_processor", window)]
+
+
+_WORDS = [
+    *PROMPT_1.split(),
+    *PROMPT_2.split(),
+    *PROMPT_4.split(),
+    "don't",
+    "on",
+    "image-1",
+    "=",
+    "(",
+]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.one_of(
+        st.text(max_size=200),
+        st.lists(st.sampled_from(_WORDS), max_size=40).map(" ".join),
+        st.lists(st.sampled_from(_WORDS), max_size=40).map("\n".join),
+    ),
+    st.sampled_from([(), (DICOM_NOTE,), (PNG_NOTE,), ({**DICOM_NOTE, "modality": "CT"},)]),
+)
+def test_no_question_breaks_the_planner(question: str, notes: Any):
+    for name, arguments in plan(question, notes):
+        assert ALL.get(name) is not None
+        assert None not in arguments.values() or "null" in question or "none" in question.lower()
 
 
 def test_another_open_image_can_be_named():
