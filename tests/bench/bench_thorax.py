@@ -85,7 +85,7 @@ def main() -> int:
 
     from app.tools.chest.thorax_net import load, segment
 
-    torch.set_num_threads(2)
+    torch.set_num_threads(1)  # with two, a busy machine spends its time at their barriers
     net = load(WEIGHTS)
 
     def ours(pixels: NDArray[np.float32]) -> BoolImage:

