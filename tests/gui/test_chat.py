@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
@@ -335,7 +335,7 @@ def test_a_reader_above_is_left_alone(chat: Chat, wait_until: Wait):
     ask(chat, wait_until)
     chat.runner.say(TextDelta, text="line\n\n" * 80)
     bar = chat.dock.conversation.verticalScrollBar()
-    wait_until(lambda: bar.maximum() > 500 and bar.value() == bar.maximum())
+    wait_until(lambda: bar.maximum() > 500)
     bar.setValue(100)
     before = bar.maximum()
     chat.runner.say(TextDelta, text="more\n\n" * 20)
@@ -344,6 +344,33 @@ def test_a_reader_above_is_left_alone(chat: Chat, wait_until: Wait):
     assert not chat.dock.conversation._jump.isHidden()
     chat.dock.conversation._jump.click()
     assert bar.value() == bar.maximum()
+    before = bar.maximum()
+    chat.runner.say(TextDelta, text="more\n\n" * 20)
+    wait_until(lambda: bar.maximum() > before)
+    assert bar.value() == bar.maximum()
+
+
+def test_a_long_answer_is_followed_until_its_beginning_would_leave(chat: Chat, wait_until: Wait):
+    for index in range(4):
+        ask(chat, wait_until, f"q{index}")
+        chat.runner.finish("a short answer\n\n" * 4)
+        wait_until(lambda: chat.run.ended)
+    conversation = chat.dock.conversation
+    bar, height = conversation.verticalScrollBar(), conversation.viewport().height()
+    ask(chat, wait_until, "a long one")
+    wait_until(lambda: bar.maximum() and bar.value() == bar.maximum())
+    chat.runner.say(TextDelta, text="line\n\n" * 80)
+    wait_until(lambda: bar.maximum() > 1000)
+    chat.runner.finish("")
+    wait_until(lambda: chat.run.ended)
+    wait_until(lambda: 0 < _top(chat) < height / 2)
+    assert bar.value() < bar.maximum()
+    assert not conversation._jump.isHidden()
+
+
+def _top(chat: Chat) -> int:
+    """Where the last answer begins in the view."""
+    return chat.run.answers[-1].mapTo(chat.dock.conversation.viewport(), QPoint(0, 0)).y()
 
 
 def test_a_long_conversation_stays_quick(chat: Chat, wait_until: Wait, gui_heartbeat: Any):

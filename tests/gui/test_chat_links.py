@@ -43,7 +43,7 @@ def run_with(
     wait_until(lambda: chat.run.ended)
     column = chat.dock.conversation.viewport()
     wait_until(lambda: chat.run.answers[-1].view.width() > column.width() - 60)  # laid out
-    return [chip for chip in chat.run.cards["c1"].chips if isinstance(chip, FindingChip)]
+    return chat.run.cards["c1"].chips
 
 
 def click_link(view: TextView, text: str) -> None:

@@ -128,13 +128,13 @@ def test_earlier_calls_come_back_as_cards(chat: Chat, wait_until: Wait):
     assert [view.view.plain() for view in chat.run.answers] == ["I look.", "The Heart is there."]
 
 
-def test_a_run_that_was_cut_off_is_shown_as_stopped(chat: Chat, wait_until: Wait):
+def test_a_run_that_was_cut_off_says_that_it_has_no_answer(chat: Chat, wait_until: Wait):
     thread = chat.store.new_thread()
     thread.append(Message(role="user", text="q"))
     chat.dock.open_thread(thread.thread_id)
     wait_until(lambda: chat.dock.conversation.runs and chat.run.ended)
     assert chat.run.notice is not None
-    assert chat.run.notice.view.plain() == "Stopped"
+    assert chat.run.notice.view.plain() == "No answer was recorded."
 
 
 def test_turning_to_another_thread_stops_the_run_and_its_events_stay_out(

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.imaging.findings import Finding
@@ -17,7 +17,7 @@ from app.views.background import Background
 from app.views.chat import names
 from app.views.chat.disclosure import Disclosures
 from app.views.chat.facts import as_json, facts
-from app.views.chat.links import FindingLinks
+from app.views.chat.links import FindingChip, FindingLinks
 from app.views.chat.table import FactsTable
 from app.views.chat.text import one_line
 from app.views.chat.textview import TextView
@@ -27,7 +27,7 @@ from app.views.icons import pixmap
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 
-CHIPS = 12  # shown at first; the rest behind a button
+CHIPS = 12  # shown; the findings list has all of them
 _STATES = {
     "running": ("loader-circle", THEME.accent, "Running"),
     "ok": ("circle-check", THEME.ok, "Done"),
@@ -62,7 +62,7 @@ class ToolCard(QFrame):
         self.arguments = started.arguments
         self.status = "running"
         self.thumbnails: list[Thumbnail] = []
-        self.chips: list[QWidget] = []
+        self.chips: list[FindingChip] = []
         self._tools = tools
         self._began = time.monotonic() if live else None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
@@ -135,12 +135,8 @@ class ToolCard(QFrame):
             reason = event.error or event.summary or "It failed without a reason."
             self.error = _text(reason, "error")
             parts.append(self.error)
-        elif event.summary and event.status == "ok":
-            self.summary = _text(event.summary, "muted")
-            parts.append(self.summary)
-        pictures = self._pictures(event)
-        if pictures:
-            parts.append(pictures)
+        elif event.status == "ok":
+            parts.extend(self._summary(event))
         table = facts(event.output) if event.status == "ok" else None
         if table and table.rows:
             self.table = FactsTable(table)
@@ -172,13 +168,25 @@ class ToolCard(QFrame):
         head.addLayout(row(self._duration, self._word, self._mark, spacing=6))
         self._body.addLayout(head)
 
-    def _pictures(self, event: ToolFinished) -> QWidget | None:
+    def _summary(self, event: ToolFinished) -> list[QWidget]:
+        """The summary, a single picture beside it, several below it."""
+        if event.summary:
+            self.summary = _text(event.summary, "muted")
+        pictures = self._pictures(event)
+        if self.summary is None or len(pictures) != 1:
+            parts: list[QWidget] = [self.summary] if self.summary is not None else []
+            return parts + ([_flow(pictures)] if pictures else [])
+        beside = QWidget()
+        line = QHBoxLayout(beside)
+        line.setContentsMargins(0, 0, 0, 0)
+        line.setSpacing(SPACE.m)
+        line.addWidget(pictures[0], 0, Qt.AlignmentFlag.AlignTop)
+        line.addWidget(self.summary, 1, Qt.AlignmentFlag.AlignTop)
+        return [beside]
+
+    def _pictures(self, event: ToolFinished) -> list[QWidget]:
+        pictures: list[QWidget] = []
         shown = [item for item in event.artifacts if item.role in ("image", "show")][:4]
-        if not shown:
-            return None
-        box = QWidget()
-        flow = Flow()
-        box.setLayout(flow)
         for artifact in shown:
             thumbnail = Thumbnail(
                 artifact.path,
@@ -187,21 +195,14 @@ class ToolCard(QFrame):
                 lambda item=artifact: self._tools.open_artifact(item, self.tool),
             )
             self.thumbnails.append(thumbnail)
-            flow.addWidget(thumbnail)
-        return box
+            pictures.append(thumbnail)
+        return pictures
 
     def _chips(self, findings: Sequence[Finding]) -> QWidget:
-        box = QWidget()
-        flow = Flow()
-        box.setLayout(flow)
-        for index, finding in enumerate(findings):
-            if index == CHIPS and len(findings) > CHIPS + 1:
-                flow.addWidget(label(f"and {len(findings) - CHIPS} more in the list", "faint"))
-                break
-            chip = self._tools.links.chip(finding)
-            self.chips.append(chip)
-            flow.addWidget(chip)
-        return box
+        shown = findings if len(findings) <= CHIPS + 1 else findings[:CHIPS]
+        self.chips = [self._tools.links.chip(finding) for finding in shown]
+        left = len(findings) - len(shown)
+        return _flow([*self.chips, *([label(f"and {left} more", "faint")] if left else [])])
 
     def _made_by(self, event: ToolFinished) -> QWidget:
         models = sorted({item.provenance.model for item in event.findings} - {""})
@@ -218,6 +219,15 @@ def seconds(value: float) -> str:
     if value < 60:
         return f"{value:.1f} s"
     return f"{int(value // 60)} min {int(value % 60):02d} s"
+
+
+def _flow(parts: Sequence[QWidget]) -> QWidget:
+    box = QWidget()
+    flow = Flow()
+    box.setLayout(flow)
+    for part in parts:
+        flow.addWidget(part)
+    return box
 
 
 def _text(text: str, tone: str) -> TextView:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from enum import Enum, auto
+
+from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QFrame, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
@@ -13,8 +15,23 @@ from app.views.theme import SPACE, THEME
 
 _NEAR_END = 32  # px from the end that still count as being there
 _TICK_MS = 100
+_LEAD = 0.3  # share of the view above an answer's beginning: the cards that it rests on
 _FIRST = 2  # place of the first run, below "Show earlier messages" and the empty state
 KEPT = 40  # runs that stay widgets; older ones are shown again from the thread's file
+
+
+class Follow(Enum):
+    """What is done about new content.
+
+    Attributes:
+        OFF: Nothing: the reader is somewhere above.
+        READING: It scrolls into view until an answer's beginning would leave the view.
+        END: The end stays in view.
+    """
+
+    OFF = auto()
+    READING = auto()
+    END = auto()
 
 
 class Conversation(QScrollArea):
@@ -50,7 +67,8 @@ class Conversation(QScrollArea):
         self.setWidget(self._column)
         self._runs: list[RunView] = []
         self._notes: list[QWidget] = []
-        self._follow = True
+        self._follow = Follow.READING
+        self._steering = False  # the value changes because of us, not of the reader
         self._anchor: int | None = None  # distance from the end to keep while text comes above
         self._ticker = QTimer(self, interval=_TICK_MS)
         self._ticker.timeout.connect(self._tick)
@@ -68,7 +86,7 @@ class Conversation(QScrollArea):
     @property
     def following(self) -> bool:
         """Whether what is new scrolls into view."""
-        return self._follow
+        return self._follow is not Follow.OFF
 
     def add(self, run: RunView) -> None:
         """Add a run at the end."""
@@ -83,7 +101,7 @@ class Conversation(QScrollArea):
         """Add an earlier run at the top; what is being read stays where it is."""
         bar = self.verticalScrollBar()
         self._anchor = bar.maximum() - bar.value()
-        self._follow = False
+        self._follow = Follow.OFF
         self._runs.insert(0, run)
         self._layout.insertWidget(_FIRST, run)
         QTimer.singleShot(0, self, self._let_go)
@@ -103,7 +121,7 @@ class Conversation(QScrollArea):
         self._anchor = None
         self._older.hide()
         self._empty.show()
-        self._follow = True
+        self._follow = Follow.READING
         self._jump.hide()
 
     def set_older(self, older: bool) -> None:
@@ -111,11 +129,16 @@ class Conversation(QScrollArea):
         self._older.setVisible(older)
 
     def to_end(self) -> None:
-        """Scroll to the end and follow from there."""
-        self._follow = True
-        self._jump.hide()
+        """Scroll to the end and stay there."""
+        self._follow = Follow.END
+        self._steer()
+
+    def follow(self) -> None:
+        """Scroll to what comes next."""
+        self._follow = Follow.READING
         bar = self.verticalScrollBar()
-        bar.setValue(bar.maximum())
+        self._move_to(bar.maximum())
+        self._jump.hide()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
@@ -123,7 +146,7 @@ class Conversation(QScrollArea):
 
     def _trim(self) -> None:
         """Widgets cost time with every change of the width: very old ones are taken out."""
-        while len(self._runs) > KEPT and not self._runs[0].running and self._follow:
+        while len(self._runs) > KEPT and not self._runs[0].running and self.following:
             run = self._runs.pop(0)
             self._remove(run)
             self.trimmed.emit(run)
@@ -164,16 +187,40 @@ class Conversation(QScrollArea):
         right = SPACE.m - self.verticalScrollBar().sizeHint().width() if high else SPACE.m
         self._layout.setContentsMargins(SPACE.m, SPACE.l, max(2, right), SPACE.m)
         if self._anchor is not None:
-            anchor = self._anchor
-            self.verticalScrollBar().setValue(high - anchor)
-        elif self._follow:
-            self.verticalScrollBar().setValue(high)
-        elif high > 0:
-            self._show_jump()
+            self._move_to(high - self._anchor)
+            return
+        self._steer()
+        # The range is known before the parts have moved to their places.
+        QTimer.singleShot(0, self, self._steer)
 
     def _on_value(self, value: int) -> None:
-        self._follow = value >= self.verticalScrollBar().maximum() - _NEAR_END
-        if self._follow:
+        if self._steering:
+            return
+        at_end = value >= self.verticalScrollBar().maximum() - _NEAR_END
+        self._follow = Follow.END if at_end else Follow.OFF
+        self._update_jump()
+
+    def _steer(self) -> None:
+        """Go where following leads."""
+        if self._anchor is not None:
+            return
+        target = high = self.verticalScrollBar().maximum()
+        reading = self._runs[-1].reading if self._runs else None
+        if self._follow is Follow.READING and reading is not None:
+            top = reading.mapTo(self._column, QPoint(0, 0)).y()
+            target = min(high, max(0, top - int(self.viewport().height() * _LEAD)))
+        if self.following:
+            self._move_to(target)
+        self._update_jump()
+
+    def _move_to(self, value: int) -> None:
+        self._steering = True
+        self.verticalScrollBar().setValue(value)
+        self._steering = False
+
+    def _update_jump(self) -> None:
+        bar = self.verticalScrollBar()
+        if bar.value() >= bar.maximum() - _NEAR_END:
             self._jump.hide()
         else:
             self._show_jump()

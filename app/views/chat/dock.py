@@ -99,7 +99,7 @@ class ChatDock(QWidget):
         if not text.strip():
             return
         self.composer.remember(text)
-        self.conversation.to_end()
+        self.conversation.follow()
         if self._thread is None:
             self._waiting.append(text)
             self._make_thread()

@@ -89,6 +89,11 @@ class RunView(QWidget):
         """Whether it goes on."""
         return self._live and not self.ended
 
+    @property
+    def reading(self) -> QWidget | None:
+        """The answer that is being written or was written last; what a reader wants to see."""
+        return self._open
+
     def tick(self) -> None:
         """Move what moves while it runs."""
         if self._thinking is not None:
@@ -211,7 +216,8 @@ class RunView(QWidget):
             case RunFailed():
                 self.notice = Notice(event.error, event.remedy, error=True)
             case RunCancelled():
-                self.notice = Notice("Stopped")
+                # A transcript holds no end of a run, so the history cannot say which one it was.
+                self.notice = Notice("Stopped" if self._live else "No answer was recorded.")
         if self.notice is not None:
             if self._live:
                 again = self._actions.ask_again

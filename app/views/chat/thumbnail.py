@@ -16,8 +16,8 @@ from app.views.chat.text import tooltip
 from app.views.icons import pixmap
 from app.views.theme import SPACE, THEME
 
-SIDE = 132  # px, the longer side on screen
-_READ = SIDE * 2  # enough for a screen of twice the density
+SIDE = 84  # px, the longer side on screen
+_READ = SIDE * 3  # enough for a screen of three times the density
 _MAX_PIXELS = 80_000_000
 _FORMATS = {b"png", b"jpeg", b"jpg"}
 
@@ -80,7 +80,7 @@ class Thumbnail(QAbstractButton):
             return
         self._failed = True
         self.setEnabled(False)
-        self.setFixedSize(SIDE, 40)
+        self.setFixedSize(SIDE, 48)
         self.setToolTip(tooltip(error.text))
         self.update()
 

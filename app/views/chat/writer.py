@@ -100,7 +100,7 @@ class MarkdownWriter:
         for span in read_spans(line.text, self._linker):
             style = Style.BOLD if line.kind is Kind.HEADING else span.style
             form = self._formats[style]
-            if span.target:
+            if span.target and line.kind is not Kind.HEADING:
                 form = QTextCharFormat(self._formats[Style.LINK])
                 form.setAnchorHref(LINK_SCHEME + span.target)
             cursor.insertText(span.text, form)
