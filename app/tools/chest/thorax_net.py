@@ -28,10 +28,7 @@ CARD = "card.json"
 _SMALLEST = 32  # pixels a side; anything smaller shows no anatomy
 _EDGE = 2  # coarse pixels kept around masks in any case, for their smooth edges
 _MARGIN = 0.12  # of the thorax, kept around it in the second look
-_LATERAL, _OTHER = (
-    0.5,
-    0.6,
-)  # view probabilities from which an image is refused
+_LATERAL, _OTHER = 0.5, 0.6  # view probabilities from which an image is refused
 _REFUSALS = {
     "lateral": "this looks like a lateral view; only frontal chest films can be segmented",
     "unknown": "this does not look like a frontal chest film",
