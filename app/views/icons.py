@@ -82,6 +82,11 @@ def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -
     return QIcon(_SvgEngine(name, tint, on_tint))
 
 
+def draw(painter: QPainter, name: str, rect: QRect, tint: str = THEME.text_muted) -> None:
+    """Draw an icon as vectors: sharp at any density, also of a picture of the window."""
+    _renderer(name, tint).render(painter, QRectF(rect))
+
+
 def pixmap(
     name: str, size: int = SPACE.icon, tint: str = THEME.text_muted, ratio: float = 1.0
 ) -> QPixmap:
@@ -90,7 +95,7 @@ def pixmap(
     result = QPixmap(side, side)
     result.fill(Qt.GlobalColor.transparent)
     painter = QPainter(result)
-    _renderer(name, tint).render(painter, QRectF(0, 0, side, side))
+    draw(painter, name, QRect(0, 0, side, side), tint)
     painter.end()
     result.setDevicePixelRatio(ratio)
     return result

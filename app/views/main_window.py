@@ -11,6 +11,7 @@ from PySide6.QtGui import (
     QDragEnterEvent,
     QDragLeaveEvent,
     QDropEvent,
+    QGuiApplication,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
@@ -32,6 +33,7 @@ from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.placeholder import Placeholder
+from app.views.chat.dock import ChatDock
 from app.views.loader import DecoderLike, Loader
 from app.views.notices import Action, Notices
 from app.views.opening import Opening
@@ -53,7 +55,8 @@ class MainWindow(QMainWindow):
         decoder: Reads images in worker processes; closed by its owner.
         chat: The chat dock's widget, or None to leave it out.
         open_demo: Opens the demo study; None leaves the menu entry out.
-        layout_file: Where the layout is remembered; None for the user's settings folder.
+        layout_file: Where the layout is remembered; None for the user's settings folder, or
+            nowhere for a window that is only drawn for a picture.
     """
 
     def __init__(
@@ -67,7 +70,7 @@ class MainWindow(QMainWindow):
     ) -> None:
         super().__init__()
         self.workspace = workspace
-        self._layout_file = layout_file or paths.config_dir() / window_layout.FILE
+        self._layout_file = layout_file or _own_layout_file()
         self._open_demo = open_demo
         self._closed = False
         self.background = Background(parent=self)
@@ -90,7 +93,8 @@ class MainWindow(QMainWindow):
         self.findings_list.removed.connect(self._offer_undo)
         self._disconnect = workspace.studies.changed.connect(self._update_status)
         self._update_status()
-        window_layout.restore(self, self._layout_file)
+        if self._layout_file is not None:
+            window_layout.restore(self, self._layout_file)
 
     # Parts
 
@@ -254,7 +258,7 @@ class MainWindow(QMainWindow):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        if not self._layout_file.exists():
+        if self._layout_file is None or not self._layout_file.exists():
             # Sizes of docks hold only once the window is laid out.
             QTimer.singleShot(0, self, self._default_sizes)
         self.canvas.setFocus()
@@ -286,7 +290,8 @@ class MainWindow(QMainWindow):
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self._closed:
-            window_layout.save(self, self._layout_file)
+            if self._layout_file is not None:
+                window_layout.save(self, self._layout_file)
             self.shut_down()
         super().closeEvent(event)
 
@@ -307,6 +312,8 @@ class MainWindow(QMainWindow):
         ):
             part.close_models()
         self.actions_.close()
+        if isinstance(self.chat, ChatDock):
+            self.chat.close_chat()
         self.background.close()
 
 
@@ -328,6 +335,12 @@ class _DropMark(QFrame):
         self.setGeometry(over.geometry().adjusted(12, 12, -12, -12))
         self.show()
         self.raise_()
+
+
+def _own_layout_file() -> Path | None:
+    if QGuiApplication.platformName() == "offscreen":
+        return None
+    return paths.config_dir() / window_layout.FILE
 
 
 def _local_paths(data: QMimeData) -> list[Path]:

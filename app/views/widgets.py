@@ -122,14 +122,13 @@ class IconLabel(QLabel):
 
     def __init__(self, name: str, size: int = SPACE.icon, tint: str = THEME.text_muted) -> None:
         super().__init__()
-        self._name, self._size, self._tint = name, size, tint
+        self._name, self._tint = name, tint
         self.setFixedSize(size, size)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        ratio = self.devicePixelRatioF()
-        painter.drawPixmap(0, 0, icons.pixmap(self._name, self._size, self._tint, ratio))
+        icons.draw(painter, self._name, self.rect(), self._tint)
         painter.end()
 
 

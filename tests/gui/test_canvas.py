@@ -432,6 +432,19 @@ def test_colour_images_have_no_window(scene: Scene):
     assert QColor(shot.pixel(scene.at(50, 40))).red() == 200
 
 
+@pytest.mark.parametrize("shape", [(0, 0), (0, 5), (1, 1), (1, 300), (300, 1)])
+def test_images_without_pixels_or_with_one_row_do_no_harm(scene: Scene, shape: tuple[int, int]):
+    scene.show(stored=np.zeros(shape, np.int16), voi=Voi())
+    scene.drag(LEFT, QPoint(200, 150), (30, 30))
+    scene.wheel(120)
+    scene.key(Qt.Key.Key_F)
+    scene.canvas.grab()
+    shown = scene.canvas.picture is not None
+    assert shown or scene.canvas.error
+    scene.show(instance("2.2"))
+    assert scene.canvas.image_size == (100, 80)
+
+
 # Findings
 
 

@@ -130,13 +130,10 @@ class FindingsDelegate(QStyledItemDelegate):
         self._icons(painter, buttons, row.annotation.visible)
 
     def _icons(self, painter: QPainter, buttons: Buttons, visible: bool) -> None:
-        ratio = painter.device().devicePixelRatioF()
         eye = "eye" if visible else "eye-off"
         tint = THEME.text_muted if visible else THEME.text_faint
-        painter.drawPixmap(buttons.eye.topLeft(), icons.pixmap(eye, BUTTON, tint, ratio))
-        painter.drawPixmap(
-            buttons.delete.topLeft(), icons.pixmap("trash-2", BUTTON, THEME.text_muted, ratio)
-        )
+        icons.draw(painter, eye, buttons.eye, tint)
+        icons.draw(painter, "trash-2", buttons.delete)
 
     def editorEvent(
         self,

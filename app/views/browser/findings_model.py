@@ -57,7 +57,8 @@ class FindingRow:
     def detail(self) -> str:
         """What value and score mean."""
         finding = self.finding
-        parts = [wording.one_line(finding.description)]
+        # "Left Lung: 31%" below "Left Lung" would say it twice.
+        parts = [wording.one_line(finding.description).removeprefix(f"{self.title}:").strip()]
         if finding.value is not None and finding.score is not None:
             parts.append(f"score {finding.score:.2f}")
         if not self.here:

@@ -117,8 +117,9 @@ class StudyDelegate(QStyledItemDelegate):
         path.addRoundedRect(QRectF(box), 5, 5)
         painter.fillPath(path, QColor(THEME.canvas))
         if picture is None:
-            mark = icons.pixmap("image", 20, THEME.text_faint, painter.device().devicePixelRatioF())
-            painter.drawPixmap(box.center() - QPoint(9, 9), mark)
+            mark = QRect(0, 0, 20, 20)
+            mark.moveCenter(box.center())
+            icons.draw(painter, "image", mark, THEME.text_faint)
         else:
             size = picture.size().scaled(box.size(), Qt.AspectRatioMode.KeepAspectRatio)
             place = QRect(QPoint(), size)

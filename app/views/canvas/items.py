@@ -6,6 +6,8 @@ Items live in image coordinates (pixel centres at integers); pens keep their wid
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
@@ -123,10 +125,9 @@ class AnnotationItem(QGraphicsItem):
 
     @staticmethod
     def pen(look: Look) -> QPen:
-        """A pen of constant width on the screen."""
+        """A pen for `on_screen`."""
         pen = QPen(QColor(look.color))
         pen.setWidthF((LINE_STRONG if look.strong else LINE) * look.size)
-        pen.setCosmetic(True)
         # Round joins of an outline with a thousand corners cost twice the time.
         pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
         pen.setCapStyle(Qt.PenCapStyle.RoundCap)
@@ -138,7 +139,8 @@ class AnnotationItem(QGraphicsItem):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(cls.pen(look))
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawPath(shape.path)
+        with on_screen(painter) as transform:
+            painter.drawPath(transform.map(shape.path))
 
 
 class MaskItem(AnnotationItem):
@@ -155,7 +157,8 @@ class MaskItem(AnnotationItem):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(cls.pen(look))
         painter.setBrush(fill)
-        painter.drawPath(shape.path)
+        with on_screen(painter) as transform:
+            painter.drawPath(transform.map(shape.path))
 
 
 class PolygonItem(MaskItem):
@@ -194,14 +197,13 @@ class PolylineItem(AnnotationItem):
         under = cls.pen(look)
         under.setColor(with_alpha(THEME.overlay_shade, 0.55))
         under.setWidthF(under.widthF() + 2.0 * look.size)
-        ticks = _ticks(painter, shape.ends, look.size)
-        for pen in (under, cls.pen(look)):
-            painter.setPen(pen)
-            painter.drawPath(shape.path)
-            painter.save()
-            painter.setWorldTransform(QTransform())
-            painter.drawLines(ticks)
-            painter.restore()
+        with on_screen(painter) as transform:
+            line = transform.map(shape.path)
+            ticks = _ticks(transform, shape.ends, look.size)
+            for pen in (under, cls.pen(look)):
+                painter.setPen(pen)
+                painter.drawPath(line)
+                painter.drawLines(ticks)
 
 
 class PointItem(AnnotationItem):
@@ -212,16 +214,14 @@ class PointItem(AnnotationItem):
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        center = painter.worldTransform().map(shape.anchor)
         reach = CROSS * look.size
-        painter.save()
-        painter.setWorldTransform(QTransform())
-        painter.setPen(cls.pen(look))
-        for dx, dy in ((reach, 0.0), (0.0, reach)):
-            offset = QPointF(dx, dy)
-            painter.drawLine(QLineF(center - offset, center - offset * 0.35))
-            painter.drawLine(QLineF(center + offset * 0.35, center + offset))
-        painter.restore()
+        with on_screen(painter) as transform:
+            center = transform.map(shape.anchor)
+            painter.setPen(cls.pen(look))
+            for dx, dy in ((reach, 0.0), (0.0, reach)):
+                offset = QPointF(dx, dy)
+                painter.drawLine(QLineF(center - offset, center - offset * 0.35))
+                painter.drawLine(QLineF(center + offset * 0.35, center + offset))
 
 
 class HeatmapItem(AnnotationItem):
@@ -239,14 +239,27 @@ class HeatmapItem(AnnotationItem):
             painter.drawImage(shape.image_rect, shape.image)
 
 
+@contextmanager
+def on_screen(painter: QPainter) -> Iterator[QTransform]:
+    """Draw in logical screen px; gives the transform that brings image coordinates there.
+
+    A cosmetic pen would keep its width too, but counts physical pixels: half as wide as meant on a
+    dense screen, and Qt does not tell the density of what a redirected painter paints on.
+    """
+    transform = painter.worldTransform()
+    painter.save()
+    painter.setWorldTransform(QTransform())
+    yield transform
+    painter.restore()
+
+
 def _tinted(image: QImage, fill: QColor) -> QImage:
     image.setColorTable([0, fill.rgba()])
     return image
 
 
-def _ticks(painter: QPainter, ends: tuple[QPointF, ...], size: float) -> list[QLineF]:
-    """End ticks in device coordinates, across the line as it lies on the screen."""
-    transform = painter.worldTransform()
+def _ticks(transform: QTransform, ends: tuple[QPointF, ...], size: float) -> list[QLineF]:
+    """End ticks in screen px, across the line as it lies there."""
     first, last = transform.map(ends[0]), transform.map(ends[-1])
     line = QLineF(first, last)
     if line.length() == 0:
