@@ -93,7 +93,7 @@ def ask(request: AskRequest) -> int:
             request.prompt,
             images,
             thread=thread,
-            out_dir=request.out or thread.run_dir(run_id),
+            out_dir=request.out or thread.files_dir(),
             approve=_approve_from_environment,
             run_id=run_id,
         )

@@ -175,7 +175,7 @@ class Program:
         Raises:
             FileProblem: The thread's folder cannot be made.
         """
-        folder = out_dir or self._run_dir(thread)
+        folder = out_dir or self._files_dir(thread)
         run_images = RunImages(images, folder, self.decoder)
         return Question(
             text=text,
@@ -189,9 +189,9 @@ class Program:
             identifiers=identifiers(image.instance for image in images),
         )
 
-    def _run_dir(self, thread: Thread) -> Path:
+    def _files_dir(self, thread: Thread) -> Path:
         if thread.folder is not None:
-            return thread.run_dir(new_run_id())
+            return thread.files_dir()
         # The sessions folder cannot be written: results last as long as the program.
         folder = tempfile.TemporaryDirectory(prefix="sightline-")
         self._temporary.append(folder)

@@ -99,16 +99,15 @@ class Thread:
         entry = {"id": call_id, "name": name, "arguments": arguments, "result": result}
         self.write({"type": "tool_call", **entry, "started": started, "ended": ended})
 
-    def run_dir(self, run_id: str = "") -> Path:
-        """The output folder of a run of this thread; made on demand.
+    def files_dir(self) -> Path:
+        """The output folder of this thread's runs; made on demand.
 
-        It is one for all runs of the thread, whatever `run_id`: a run may read what lies in its
-        output folder, and a later question ("show that overlay") what an earlier one made.
+        One for all of them: a run may read what lies in its output folder, and so a later question
+        ("show that overlay") what an earlier one made.
 
         Raises:
             FileProblem: The thread has no folder, or it cannot be made.
         """
-        del run_id
         if self.folder is None:
             raise FileProblem("this thread keeps nothing on disk", subject=self.thread_id)
         path = self.folder / "files"

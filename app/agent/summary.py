@@ -142,9 +142,8 @@ def _heart_answer(output: Mapping[str, Any]) -> str:
     judged = one_line(str(output.get("judgement") or _judged(ratio)))
     doubt = "" if output.get("reliable", True) else " It is not reliable here: see the warnings."
     return (
-        f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {judged} ({RATIO}, "
-        "approximate). Above 0.5 on an upright PA film an adult's heart is commonly read as "
-        f"enlarged.{doubt}"
+        f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {judged}. Above 0.5 on an "
+        f"upright PA film an adult's heart is commonly read as enlarged.{doubt}"
     )
 
 

@@ -16,7 +16,6 @@ from app.agent.planning.steps import (
     SEGMENTATION,
     VISUALIZER,
 )
-from app.agent.redact import is_identifying
 
 OPERATING_POINT = 0.5
 _TEXT_LIMIT = 4000
@@ -50,9 +49,16 @@ def render_result(message: Message) -> list[str]:
     renderer = _RENDERERS.get(message.tool)
     lines = renderer(output, metadata) if renderer else []
     if not lines:
-        lines = [f"{line} ({message.tool})" for line in _generic(output, summary)]
-    title = _TITLES.get(message.tool, message.tool)
-    return [f"**{title}**", *(line if line[:1] == "-" else f"- {line}" for line in lines)]
+        lines = _generic(output, summary)
+    return [heading(message.tool, metadata), *(f"- {line}" for line in lines)]
+
+
+def heading(tool: str, metadata: Data) -> str:
+    """What the lines below it are about, and the tool and model that they rest on."""
+    title = _TITLES.get(tool)
+    model = one_line(str(metadata.get("model") or ""), 60)
+    source = ", ".join(part for part in (tool, model) if part)
+    return f"**{title}** ({source})" if title else f"**{source}**"
 
 
 def warnings_of(data: Data) -> list[str]:
@@ -81,21 +87,26 @@ def number(value: Any, digits: int = 2) -> str:
 
 
 def _dicom(output: Data, metadata: Data) -> list[str]:
-    shown = {
-        key: value
-        for key, value in metadata.items()
-        if value not in (None, "", [])
-        and not is_identifying(key)
-        and not key.lower().endswith(("path", "status", "warnings", "note", "notes"))
-    }
-    pairs = [f"{key} {_compact(value)}" for key, value in list(shown.items())[:20]]
+    lines: list[str] = []
+    for keys in _FILE_LINES:
+        parts = [_attribute(key, metadata[key]) for key in keys if _given(metadata.get(key))]
+        if parts:
+            lines.append(f"{'; '.join(parts)}.")
     if "PixelSpacing" in metadata and not metadata["PixelSpacing"]:
         why = one_line(str(metadata.get("PixelSpacingNote") or ""))
-        pairs.append(f"PixelSpacing unknown ({why})" if why else "PixelSpacing unknown")
-    lines = [f"The file gives: {'; '.join(pairs)} (dicom_processor)."] if pairs else []
+        lines.append(f"Pixel spacing unknown{f': {why}' if why else ''}.")
     if output.get("image_path"):
-        lines.append("A PNG of what the viewer shows was made (dicom_processor).")
+        lines.append("Converted to a PNG of what the viewer shows.")
     return lines + _notes(metadata)
+
+
+def _given(value: Any) -> bool:
+    return value not in (None, "", [], {})
+
+
+def _attribute(key: str, value: Any) -> str:
+    words = re.sub(r"(?<=[a-z])(?=[A-Z])", " ", key)
+    return f"{words} {_compact(value)}"
 
 
 def _classifier(output: Data, metadata: Data) -> list[str]:
@@ -110,15 +121,15 @@ def _classifier(output: Data, metadata: Data) -> list[str]:
     above = [f"{_label(name)} {score:.2f}" for name, score in scores if score > OPERATING_POINT]
     below = [f"{_label(name)} {score:.2f}" for name, score in scores if score <= OPERATING_POINT]
     lines = [
-        f"Above the operating point 0.5: {', '.join(above)} ({CLASSIFIER})."
+        f"Above the operating point 0.5: {', '.join(above)}."
         if above
-        else f"No label is above the operating point 0.5 ({CLASSIFIER})."
+        else "No label is above the operating point 0.5."
     ]
     if below:
-        lines.append(f"At or below it: {', '.join(below)} ({CLASSIFIER}).")
+        lines.append(f"At or below it: {', '.join(below)}.")
     lines.append(
-        f"These are scores of {CLASSIFIER}, not probabilities and not diagnoses: 0.5 is where the "
-        "model's authors balanced hits and false alarms for each label."
+        "These are scores, not probabilities and not diagnoses: 0.5 is where the model's authors "
+        "balanced hits and false alarms for each label."
     )
     del metadata
     return lines
@@ -137,9 +148,9 @@ def _segmentation(output: Data, metadata: Data) -> list[str]:
     wanted = metadata.get("not_found", metadata.get("requested_organs"))
     missing = [str(name) for name in wanted or () if name not in metrics]
     if missing:
-        lines.append(f"Asked for but not found: {', '.join(missing)} ({SEGMENTATION}).")
+        lines.append(f"Asked for but not found: {', '.join(missing)}.")
     if lines and basis:
-        lines.append(f"Areas: {one_line(basis)} ({SEGMENTATION}).")
+        lines.append(f"Areas: {one_line(basis)}.")
     return lines
 
 
@@ -150,13 +161,9 @@ def _organ(name: str, values: Data, basis: str) -> str:
     if values.get("area_cm2") is not None:
         mark = " (see below for what this rests on)" if basis else ""
         parts[-1:] = [f"{''.join(parts[-1:])} = {number(values['area_cm2'], 1)} cm²{mark}"]
-    box = values.get("bbox")
-    if isinstance(box, Sequence) and len(box) == 4 and not isinstance(box, str):
-        top, left, bottom, right = (number(item, 0) for item in box)
-        parts.append(f"rows {top} to {bottom}, columns {left} to {right}")
     if values.get("confidence_score") is not None:
-        parts.append(f"confidence {number(values['confidence_score'])}")
-    return f"**{one_line(name)}:** {', '.join(parts) or 'outlined'} ({SEGMENTATION})."
+        parts.append(f"mean probability {number(values['confidence_score'])}")
+    return f"**{one_line(name)}:** outlined; {', '.join(parts)}." if parts else f"**{name}**."
 
 
 def _ratio(output: Data, metadata: Data) -> list[str]:
@@ -171,26 +178,26 @@ def _ratio(output: Data, metadata: Data) -> list[str]:
     if None not in in_mm:
         basis = one_line(str(metadata.get("spacing_source") or "source of the spacing not given"))
         measured += f" ({number(in_mm[0], 0)} mm / {number(in_mm[1], 0)} mm, {basis})"
-    lines = [f"Cardiothoracic ratio about {ratio:.2f}{measured} ({RATIO}, approximate)."]
+    lines = [f"Cardiothoracic ratio about {ratio:.2f} (approximate){measured}."]
     if output.get("reliable") is False:
-        lines.append(f"Marked as unreliable by {RATIO}; see the warnings.")
+        lines.append("Marked as unreliable by the tool; see the warnings.")
     return lines
 
 
 def _report(output: Data, metadata: Data) -> list[str]:
     del metadata
     lines = [
-        f"{key.capitalize()} in the model's words: “{one_line(value, _TEXT_LIMIT)}” ({REPORT})."
+        f"{key.capitalize()} in the model's words: “{one_line(value, _TEXT_LIMIT)}”."
         for key, value in output.items()
         if isinstance(value, str) and value.strip() and not key.endswith("path")
     ]
-    return [*lines, f"This text is a draft by {REPORT}; nobody has checked it."] if lines else []
+    return [*lines, "This text is a draft by a model; nobody has checked it."] if lines else []
 
 
 def _generator(output: Data, metadata: Data) -> list[str]:
     del metadata
     made = output.get("image_path")
-    return [f"A synthetic image was made; it shows no patient ({GENERATOR})."] if made else []
+    return ["A synthetic image was made; it shows no patient."] if made else []
 
 
 def _grounding(output: Data, metadata: Data) -> list[str]:
@@ -202,10 +209,10 @@ def _grounding(output: Data, metadata: Data) -> list[str]:
             phrase = one_line(str(item.get("phrase", "")))
             lines.append(
                 f"“{phrase}”: box from {_point(box[:2])} to {_point(box[2:])}, x to the right and "
-                "y down from the top left corner (xray_phrase_grounding)."
+                "y down from the top left corner."
             )
     if not lines and "predictions" in output:
-        lines.append("The phrase was not found in the image (xray_phrase_grounding).")
+        lines.append("The phrase was not found in the image.")
     return lines
 
 
@@ -213,7 +220,7 @@ def _shown(output: Data, metadata: Data) -> list[str]:
     del output
     title = metadata.get("title")
     named = f": “{one_line(str(title), 80)}”" if title else ""
-    return [f"Shown in a pane{named} (image_visualizer)."]
+    return [f"Shown in a pane{named}."]
 
 
 def _generic(output: Data, summary: str) -> list[str]:
@@ -229,7 +236,7 @@ def _generic(output: Data, summary: str) -> list[str]:
 def _notes(metadata: Data) -> list[str]:
     values = [metadata.get(key) for key in ("note", "notes")]
     flat = [item for value in values for item in (value if isinstance(value, list) else [value])]
-    return [f"{one_line(item)} (dicom_processor)" for item in flat if isinstance(item, str)]
+    return [one_line(item) for item in flat if isinstance(item, str)]
 
 
 def _compact(value: Any) -> str:
@@ -245,6 +252,13 @@ def _label(name: str) -> str:
 def _point(values: Sequence[Any]) -> str:
     return f"({', '.join(number(value, 0) for value in values)})"
 
+
+_FILE_LINES = (
+    ("Modality", "BodyPartExamined", "ViewPosition"),
+    ("Columns", "Rows", "NumberOfFrames", "BitsStored", "PhotometricInterpretation"),
+    ("WindowCenter", "WindowWidth", "PixelSpacing", "PixelSpacingSource"),
+)
+"""The attributes that an answer repeats, a line each; none of them identifies a patient."""
 
 _TITLES: Mapping[str, str] = {
     DICOM: "File",

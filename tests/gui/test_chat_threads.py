@@ -95,7 +95,7 @@ def test_no_thread_is_made_before_the_first_question(chat: Chat, wait_until: Wai
 def test_earlier_calls_come_back_as_cards(chat: Chat, wait_until: Wait):
     thread = chat.store.new_thread()
     assert thread.folder is not None
-    overlay = picture(thread.run_dir("run-1") / "overlay.png")
+    overlay = picture(thread.files_dir() / "overlay.png")
     still_open = finding("Heart", call_id="c1")
     chat.workspace.annotations.add([still_open])
     good = {

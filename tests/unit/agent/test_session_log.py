@@ -32,7 +32,7 @@ def test_every_call_is_logged_with_its_result_and_times(tmp_path: Path):
     thread = SessionStore(tmp_path).new_thread()
     loop = AgentLoop(OfflineModel(), pack())
     asked = request(
-        thread.run_dir("r1"), "Where are the lungs, and is the heart enlarged?", thread=thread
+        thread.files_dir(), "Where are the lungs, and is the heart enlarged?", thread=thread
     )
     asyncio.run(collect(loop, asked))
     calls = [entry for entry in entries(thread) if entry["type"] == "tool_call"]
@@ -56,7 +56,7 @@ def test_two_sessions_at_once_keep_apart(tmp_path: Path):
         loop = AgentLoop(OfflineModel(), pack())
         await asyncio.gather(
             *(
-                collect(loop, request(thread.run_dir("r"), f"How big is heart {i}?", thread=thread))
+                collect(loop, request(thread.files_dir(), f"How big is heart {i}?", thread=thread))
                 for i, thread in enumerate(threads)
             )
         )
@@ -70,7 +70,7 @@ def test_two_sessions_at_once_keep_apart(tmp_path: Path):
 
 def test_a_cancelled_call_is_logged(tmp_path: Path):
     thread = SessionStore(tmp_path).new_thread()
-    asked = request(thread.run_dir("r"), thread=thread)
+    asked = request(thread.files_dir(), thread=thread)
 
     def run(args: Any, context: ToolContext) -> ToolResult:
         asked.cancel.cancel()

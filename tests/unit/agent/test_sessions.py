@@ -142,7 +142,7 @@ def test_files_are_for_the_user_alone(tmp_path: Path):
     assert thread.folder is not None
     assert stat.S_IMODE(file_of(thread).stat().st_mode) == 0o600
     assert stat.S_IMODE(thread.folder.stat().st_mode) == 0o700
-    assert stat.S_IMODE(thread.run_dir("r").stat().st_mode) == 0o700
+    assert stat.S_IMODE(thread.files_dir().stat().st_mode) == 0o700
 
 
 def test_a_store_that_cannot_be_written_says_so(tmp_path: Path):
@@ -155,4 +155,4 @@ def test_a_thread_in_memory_leaves_nothing_on_disk(tmp_path: Path):
     thread = Thread.in_memory()
     thread.append(Message(role="user", text="q"))
     with pytest.raises(FileProblem):
-        thread.run_dir("r")
+        thread.files_dir()
