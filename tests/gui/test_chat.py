@@ -368,6 +368,21 @@ def test_a_long_answer_is_followed_until_its_beginning_would_leave(chat: Chat, w
     assert not conversation._jump.isHidden()
 
 
+def test_opening_a_section_later_moves_nothing_else(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="t", arguments={"a": list(range(40))})
+    chat.runner.say(ToolFinished, call_id="c", tool="t", status="ok", summary="s")
+    chat.runner.finish("line\n\n" * 40)
+    wait_until(lambda: chat.run.ended)
+    until = time.perf_counter() + 0.7
+    wait_until(lambda: time.perf_counter() > until)
+    bar = chat.dock.conversation.verticalScrollBar()
+    before, high = bar.value(), bar.maximum()
+    chat.run.cards["c"]._details.toggle("Arguments")
+    wait_until(lambda: bar.maximum() > high)
+    assert bar.value() == before
+
+
 def _top(chat: Chat) -> int:
     """Where the last answer begins in the view."""
     return chat.run.answers[-1].mapTo(chat.dock.conversation.viewport(), QPoint(0, 0)).y()

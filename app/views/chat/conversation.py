@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from enum import Enum, auto
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
@@ -15,6 +16,8 @@ from app.views.theme import SPACE, THEME
 
 _NEAR_END = 32  # px from the end that still count as being there
 _TICK_MS = 100
+_JUMP = 30  # px, the round button that leads to the end
+_SETTLE_S = 0.5  # after the last event, for layouts and pictures to find their sizes
 _LEAD = 0.3  # share of the view above an answer's beginning: the cards that it rests on
 _FIRST = 2  # place of the first run, below "Show earlier messages" and the empty state
 KEPT = 40  # runs that stay widgets; older ones are shown again from the thread's file
@@ -68,6 +71,7 @@ class Conversation(QScrollArea):
         self._runs: list[RunView] = []
         self._notes: list[QWidget] = []
         self._follow = Follow.READING
+        self._active_until = 0.0  # what grows later was opened by the reader: nothing moves then
         self._steering = False  # the value changes because of us, not of the reader
         self._anchor: int | None = None  # distance from the end to keep while text comes above
         self._ticker = QTimer(self, interval=_TICK_MS)
@@ -91,6 +95,7 @@ class Conversation(QScrollArea):
     def add(self, run: RunView) -> None:
         """Add a run at the end."""
         self._empty.hide()
+        self._stay_active()
         self._runs.append(run)
         self._layout.insertWidget(self._layout.count() - 1, run)
         if run.running:
@@ -131,6 +136,7 @@ class Conversation(QScrollArea):
     def to_end(self) -> None:
         """Scroll to the end and stay there."""
         self._follow = Follow.END
+        self._stay_active()
         self._steer()
 
     def follow(self) -> None:
@@ -142,6 +148,7 @@ class Conversation(QScrollArea):
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
+        self._stay_active()
         self._place_jump()
 
     def _trim(self) -> None:
@@ -163,13 +170,15 @@ class Conversation(QScrollArea):
         live = [run for run in self._runs if run.running]
         for run in live:
             run.tick()
+            self._stay_active()
         if not live:
             self._ticker.stop()
 
     def _make_jump(self) -> QPushButton:
-        button = QPushButton("Latest", self)
+        button = QPushButton(self)
         button.setObjectName("chatJump")
         button.setIcon(icon("chevron-down", THEME.text))
+        button.setToolTip("Jump to the latest message")
         button.setAccessibleName("Jump to the latest message")
         button.setCursor(Qt.CursorShape.PointingHandCursor)
         button.clicked.connect(lambda _checked=False: self.to_end())
@@ -177,10 +186,9 @@ class Conversation(QScrollArea):
         return button
 
     def _place_jump(self) -> None:
-        size = self._jump.sizeHint()
-        self._jump.resize(size)
-        left = (self.viewport().width() - size.width()) // 2
-        self._jump.move(left, self.height() - size.height() - SPACE.s)
+        self._jump.resize(_JUMP, _JUMP)
+        left = self.viewport().width() - _JUMP - SPACE.s
+        self._jump.move(left, self.height() - _JUMP - SPACE.s)
 
     def _on_range(self, _low: int, high: int) -> None:
         # The scroll bar takes its width from the margin, so that no line of text breaks anew.
@@ -209,9 +217,12 @@ class Conversation(QScrollArea):
         if self._follow is Follow.READING and reading is not None:
             top = reading.mapTo(self._column, QPoint(0, 0)).y()
             target = min(high, max(0, top - int(self.viewport().height() * _LEAD)))
-        if self.following:
+        if self.following and time.monotonic() < self._active_until:
             self._move_to(target)
         self._update_jump()
+
+    def _stay_active(self) -> None:
+        self._active_until = time.monotonic() + _SETTLE_S
 
     def _move_to(self, value: int) -> None:
         self._steering = True

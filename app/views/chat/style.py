@@ -65,8 +65,7 @@ QPushButton#chatSuggestion {
 QPushButton#chatSuggestion:hover { background: ${hover}; border-color: ${text_faint}; }
 QPushButton#chatSuggestion:focus { border-color: ${accent}; }
 QPushButton#chatJump {
-    background: ${raised}; border: 1px solid ${border}; border-radius: 14px;
-    padding: 5px 12px; font-size: ${label}px;
+    background: ${raised}; border: 1px solid ${border}; border-radius: 15px; padding: 0;
 }
 QPushButton#chatJump:hover { background: ${hover}; }
 QPushButton#chatJump:focus { border-color: ${accent}; }
