@@ -50,15 +50,13 @@ def render_result(message: Message) -> list[str]:
     lines = renderer(output, metadata) if renderer else []
     if not lines:
         lines = _generic(output, summary)
-    return [heading(message.tool, metadata), *(f"- {line}" for line in lines)]
+    return [heading(message.tool), *(f"- {line}" for line in lines)]
 
 
-def heading(tool: str, metadata: Data) -> str:
-    """What the lines below it are about, and the tool and model that they rest on."""
+def heading(tool: str) -> str:
+    """What the lines below it are about, and the tool that they rest on."""
     title = _TITLES.get(tool)
-    model = one_line(str(metadata.get("model") or ""), 60)
-    source = ", ".join(part for part in (tool, model) if part)
-    return f"**{title}** ({source})" if title else f"**{source}**"
+    return f"**{title}** ({tool})" if title else f"**{tool}**"
 
 
 def warnings_of(data: Data) -> list[str]:
