@@ -313,7 +313,7 @@ class MainWindow(QMainWindow):
             part.close_models()
         self.actions_.close()
         if isinstance(self.chat, ChatDock):
-            self.chat.close_chat()
+            self.chat.close_models()
         self.background.close()
 
 

@@ -5,9 +5,17 @@ from __future__ import annotations
 import re
 
 from app.imaging.findings import Finding
-from app.imaging.types import Spacing, SpacingSource, Window
+from app.imaging.types import Spacing, Window
 
 NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
+DOT = " · "  # between the parts of a line; a line that is too long is broken there
+UNKNOWN_SPACING = "Pixel spacing unknown: lengths in px"
+SHORT_FORMS = {
+    NOT_FOR_DIAGNOSIS: "AI: not for diagnosis",
+    UNKNOWN_SPACING: "Lengths in px",
+}
+"""What must be read whole, also where there is little room."""
+
 _CONTROL = re.compile(r"[\x00-\x1f\x7f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -51,18 +59,12 @@ def window_text(window: Window | None) -> str:
 def spacing_text(spacing: Spacing) -> str:
     """What lengths on this image rest on."""
     if spacing.row_mm is None or spacing.column_mm is None:
-        return "Pixel spacing unknown: lengths in px"
+        return UNKNOWN_SPACING
     if abs(spacing.row_mm - spacing.column_mm) < 1e-6:
-        size = f"{spacing.row_mm:.3g} mm"
+        size = f"{spacing.row_mm:.3g}"
     else:
-        size = f"{spacing.row_mm:.3g} × {spacing.column_mm:.3g} mm"
-    source = {
-        SpacingSource.PATIENT: "in the patient",
-        SpacingSource.CALIBRATED: "calibrated",
-        SpacingSource.DETECTOR: "at the detector",
-        SpacingSource.REGION: "from its region",
-    }.get(spacing.source, spacing.source.value)
-    return f"Pixel {size}, {source}"
+        size = f"{spacing.row_mm:.3g} × {spacing.column_mm:.3g}"
+    return f"{size} mm/px{DOT}{spacing.source.value}"
 
 
 def value_text(finding: Finding) -> str:
@@ -86,4 +88,4 @@ def maker_text(finding: Finding) -> str:
     """Which tool and model made it."""
     made = finding.provenance
     tool = f"{made.tool} {made.tool_version}".strip()
-    return " · ".join(one_line(part) for part in (tool, made.model) if part)
+    return DOT.join(one_line(part) for part in (tool, made.model) if part)

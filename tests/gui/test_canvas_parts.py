@@ -115,9 +115,9 @@ def test_person_names(text: str, expected: str):
 def test_a_length_says_what_it_rests_on():
     assert wording.spacing_text(Spacing()) == "Pixel spacing unknown: lengths in px"
     detector = Spacing(0.2, 0.2, SpacingSource.DETECTOR)
-    assert wording.spacing_text(detector) == "Pixel 0.2 mm, at the detector"
+    assert wording.spacing_text(detector) == "0.2 mm/px · detector plane"
     patient = Spacing(0.5, 0.25, SpacingSource.PATIENT, 2.0)
-    assert wording.spacing_text(patient) == "Pixel 0.5 × 0.25 mm, in the patient"
+    assert wording.spacing_text(patient) == "0.5 × 0.25 mm/px · patient"
 
 
 def test_colour_maps_by_name():

@@ -6,7 +6,7 @@ Items live in image coordinates (pixel centres at integers); pens keep their wid
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
@@ -240,7 +240,7 @@ class HeatmapItem(AnnotationItem):
 
 
 @contextmanager
-def on_screen(painter: QPainter) -> Iterator[QTransform]:
+def on_screen(painter: QPainter) -> Generator[QTransform]:
     """Draw in logical screen px; gives the transform that brings image coordinates there.
 
     A cosmetic pen would keep its width too, but counts physical pixels: half as wide as meant on a

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from app.views import wording
 from app.views.canvas import labels
-from app.views.canvas.corner_text import Corners, Lines, Sides
+from app.views.canvas.corner_text import Corners, Sides
 from app.views.canvas.labels import Chip, PlacedChip
 from app.views.style import color as with_alpha
 from app.views.style import ui_font
@@ -34,12 +36,55 @@ def _limit(area: QRectF, size: float) -> float:
     return area.width() / 2 - (MARGIN + LETTER_ROOM) * size
 
 
-def _text_block(
-    lines: Lines, metrics: QFontMetricsF, limit: float
-) -> tuple[list[str], float, float]:
-    elided = [metrics.elidedText(line, Qt.TextElideMode.ElideRight, limit) for line in lines]
-    width = max((metrics.horizontalAdvance(line) for line in elided), default=0.0)
-    return elided, width, metrics.lineSpacing() * len(elided)
+@dataclass(frozen=True, slots=True)
+class Block:
+    """The text of one corner, ready to be drawn: lines with their place and colour."""
+
+    rect: QRectF
+    lines: tuple[tuple[str, str], ...]  # (text, #RRGGBB)
+    right: bool
+
+
+def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Block]:
+    """Lay out the corners that have text in `area` (px)."""
+    metrics = QFontMetricsF(corner_font(size))
+    gap = MARGIN * size
+    ink, warn = THEME.overlay_text, THEME.warning
+    blocks: list[Block] = []
+    for parts, right, bottom in (
+        (((corners.top_left, ink),), False, False),
+        (((corners.top_right, ink),), True, False),
+        (((corners.bottom_left, ink),), False, True),
+        (((corners.warning, warn), (corners.bottom_right, ink)), True, True),
+    ):
+        lines = tuple(
+            (fitted, tint)
+            for texts, tint in parts
+            for text in texts
+            for fitted in _fitted(text, metrics, _limit(area, size))
+        )
+        if lines:
+            width = max(metrics.horizontalAdvance(text) for text, _ in lines)
+            height = metrics.lineSpacing() * len(lines)
+            x = area.right() - gap - width if right else area.left() + gap
+            y = area.bottom() - gap - height if bottom else area.top() + gap
+            blocks.append(Block(QRectF(x, y, width, height), lines, right))
+    return blocks
+
+
+def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
+    """The places that corner text takes, so that chips keep clear of them."""
+    return [block.rect for block in corner_blocks(corners, area, size)]
+
+
+def _fitted(line: str, metrics: QFontMetricsF, limit: float) -> list[str]:
+    """The line, where it is too long shortened, broken or, last of all, cut."""
+    if metrics.horizontalAdvance(line) > limit:
+        line = wording.SHORT_FORMS.get(line, line)
+    parts = [line]
+    if metrics.horizontalAdvance(line) > limit and wording.DOT in line:
+        parts = line.split(wording.DOT)
+    return [metrics.elidedText(part, Qt.TextElideMode.ElideRight, limit) for part in parts]
 
 
 def _shadowed(
@@ -60,51 +105,18 @@ def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
     painter.drawRoundedRect(rect.adjusted(-pad, -pad * 0.6, pad, pad * 0.6), pad, pad)
 
 
-def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
-    """The places that corner text takes, so that chips keep clear of them."""
-    metrics = QFontMetricsF(corner_font(size))
-    limit = _limit(area, size)
-    gap = MARGIN * size
-    rects: list[QRectF] = []
-    for lines, right, bottom in (
-        (corners.top_left, False, False),
-        (corners.top_right, True, False),
-        (corners.bottom_left, False, True),
-        (corners.warning + corners.bottom_right, True, True),
-    ):
-        if lines:
-            _, width, height = _text_block(lines, metrics, limit)
-            x = area.right() - gap - width if right else area.left() + gap
-            y = area.bottom() - gap - height if bottom else area.top() + gap
-            rects.append(QRectF(x, y, width, height))
-    return rects
-
-
 def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float = 1.0) -> None:
     """Draw the four corners into `area` (px)."""
     font = corner_font(size)
-    metrics = QFontMetricsF(font)
+    spacing = QFontMetricsF(font).lineSpacing()
     painter.setFont(font)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    for rect in corner_rects(corners, area, size):
-        _plate(painter, rect, size)
-    limit = _limit(area, size)
-    ink, warn = QColor(THEME.overlay_text), QColor(THEME.warning)
-    right_lines = corners.warning + corners.bottom_right
-    blocks = (
-        (corners.top_left, _LEFT, False, 0),
-        (corners.top_right, _RIGHT, False, 0),
-        (corners.bottom_left, _LEFT, True, 0),
-        (right_lines, _RIGHT, True, len(corners.warning)),
-    )
-    for lines, side, bottom, warnings in blocks:
-        elided, _, height = _text_block(lines, metrics, limit)
-        gap = MARGIN * size
-        y = area.bottom() - gap - height if bottom else area.top() + gap
-        for index, line in enumerate(elided):
-            rect = QRectF(area.left() + gap, y, area.width() - 2 * gap, metrics.lineSpacing())
-            _shadowed(painter, rect, side, line, warn if index < warnings else ink)
-            y += metrics.lineSpacing()
+    for block in corner_blocks(corners, area, size):
+        _plate(painter, block.rect, size)
+        line = QRectF(block.rect.topLeft(), QSizeF(block.rect.width() + 1, spacing))
+        for text, tint in block.lines:
+            _shadowed(painter, line, _RIGHT if block.right else _LEFT, text, QColor(tint))
+            line.translate(0, spacing)
 
 
 def draw_sides(painter: QPainter, sides: Sides, area: QRectF, size: float = 1.0) -> None:
