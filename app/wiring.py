@@ -6,6 +6,7 @@ tools stays quick, and `view` alone imports Qt.
 
 from __future__ import annotations
 
+import gc
 import sys
 import tempfile
 import uuid
@@ -274,6 +275,9 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     opened = (*(demo_paths() if request.demo else ()), *request.paths)
     wishes = Wishes(opened, request.ask, request.screenshot)
     Errand(window, chat, wishes, print_error).start()
+    # What was imported and built so far lives as long as the window: a full pass of the garbage
+    # collector over it would stall painting for tens of milliseconds, again and again.
+    gc.freeze()
     return window
 
 
