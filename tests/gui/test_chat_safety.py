@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from PySide6.QtCore import QUrl
-from PySide6.QtGui import QDesktopServices, QImageReader
+from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLabel, QWidget
 
 from app.agent.events import (
@@ -20,10 +20,13 @@ from app.agent.events import (
     ToolProgress,
     ToolStarted,
 )
+from app.errors import FileProblem
 from app.tools.api import Artifact
+from app.views.chat import thumbnail
 from app.views.chat.header import Header
 from app.views.chat.textview import TextView
-from tests.gui.chat_support import Chat, finding, open_image, opened
+from app.views.chat.thumbnail import SIDE, read
+from tests.gui.chat_support import Chat, finding, open_image, opened, picture
 
 pytestmark = pytest.mark.gui
 
@@ -135,23 +138,31 @@ def test_a_foreign_link_selects_nothing(qapp: object):
     assert told == ["abc"]
 
 
-def test_only_png_and_jpeg_reach_a_decoder(
-    chat: Chat, wait_until: Wait, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-):
-    vector = tmp_path / "picture.png"
-    vector.write_text('<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>')
-    read: list[object] = []
-    monkeypatch.setattr(QImageReader, "read", lambda self: read.append(self))
-    chat.dock.submit("q")
-    wait_until(lambda: chat.runner.asked)
-    chat.runner.say(ToolStarted, call_id="c", tool="t", arguments={})
-    chat.runner.say(
-        ToolFinished, call_id="c", tool="t", status="ok", summary="", artifacts=[Artifact(vector)]
-    )
-    wait_until(lambda: chat.run.cards and chat.run.cards["c"].thumbnails)
-    thumbnail = chat.run.cards["c"].thumbnails[0]
-    wait_until(lambda: not thumbnail.isEnabled())
-    assert read == []
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("a.png", b'<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>'),
+        ("b.png", b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"),
+        ("c.jpg", b""),
+    ],
+)
+def test_only_png_and_jpeg_are_decoded(tmp_path: Path, name: str, content: bytes):
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(FileProblem, match="no PNG or JPEG"):
+        read(path)
+
+
+def test_broken_and_huge_pictures_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    whole = picture(tmp_path / "whole.png")
+    assert max(read(whole).width(), read(whole).height()) <= 3 * SIDE
+    cut = tmp_path / "cut.png"
+    cut.write_bytes(whole.read_bytes()[:400])
+    with pytest.raises(FileProblem, match="cannot be read"):
+        read(cut)
+    monkeypatch.setattr(thumbnail, "_MAX_PIXELS", 100)
+    with pytest.raises(FileProblem, match="too large"):
+        read(whole)
 
 
 def test_the_badge_says_honestly_what_answers_and_where(qapp: object):

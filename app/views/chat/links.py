@@ -64,6 +64,7 @@ class FindingChip(QAbstractButton):
         room = self.rect().adjusted(left, 0, -8, 0)
         cut = self.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, room.width())
         painter.drawText(room, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, cut)
+        painter.end()
 
 
 class FindingLinks:

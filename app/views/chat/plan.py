@@ -115,3 +115,4 @@ class _Steps(QWidget):
                 painter.setPen(QColor(THEME.text_faint))
                 text = QFontMetrics(why_font).elidedText(why, elide, room.width())
                 painter.drawText(room, align, text)
+        painter.end()

@@ -50,6 +50,7 @@ class FactsTable(QWidget):
         if self._facts.more:
             more = (f"and {self._facts.more} more",)
             self._line(painter, y, more, THEME.text_faint, TYPE.caption)
+        painter.end()
 
     def _line(
         self, painter: QPainter, y: int, cells: tuple[str, ...], tint: str, pixels: int

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+from PIL import Image, ImageOps, UnidentifiedImageError
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QImage, QImageReader, QPainter, QPainterPath, QPaintEvent
+from PySide6.QtGui import QColor, QImage, QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 from shiboken6 import isValid
 
@@ -19,29 +20,31 @@ from app.views.theme import SPACE, THEME
 SIDE = 84  # px, the longer side on screen
 _READ = SIDE * 3  # enough for a screen of three times the density
 _MAX_PIXELS = 80_000_000
-_FORMATS = {b"png", b"jpeg", b"jpg"}
+_FORMATS = ("PNG", "JPEG")
 
 
 def read(path: Path) -> QImage:
     """A picture, scaled down; for a thread of the pool.
 
+    By Pillow, which is told the two formats: QImageReader tries every image plug-in that is
+    installed, and SVG is one of them.
+
     Raises:
         FileProblem: It is no PNG or JPEG, too large or broken.
     """
-    reader = QImageReader(str(path))
-    reader.setDecideFormatFromContent(True)
-    reader.setAutoTransform(True)
-    if bytes(reader.format().data()) not in _FORMATS:
-        raise FileProblem("this is no PNG or JPEG picture", subject=str(path))
-    size = reader.size()
-    if size.width() * size.height() > _MAX_PIXELS:
-        raise FileProblem("this picture is too large for a preview", subject=str(path))
-    if size.isValid() and max(size.width(), size.height()) > _READ:
-        reader.setScaledSize(size.scaled(_READ, _READ, Qt.AspectRatioMode.KeepAspectRatio))
-    image = reader.read()
-    if image.isNull():
-        raise FileProblem("this picture cannot be read", subject=str(path))
-    return image
+    try:
+        with Image.open(path, formats=_FORMATS) as image:
+            if image.width * image.height > _MAX_PIXELS:
+                raise FileProblem("this picture is too large for a preview", subject=str(path))
+            image.draft("RGB", (_READ, _READ))
+            image.thumbnail((_READ, _READ), Image.Resampling.BOX)
+            small = ImageOps.exif_transpose(image).convert("RGBA")
+    except UnidentifiedImageError as error:
+        raise FileProblem("this is no PNG or JPEG picture", subject=str(path)) from error
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise FileProblem("this picture cannot be read", subject=str(path)) from error
+    form = QImage.Format.Format_RGBA8888
+    return QImage(small.tobytes(), small.width, small.height, small.width * 4, form).copy()
 
 
 class Thumbnail(QAbstractButton):
@@ -102,3 +105,4 @@ class Thumbnail(QAbstractButton):
         bright = self.hasFocus() or self.underMouse()
         painter.setPen(QColor(THEME.accent if bright else THEME.border))
         painter.drawPath(shape)
+        painter.end()

@@ -121,6 +121,7 @@ class Elided(QLabel):
         painter.setPen(self.palette().color(self.foregroundRole()))
         left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         painter.drawText(self.rect(), left, cut)
+        painter.end()
 
 
 class ThinProgress(QWidget):
@@ -164,6 +165,7 @@ class ThinProgress(QWidget):
             part = QRectF(0, 0, whole.width() * self._fraction, whole.height())
         painter.setBrush(QColor(THEME.accent))
         painter.drawRoundedRect(part, 1.5, 1.5)
+        painter.end()
 
 
 class Flow(QLayout):
