@@ -82,6 +82,12 @@ def icon(name: str, tint: str = THEME.text_muted, on_tint: str = THEME.accent) -
     return QIcon(_SvgEngine(name, tint, on_tint))
 
 
+def warm(*names: str) -> None:
+    """Read icons ahead of their first paint, which is no place to wait for a disk."""
+    for name in names:
+        _renderer(name, THEME.text_muted)
+
+
 def draw(painter: QPainter, name: str, rect: QRect, tint: str = THEME.text_muted) -> None:
     """Draw an icon as vectors: sharp at any density, also of a picture of the window."""
     _renderer(name, tint).render(painter, QRectF(rect))

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.imaging.pipeline import AUTO
 from app.imaging.types import Window
 from app.views import icons, wording
 from app.views.canvas.canvas import Canvas
@@ -271,7 +272,9 @@ class WindowActions:
         picture = self._canvas.picture
         shown = self._canvas.shown_window
         for window in picture.presets if picture else ():
-            text = f"{wording.one_line(window.explanation)}\t{_figures(window)}"
+            name = wording.one_line(window.explanation)
+            name = "Automatic" if name == AUTO else name
+            text = f"{name}\t{_figures(window)}"
             action = self.presets.addAction(text.replace("&", "&&"))
             action.setCheckable(True)
             action.setChecked(window == shown)

@@ -179,6 +179,7 @@ def shown_finding_list(desk: Desk) -> FindingsList:
             )
         ]
     )
+    desk.wait_until(lambda: panel.model.count == 3)
     return panel
 
 
@@ -222,6 +223,7 @@ def test_the_eye_hides_and_shows(desk: Desk):
     annotations = desk.workspace.annotations
     press_button(panel, "finder-Left Lung", "eye")
     assert not annotations.get("finder-Left Lung").visible
+    desk.settle()
     press_button(panel, "finder-Left Lung", "eye")
     assert annotations.get("finder-Left Lung").visible
 
@@ -240,9 +242,9 @@ def test_a_deleted_finding_comes_back_with_undo(desk: Desk):
     panel.removed.connect(removed.append)
     press_button(panel, "finder-Left Lung", "delete")
     assert removed == [1]
-    assert panel.model.count == 2
+    desk.wait_until(lambda: panel.model.count == 2)
     desk.workspace.commands.undo()
-    assert panel.model.count == 3
+    desk.wait_until(lambda: panel.model.count == 3)
     assert panel.model.index_of("finder-Left Lung").isValid()
 
 
@@ -251,6 +253,9 @@ def test_findings_on_another_image_say_so(desk: Desk):
     desk.workspace.viewport.show(instance("7.7"))
     desk.wait_until(lambda: desk.workspace.viewport.frame is not None)
     desk.settle()
+    desk.wait_until(
+        lambda: not panel.model.row(panel.model.index_of("finder-Left Lung")).here  # type: ignore
+    )
     row: Any = panel.model.row(panel.model.index_of("finder-Left Lung"))
     assert not row.here
     assert "on another image" in row.detail
@@ -266,8 +271,8 @@ def test_without_findings_the_list_says_how_to_get_some(desk: Desk):
     desk.wait_until(lambda: desk.workspace.viewport.frame is not None)
     ref = desk.workspace.viewport.frame.ref
     desk.workspace.annotations.add([finding(ref, Point(3, 4))])
+    desk.wait_until(lambda: counts[-1:] == [1])
     assert not panel.empty.isVisible()
-    assert counts[-1] == 1
 
 
 # Attributes

@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+)
 
 from app.imaging.findings import Finding
 from app.imaging.types import ImageRef
@@ -76,14 +83,19 @@ class FindingsModel(QAbstractListModel):
         super().__init__(parent)
         self._workspace = workspace
         self._rows: list[Row] = []
+        # In the next turn of the event loop: a tool's results come together with its chat card and
+        # the canvas's items, and all at once would be a stall.
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self.refresh)
         self._disconnects: list[Callable[[], None]] = [
-            workspace.annotations.changed.connect(self.refresh),
-            workspace.viewport.frame_changed.connect(self.refresh),
+            workspace.annotations.changed.connect(self._soon.start),
+            workspace.viewport.frame_changed.connect(self._soon.start),
         ]
         self.refresh()
 
     def close(self) -> None:
         """Stop listening to the workspace."""
+        self._soon.stop()
         for disconnect in self._disconnects:
             disconnect()
         self._disconnects.clear()

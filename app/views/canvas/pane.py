@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage, QImageReader
 from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
 from app.errors import FileProblem, SightlineError
@@ -23,37 +23,33 @@ from app.views.widgets import ElidedLabel, label, tool_button
 from app.workspace.panes import Pane, Panes
 
 Levels = tuple[NDArray[np.uint8], ...]
+_FORMATS = ("PNG", "JPEG")
 MAX_SIDE = 20_000  # px; a picture beyond this is not one that our tools made
 
 
 def read_picture(path: Path, cmap: str) -> Levels:
     """Read a picture that a run made, coloured by `cmap` when it is grey.
 
+    By Pillow: QImageReader holds Python's lock, and so the window, while it decodes.
+
     Raises:
-        FileProblem: It is gone or not a picture.
+        FileProblem: It is gone, too large or not a picture.
     """
-    reader = QImageReader(str(path))
-    size = reader.size()
-    if not size.isValid() or max(size.width(), size.height()) > MAX_SIDE:
-        raise FileProblem(
-            "the picture cannot be read", subject=path.name, remedy="Run the tool again"
-        )
-    image = reader.read()
-    if image.isNull():
-        raise FileProblem(
-            "the picture cannot be read", subject=path.name, remedy="Run the tool again"
-        )
-    gray = image.isGrayscale()
-    form = QImage.Format.Format_Grayscale8 if gray else QImage.Format.Format_RGB888
-    image = image.convertToFormat(form)
-    flat = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
-    width = image.width() * (1 if gray else 3)
-    pixels = flat[:, :width].copy()  # the image's own memory goes with it
-    if not gray:
-        pixels = pixels.reshape(image.height(), image.width(), 3)
-    elif not colormaps.is_gray(cmap):
+    try:
+        with Image.open(path, formats=_FORMATS) as image:
+            if max(image.size) > MAX_SIDE:
+                raise _unreadable(path)
+            gray = image.mode in ("1", "L", "I;16", "LA")
+            pixels = np.array(image.convert("L" if gray else "RGB"))
+    except (OSError, ValueError, SyntaxError, Image.DecompressionBombError) as error:
+        raise _unreadable(path) from error
+    if gray and not colormaps.is_gray(cmap):
         pixels = colormaps.table(cmap)[pixels]
     return pyramid(pixels)
+
+
+def _unreadable(path: Path) -> FileProblem:
+    return FileProblem("the picture cannot be read", subject=path.name, remedy="Run the tool again")
 
 
 class PaneView(QWidget):
