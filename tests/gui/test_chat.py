@@ -140,6 +140,20 @@ def test_a_failed_call_says_why_and_what_to_do(chat: Chat, wait_until: Wait):
     assert card.error.plain() == "The weights are missing. Put them into the models folder."
 
 
+def test_what_a_tool_warns_of_is_on_its_card(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="cardiothoracic_ratio", arguments={})
+    chat.runner.say(
+        ToolFinished,
+        call_id="c", tool="cardiothoracic_ratio", status="ok", summary="About 0.50.",
+        output={"ratio": 0.5, "warnings": ["the patient is rotated", "<b>supine</b>"]},
+    )  # fmt: skip
+    wait_until(lambda: chat.run.cards and not chat.run.cards["c"].running)
+    warning = chat.run.cards["c"].warning
+    assert warning is not None
+    assert warning.plain() == "⚠ the patient is rotated\n⚠ <b>supine</b>"
+
+
 def test_a_picture_that_cannot_be_read_leaves_the_card_whole(
     chat: Chat, wait_until: Wait, tmp_path: Path
 ):

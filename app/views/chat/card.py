@@ -16,7 +16,7 @@ from app.views import wording
 from app.views.background import Background
 from app.views.chat import names
 from app.views.chat.disclosure import Disclosures
-from app.views.chat.facts import as_json, facts
+from app.views.chat.facts import as_json, facts, warnings
 from app.views.chat.links import FindingChip, FindingLinks
 from app.views.chat.table import FactsTable
 from app.views.chat.text import one_line
@@ -80,6 +80,7 @@ class ToolCard(QFrame):
         self._body.addWidget(self._details)
         self.summary: TextView | None = None
         self.error: TextView | None = None
+        self.warning: TextView | None = None
         self.table: FactsTable | None = None
         self._name()
 
@@ -137,6 +138,10 @@ class ToolCard(QFrame):
             parts.append(self.error)
         elif event.status == "ok":
             parts.extend(self._summary(event))
+            warned = warnings(event.output, event.metadata)
+            if warned:
+                self.warning = _text("\n".join(f"⚠ {text}" for text in warned), "warning")
+                parts.append(self.warning)
         table = facts(event.output) if event.status == "ok" else None
         if table and table.rows:
             self.table = FactsTable(table)
@@ -216,6 +221,8 @@ class ToolCard(QFrame):
 
 def seconds(value: float) -> str:
     """A duration, short."""
+    if value < 0.1:
+        return "< 0.1 s"
     if value < 60:
         return f"{value:.1f} s"
     return f"{int(value // 60)} min {int(value % 60):02d} s"

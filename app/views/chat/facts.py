@@ -16,11 +16,11 @@ _COLUMNS = (
     ("area_cm2", "Area cm²"),
     ("area_pixels", "Area px"),
     ("confidence_score", "Confidence"),
-    ("mean_intensity", "Mean"),
+    ("mean_intensity", "Mean grey"),
     ("width", "Width px"),
     ("height", "Height px"),
 )
-_UNINTERESTING = ("path", "uid", "sha256", "status", "note")
+_UNINTERESTING = ("path", "uid", "sha256", "status", "note", "warning")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +47,17 @@ def facts(output: Mapping[str, Any]) -> Facts:
         if isinstance(value, Mapping) and _is_scores(value):
             return _scores(value)
     return _pairs(output)
+
+
+def warnings(*parts: Mapping[str, Any]) -> list[str]:
+    """What a tool warns of in its output or metadata: texts under "warning" or "warnings"."""
+    found: list[str] = []
+    for part in parts:
+        for key in ("warnings", "warning"):
+            value = part.get(key)
+            items = value if isinstance(value, list) else [value]
+            found += [text for text in items if isinstance(text, str) and text.strip()]
+    return list(dict.fromkeys(found))
 
 
 def number(value: float) -> str:

@@ -19,6 +19,7 @@ QTextBrowser#chatText {
 QTextBrowser#chatText:focus { border: none; }
 QTextBrowser#chatText[tone="muted"] { color: ${text_muted}; font-size: ${label}px; }
 QTextBrowser#chatText[tone="error"] { color: ${text}; }
+QTextBrowser#chatText[tone="warning"] { color: ${warning}; font-size: ${label}px; }
 QTextBrowser#chatText[tone="ok"] { color: ${ok}; }
 #modelDialog QTextBrowser#chatText[tone="error"] { color: ${error}; }
 #modelDialog QRadioButton { font-weight: 500; spacing: 8px; }
