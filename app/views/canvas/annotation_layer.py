@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections import deque
 from functools import partial
 
-from PySide6.QtCore import QObject, QPointF, Signal
+from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 
+from app.errors import SightlineError
 from app.imaging.findings import Finding
 from app.imaging.types import ImageRef
 from app.views import wording
@@ -20,6 +22,7 @@ from app.workspace.annotations import Annotation, Annotations
 
 REACH = 8.0  # px on screen within which a click hits a line
 CACHED_SHAPES = 64
+PAUSE_MS = 20
 
 
 class AnnotationLayer(QObject):
@@ -42,6 +45,12 @@ class AnnotationLayer(QObject):
         self._items: dict[str, AnnotationItem] = {}
         self._shapes: dict[str, shapes.Shape] = {}
         self._hovered = ""
+        # One mask at a time, and not at once: a tool's result makes a chat card and list rows too,
+        # and whatever runs beside them holds Python's lock by turns and so the window.
+        self._queue: deque[Finding] = deque()
+        self._building = False
+        self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
+        self._pause.timeout.connect(self._build_next)
         self._disconnects = [
             annotations.changed.connect(self.sync),
             annotations.selection_changed.connect(lambda _id: self._restyle()),
@@ -49,6 +58,7 @@ class AnnotationLayer(QObject):
 
     def close(self) -> None:
         """Stop listening to the workspace."""
+        self._pause.stop()
         for disconnect in self._disconnects:
             disconnect()
         self._disconnects.clear()
@@ -98,11 +108,32 @@ class AnnotationLayer(QObject):
         if known is not None:
             item.set_shape(known)
             return
+        if shapes.is_light(finding):
+            item.set_shape(shapes.build(finding))
+        else:
+            self._queue.append(finding)
+            if not self._building:
+                self._pause.start()
+
+    def _build_next(self) -> None:
+        while self._queue and self._queue[0].id not in self._items:
+            self._queue.popleft()  # removed before its turn
+        if self._building or not self._queue:
+            return
+        finding = self._queue.popleft()
+        self._building = True
         self._background.submit(
-            partial(shapes.build, finding), partial(self._take_shape, finding.id)
+            partial(shapes.build, finding),
+            partial(self._take_shape, finding.id),
+            partial(self._give_up, finding.id),
         )
 
+    def _give_up(self, finding_id: str, _error: SightlineError) -> None:
+        self._take_shape(finding_id, shapes.NOTHING)
+
     def _take_shape(self, finding_id: str, shape: shapes.Shape) -> None:
+        self._building = False
+        self._pause.start()
         # Kept by id so that hiding, scrolling away and undo do not build it again.
         self._shapes[finding_id] = shape
         while len(self._shapes) > CACHED_SHAPES:

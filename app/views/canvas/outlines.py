@@ -24,17 +24,11 @@ def contours(pixels: NDArray[np.bool_]) -> list[Contour]:
         One [points, 2] array of (x, y) an outline, holes included (walked the other way round),
         not closed (the last point is not the first). Straight runs keep only their ends.
     """
-    rows = np.flatnonzero(pixels.any(axis=1))
-    if rows.size == 0:
-        return []
-    columns = np.flatnonzero(pixels.any(axis=0))
-    top, left = int(rows[0]), int(columns[0])
-    # Only where there is something: a lung fills a sixth of a radiograph.
-    edges = _edges(pixels[top : rows[-1] + 1, left : columns[-1] + 1])
+    edges = _edges(pixels)
     result: list[Contour] = []
     while edges:
         start, ways = next(iter(edges.items()))
-        result.append(_walk(edges, start, ways[0]) + np.array((left, top)))
+        result.append(_walk(edges, start, ways[0]))
     return result
 
 

@@ -47,6 +47,10 @@ class Shape:
     image_rect: QRectF | None = None
 
 
+NOTHING = Shape(QPainterPath(), QPointF())
+"""For an empty mask."""
+
+
 def _point(geometry: Point) -> Shape:
     path = QPainterPath(QPointF(geometry.x, geometry.y))
     path.addRect(geometry.x - 0.5, geometry.y - 0.5, 1, 1)
@@ -81,19 +85,23 @@ def _box(geometry: Box) -> Shape:
 
 
 def _mask(geometry: Mask) -> Shape:
+    inside = np.flatnonzero(geometry.pixels.any(axis=1))
+    if inside.size == 0:
+        return NOTHING
+    across = np.flatnonzero(geometry.pixels.any(axis=0))
+    # Only where there is something: a lung fills a sixth of a radiograph.
+    left, top = int(across[0]), int(inside[0])
+    part = geometry.pixels[top : inside[-1] + 1, left : across[-1] + 1]
+    anchor = _inside(part) + QPointF(left, top)
     path = QPainterPath()
-    if outlines.border_length(geometry.pixels) > MAX_BORDER:
-        return Shape(
-            path,
-            _inside(geometry.pixels),
-            image=_bitmap(geometry.pixels),
-            image_rect=QRectF(-0.5, -0.5, geometry.pixels.shape[1], geometry.pixels.shape[0]),
-        )
-    for contour in outlines.contours(geometry.pixels):
+    if outlines.border_length(part) > MAX_BORDER:
+        rect = QRectF(left - 0.5, top - 0.5, part.shape[1], part.shape[0])
+        return Shape(path, anchor, image=_bitmap(part), image_rect=rect)
+    for contour in outlines.contours(part):
         closed = np.vstack((contour, contour[:1]))
         # From the array's memory: a point object each would hold the interpreter for long.
-        path.addPath(pg.arrayToQPath(closed[:, 0], closed[:, 1]))
-    return Shape(path, _inside(geometry.pixels))
+        path.addPath(pg.arrayToQPath(closed[:, 0] + left, closed[:, 1] + top))
+    return Shape(path, anchor)
 
 
 def _bitmap(pixels: NDArray[np.bool_]) -> QImage:
@@ -103,13 +111,11 @@ def _bitmap(pixels: NDArray[np.bool_]) -> QImage:
     return QImage(buffer.data, columns, rows, columns, QImage.Format.Format_Indexed8).copy()
 
 
-def _inside(pixels: NDArray[np.bool_]) -> QPointF:
-    """A point well inside the mask: the middle of the longest run in its middle rows."""
-    rows = np.flatnonzero(pixels.any(axis=1))
-    if rows.size == 0:
-        return QPointF()
+def _inside(part: NDArray[np.bool_]) -> QPointF:
+    """A point well inside a mask: the middle of the longest run in its middle row."""
+    rows = np.flatnonzero(part.any(axis=1))
     row = int(rows[rows.size // 2])
-    columns = np.flatnonzero(pixels[row])
+    columns = np.flatnonzero(part[row])
     runs = np.split(columns, np.flatnonzero(np.diff(columns) > 1) + 1)
     longest = max(runs, key=len)
     return QPointF(float(longest[0] + longest[-1]) / 2, float(row))
@@ -145,6 +151,11 @@ _BUILDERS: dict[type[Geometry], Callable[..., Shape]] = {
     Mask: _mask,
     Heatmap: _heatmap,
 }
+
+
+def is_light(finding: Finding) -> bool:
+    """Whether its shape is made in no time, so that it may be made on the GUI thread."""
+    return not isinstance(finding.geometry, Mask | Heatmap)
 
 
 def build(finding: Finding) -> Shape:
