@@ -6,11 +6,13 @@ tools stays quick, and `view` alone imports Qt.
 
 from __future__ import annotations
 
+import asyncio
 import gc
+import logging
 import sys
 import tempfile
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -19,9 +21,11 @@ from typing import TYPE_CHECKING
 from app import paths, settings
 from app.agent.approvals import Consents
 from app.agent.context import system_prompt
-from app.agent.llm.base import LanguageModel
+from app.agent.events import RunEvent
+from app.agent.llm.base import LanguageModel, Text
 from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop, Approve, RunRequest
+from app.agent.messages import Message
 from app.agent.runner import AgentRunner, Question
 from app.agent.sessions import SessionStore, Thread
 from app.errors import SightlineError, UsageError
@@ -38,7 +42,10 @@ from app.tools.weights import WeightStore
 from app.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from app.views.chat.dock import ChatDock
     from app.views.main_window import MainWindow
+
+_log = logging.getLogger(__name__)
 
 IDENTIFYING = ("PatientName", "PatientID", "PatientBirthDate", "AccessionNumber", "StudyDate")
 
@@ -254,13 +261,12 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
 
     workspace = Workspace()
     model, problem = _model_or_offline(program, request.llm)
+    switch = _ModelSwitch(program, model)
 
     def make_question(text: str, thread: Thread) -> Question:
         return program.question(text, workspace.open_images(), thread)
 
-    agent = AgentThread(
-        lambda on_event: AgentRunner(program.loop(model), on_event), make_question, workspace
-    )
+    agent = AgentThread(switch.make_runner, make_question, workspace)
     chat = ChatDock(
         agent, workspace, program.sessions, model=model.name, remote_host=model.remote_host
     )
@@ -270,15 +276,96 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         chat,
         open_demo=lambda: window.open_paths(demo_paths()),
     )
+    switch.connect(chat, window)
     if problem:
         window.notices.show_error(problem)
     opened = (*(demo_paths() if request.demo else ()), *request.paths)
     wishes = Wishes(opened, request.ask, request.screenshot)
     Errand(window, chat, wishes, print_error).start()
-    # What was imported and built so far lives as long as the window: a full pass of the garbage
-    # collector over it would stall painting for tens of milliseconds, again and again.
-    gc.freeze()
+    _favour_painting()
     return window
+
+
+def _favour_painting() -> None:
+    """Keep Python's own machinery from stalling the GUI thread for tens of milliseconds."""
+    # What was imported and built so far lives as long as the window: no full pass of the garbage
+    # collector has to walk it again.
+    gc.freeze()
+    # A thread that computes hands the interpreter over after this time, not after 5 ms each time
+    # that painting calls into Python.
+    sys.setswitchinterval(0.0005)
+
+
+class _ModelSwitch:
+    """The settings of the language model: shows the dialog, tests, and changes the model."""
+
+    def __init__(self, program: Program, model: LanguageModel) -> None:
+        self._program = program
+        self._model = model
+        self._runner: AgentRunner | None = None
+
+    def make_runner(self, on_event: Callable[[RunEvent], None]) -> AgentRunner:
+        """The runner, which later answers with whichever model is chosen."""
+        self._runner = AgentRunner(self._program.loop(self._model), on_event)
+        return self._runner
+
+    def connect(self, chat: ChatDock, window: MainWindow) -> None:
+        """Open the dialog when the model's badge is clicked."""
+        from app.views.chat.model_dialog import ModelChoice, ModelDialog
+
+        def use(choice: ModelChoice) -> None:
+            self._save(choice.kind, choice.base_url, choice.model)
+            try:
+                model = self._program.language_model()
+            except SightlineError as error:
+                window.notices.show_error(error)
+                return
+            if self._runner is not None:
+                self._runner.use(self._program.loop(model))
+            chat.set_model(model.name, model.remote_host)
+
+        def check(choice: ModelChoice, key: str) -> str:
+            return check_endpoint(choice.base_url, choice.model, key)
+
+        def show() -> None:
+            chosen = self._program.settings.llm
+            choice = ModelChoice(chosen.kind, chosen.base_url, chosen.model)
+            ModelDialog(choice, self._program.secrets, check, use, window).open()
+
+        chat.model_settings_wanted.connect(show)
+
+    def _save(self, kind: str, base_url: str, model: str) -> None:
+        program = self._program
+        chosen = ModelSettings(kind=kind, base_url=base_url, model=model)
+        program.settings = program.settings.model_copy(update={"llm": chosen})
+        try:
+            settings.save(program.settings, program.settings_path)
+        except OSError as error:  # the choice then holds until the program ends
+            _log.warning("the settings could not be saved (%s)", type(error).__name__)
+
+
+def check_endpoint(base_url: str, model: str, key: str) -> str:
+    """Ask an endpoint for one word; says how it went. Blocks: call it off the GUI thread.
+
+    Raises:
+        SightlineError: What is wrong, and what to do.
+    """
+    from app.agent.llm.openai_model import OpenAIModel
+
+    if not model.strip():
+        raise UsageError("the model has no name", remedy="Give the name the endpoint knows it by.")
+    endpoint = OpenAIModel(base_url, model.strip(), key, read_timeout_s=20, max_retries=0)
+
+    async def ask() -> int:
+        pieces = [
+            event
+            async for event in endpoint.stream([Message(role="user", text="Say OK.")], ())
+            if isinstance(event, Text)
+        ]
+        return len(pieces)
+
+    pieces = asyncio.run(ask())
+    return f"{endpoint.name} answers." if pieces else f"{endpoint.name} answers, but with no text."
 
 
 def _model_or_offline(

@@ -15,6 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Mask, Polyline
+from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
 from tests.gui.viewer_support import Heartbeat, WaitUntil
@@ -49,9 +50,15 @@ def other(tmp_path: Path) -> Path:
     return path
 
 
+def dock(window: MainWindow) -> ChatDock:
+    """The window's chat dock."""
+    assert isinstance(window.chat, ChatDock)
+    return window.chat
+
+
 def ask(window: MainWindow, text: str) -> None:
     """Type a question and press Enter, as a user would."""
-    edit = window.chat.composer.edit
+    edit = dock(window).composer.edit
     edit.setFocus()
     QTest.keyClicks(edit, text, delay=10)  # ms between keys: events are handled in between
     QTest.keyClick(edit, Qt.Key.Key_Return)
@@ -69,10 +76,10 @@ def test_the_main_job(
     gui_heartbeat.restart()
 
     ended: list[str] = []
-    window.chat.run_ended.connect(lambda _run, kind: ended.append(kind))
+    dock(window).run_ended.connect(lambda _run, kind: ended.append(kind))
     ask(window, QUESTION)
     wait_until(lambda: ended, timeout=120)
-    wait_until(lambda: window.chat.is_idle() and not window.busy, timeout=30)
+    wait_until(lambda: dock(window).is_idle() and not window.busy, timeout=30)
     assert ended == ["run_finished"]
     drawn = [item.finding for item in window.canvas.annotation_items()]
     lungs = [f.label for f in drawn if isinstance(f.geometry, Mask) and f.label.endswith("Lung")]
@@ -89,13 +96,13 @@ def test_the_main_job(
     wait_until(lambda: not window.busy and window.canvas.frame.ref != drawn[0].image, timeout=30)
     assert window.canvas.annotation_items() == [], "findings of one image shown on another"
     tools: list[str] = []
-    window.chat._agent.run_event.connect(
+    dock(window)._agent.run_event.connect(
         lambda event: tools.append(event.tool) if event.kind == "tool_started" else None
     )
     ask(window, QUESTION)
     wait_until(lambda: tools, timeout=10)
     started = time.perf_counter()
-    QTest.keyClick(window.chat.composer.edit, Qt.Key.Key_Escape)
+    QTest.keyClick(dock(window).composer.edit, Qt.Key.Key_Escape)
     wait_until(lambda: len(ended) == 2, timeout=10)
     stopped_s = time.perf_counter() - started
     print(f"\nstopped after {stopped_s * 1000:.0f} ms: {ended[1]}")  # noqa: T201

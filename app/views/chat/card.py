@@ -243,5 +243,3 @@ def _text(text: str, tone: str) -> TextView:
     view.set_plain(text)
     view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
     return view
-
-

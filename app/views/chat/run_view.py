@@ -174,8 +174,12 @@ class RunView(QWidget):
         if card is None:
             self._start(
                 ToolStarted(
-                    run_id=event.run_id, seq=event.seq, time=event.time,
-                    call_id=event.call_id, tool=event.tool, arguments={},
+                    run_id=event.run_id,
+                    seq=event.seq,
+                    time=event.time,
+                    call_id=event.call_id,
+                    tool=event.tool,
+                    arguments={},
                 )
             )
             card = self.cards[event.call_id]
