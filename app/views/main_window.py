@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from app import paths
 from app.views import dialogs, window_layout
+from app.views.application import spare_the_collector
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
@@ -262,6 +263,7 @@ class MainWindow(QMainWindow):
             # Sizes of docks hold only once the window is laid out.
             QTimer.singleShot(0, self, self._default_sizes)
         self.canvas.setFocus()
+        spare_the_collector()
 
     def _default_sizes(self) -> None:
         narrow = self.width() < 1200
