@@ -11,6 +11,7 @@ from PySide6.QtCore import QEventLoop, QTimer
 from PySide6.QtWidgets import QApplication
 
 from app.views.application import create_application
+from tests.gui.canvas_scene import Scene
 from tests.gui.viewer_support import BEAT_MS, Heartbeat, WaitUntil
 
 
@@ -72,3 +73,11 @@ def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
     for widget in windows:
         widget.close()
     assert not windows, f"windows left open: {windows}"
+
+
+@pytest.fixture
+def scene(qapp: QApplication, wait_until: WaitUntil) -> Iterator[Scene]:
+    """A canvas with its models; see `canvas_scene`."""
+    made = Scene(wait_until)
+    yield made
+    made.close()

@@ -1,31 +1,18 @@
-"""The canvas: coordinates, mouse, keys, corner text, findings, with real widgets and events."""
+"""The canvas: coordinates, mouse, keys, corner text, with real widgets and events."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterator
-from typing import Any
-
 import numpy as np
 import pytest
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt
-from PySide6.QtGui import QColor, QMouseEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
+from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QWidget
+from PySide6.QtWidgets import QApplication
 
 from app.errors import FileProblem
-from app.imaging.findings import Box, Heatmap, Mask, Point, Polygon, Polyline
-from app.imaging.types import Instance, Orientation, Spacing, SpacingSource, Voi, Window
-from app.views.background import Background
-from app.views.canvas.canvas import Canvas
-from app.views.canvas.overlay import corner_rects
-from app.views.loader import Loader
-from app.workspace.workspace import Workspace
+from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
+from tests.gui.canvas_scene import LEFT, MIDDLE, RIGHT, Scene, move
 from tests.gui.viewer_support import (
-    FakeDecoder,
-    Heartbeat,
-    WaitUntil,
-    finding,
     found,
     frame,
     instance,
@@ -33,98 +20,6 @@ from tests.gui.viewer_support import (
 )
 
 pytestmark = pytest.mark.gui
-LEFT, RIGHT, MIDDLE = (
-    Qt.MouseButton.LeftButton,
-    Qt.MouseButton.RightButton,
-    Qt.MouseButton.MiddleButton,
-)
-
-
-class Scene:
-    """A canvas with its models and a decoder that the test controls."""
-
-    def __init__(self, wait_until: WaitUntil) -> None:
-        self.wait_until = wait_until
-        self.workspace = Workspace()
-        self.decoder = FakeDecoder()
-        self.background = Background()
-        self.loader = Loader(self.workspace.viewport, self.decoder, self.background)
-        self.canvas = Canvas(self.workspace, self.background)
-        self.canvas.resize(500, 400)
-        self.canvas.show()
-
-    def show(self, image: Instance | None = None, **changes: Any) -> None:
-        image = image or instance()
-        key = (image.sop_instance_uid, 0)
-        self.decoder.frames[key] = frame(*key, **changes)
-        self.workspace.add(found(study(image)))
-        self.settle()
-
-    def settle(self) -> None:
-        self.wait_until(lambda: not self.canvas.busy and not self.background.pending)
-
-    def at(self, x: float, y: float) -> QPoint:
-        exact = self.canvas.to_widget(x, y)
-        return QPoint(math.floor(exact.x()), math.floor(exact.y()))
-
-    def drag(self, button: Qt.MouseButton, start: QPoint, by: tuple[int, int]) -> None:
-        view = self.canvas.viewport()
-        QTest.mousePress(view, button, pos=start)
-        for step in (1, 2, 3):
-            to = start + QPoint(by[0] * step // 3, by[1] * step // 3)
-            QTest.mouseMove(view, to)
-            _move(view, to, button)
-        QTest.mouseRelease(view, button, pos=start + QPoint(*by))
-        self.settle()
-
-    def key(self, key: Qt.Key) -> None:
-        QTest.keyClick(self.canvas, key)
-        self.settle()
-
-    def wheel(
-        self, angle: int, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier
-    ) -> None:
-        view = self.canvas.viewport()
-        middle = QPointF(view.rect().center())
-        event = QWheelEvent(
-            middle,
-            view.mapToGlobal(middle),
-            QPoint(),
-            QPoint(0, angle),
-            Qt.MouseButton.NoButton,
-            modifiers,
-            Qt.ScrollPhase.NoScrollPhase,
-            False,
-        )
-        QApplication.sendEvent(view, event)
-        self.settle()
-
-    def close(self) -> None:
-        self.canvas.close_models()
-        self.loader.close()
-        self.canvas.close()
-        self.background.close()
-        self.canvas.deleteLater()
-
-
-def _move(view: QWidget, to: QPoint, button: Qt.MouseButton) -> None:
-    """QTest.mouseMove carries no buttons where the platform has no real pointer."""
-    event = QMouseEvent(
-        QEvent.Type.MouseMove,
-        QPointF(to),
-        view.mapToGlobal(QPointF(to)),
-        Qt.MouseButton.NoButton,
-        button,
-        Qt.KeyboardModifier.NoModifier,
-    )
-    QApplication.sendEvent(view, event)
-
-
-@pytest.fixture
-def scene(qapp: QApplication, wait_until: WaitUntil) -> Iterator[Scene]:
-    made = Scene(wait_until)
-    yield made
-    made.close()
 
 
 def test_a_pixel_is_drawn_where_its_coordinates_say(scene: Scene):
@@ -209,7 +104,7 @@ def test_the_window_text_follows_the_drag_before_the_pixels_do(scene: Scene):
     scene.show()
     view = scene.canvas.viewport()
     QTest.mousePress(view, LEFT, pos=QPoint(200, 150))
-    _move(view, QPoint(300, 150), LEFT)
+    move(view, QPoint(300, 150), LEFT)
     assert "manual" in " ".join(scene.canvas.overlay.corners.bottom_left)
     QTest.mouseRelease(view, LEFT, pos=QPoint(300, 150))
     scene.settle()
@@ -404,7 +299,7 @@ def test_corner_text_is_what_the_file_says_without_markup(scene: Scene):
 def test_the_value_under_the_cursor_is_shown_and_goes_with_it(scene: Scene):
     scene.show()
     view = scene.canvas.viewport()
-    _move(view, scene.at(30, 20), Qt.MouseButton.NoButton)
+    move(view, scene.at(30, 20), Qt.MouseButton.NoButton)
     assert scene.canvas.overlay.corners.bottom_left[0] == "x 30  y 20   2000 HU"
     QApplication.sendEvent(scene.canvas, QEvent(QEvent.Type.Leave))
     assert not any("x 30" in line for line in scene.canvas.overlay.corners.bottom_left)
@@ -443,177 +338,3 @@ def test_images_without_pixels_or_with_one_row_do_no_harm(scene: Scene, shape: t
     assert shown or scene.canvas.error
     scene.show(instance("2.2"))
     assert scene.canvas.image_size == (100, 80)
-
-
-# Findings
-
-
-def mask(rows: int = 80, columns: int = 100) -> Mask:
-    area = np.zeros((rows, columns), bool)
-    area[30:60, 10:40] = True
-    return Mask(area)
-
-
-def test_every_geometry_is_drawn(scene: Scene):
-    scene.show()
-    ref = scene.canvas.frame.ref
-    heat = np.zeros((80, 100), np.float32)
-    heat[10:20, 60:80] = 1
-    geometries = [
-        mask(),
-        Polyline(((10, 70), (90, 70))),
-        Polygon(((60, 30), (80, 30), (70, 50))),
-        Box(50, 10, 60, 20),
-        Point(20, 10),
-        Heatmap(heat),
-    ]
-    made = [finding(ref, shape, f"F{number}") for number, shape in enumerate(geometries)]
-    before = scene.canvas.grab().toImage()
-    scene.workspace.annotations.add(made)
-    scene.settle()
-    items = scene.canvas.annotation_items()
-    assert [item.finding.id for item in items] == [one.id for one in made]
-    after = scene.canvas.grab().toImage()
-    for x, y in ((25, 45), (50, 70), (70, 38), (50, 15), (70, 15)):
-        assert after.pixel(scene.at(x, y)) != before.pixel(scene.at(x, y)), (x, y)
-
-
-def test_a_finding_is_drawn_on_no_other_image(scene: Scene):
-    scene.show(instance(frames=3))
-    ref = scene.canvas.frame.ref
-    scene.workspace.annotations.add([finding(ref, mask())])
-    scene.settle()
-    assert len(scene.canvas.annotation_items()) == 1
-    scene.key(Qt.Key.Key_Down)
-    assert scene.canvas.annotation_items() == []
-    assert scene.canvas.overlay.chips == ()
-    assert scene.canvas.overlay.corners.warning == ()
-    scene.key(Qt.Key.Key_Up)
-    assert len(scene.canvas.annotation_items()) == 1
-
-
-def test_ai_results_are_marked_with_tool_and_model(scene: Scene):
-    scene.show()
-    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, mask())])
-    scene.settle()
-    assert scene.canvas.overlay.corners.warning == (
-        "AI results: not for diagnosis",
-        "finder 1.0 · net-1",
-    )
-
-
-def test_a_mask_covers_exactly_its_pixels(scene: Scene):
-    scene.show()
-    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, mask())])
-    scene.settle()
-    path = scene.canvas.annotation_items()[0].outline.path
-    for x, y, inside in (
-        (10.0, 45, True),
-        (9.4, 45, False),
-        (39.0, 45, True),
-        (39.6, 45, False),
-        (25, 29.4, False),
-        (25, 59.6, False),
-        (25, 59.0, True),
-    ):
-        assert path.contains(QPointF(x, y)) is inside, (x, y)
-
-
-def test_chips_do_not_overlap_each_other_or_the_corner_text(scene: Scene):
-    scene.show()
-    ref = scene.canvas.frame.ref
-    scene.workspace.annotations.add(
-        [
-            finding(
-                ref, Polyline(((20, 38 + n), (80, 38 + n))), f"Line {n}", value=60.0, units="px"
-            )
-            for n in range(5)
-        ]
-    )
-    scene.settle()
-    chips = [item.rect for item in scene.canvas.overlay.chips]
-    assert len(chips) == 5
-    rects = chips + corner_rects(scene.canvas.overlay.corners, QRectF(scene.canvas.overlay.rect()))
-    for number, rect in enumerate(rects):
-        assert not any(rect.intersects(other) for other in rects[number + 1 :])
-
-
-def test_an_approximate_measurement_says_so(scene: Scene):
-    scene.show()
-    scene.workspace.annotations.add(
-        [
-            finding(
-                scene.canvas.frame.ref,
-                Polyline(((20, 40), (80, 40))),
-                "Heart width",
-                value=812.4,
-                units="px",
-                approximate=True,
-            )
-        ]
-    )
-    scene.settle()
-    assert scene.canvas.overlay.chips[0].text == "Heart width ≈ 812 px"
-
-
-def test_a_click_selects_the_line_over_the_mask_and_beside_it_nothing(scene: Scene):
-    scene.show()
-    ref = scene.canvas.frame.ref
-    line = finding(ref, Polyline(((5, 50), (60, 50))), "Width")
-    scene.workspace.annotations.add([finding(ref, mask(), "Lung"), line])
-    scene.settle()
-    for at, expected in (
-        ((15, 50), "finder-Width"),
-        ((20, 34), "finder-Lung"),
-        ((90, 10), ""),
-    ):
-        QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(*at))
-        assert scene.workspace.annotations.selected == expected
-    scene.workspace.annotations.select("finder-Lung")
-    strong = {item.finding.id: item.look.strong for item in scene.canvas.annotation_items()}
-    assert strong == {"finder-Lung": True, "finder-Width": False}
-
-
-def test_delete_removes_the_selected_finding_and_undo_brings_it_back(scene: Scene):
-    scene.show()
-    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, mask())])
-    scene.settle()
-    scene.workspace.annotations.select("finder-Nodule")
-    scene.key(Qt.Key.Key_Delete)
-    assert scene.canvas.annotation_items() == []
-    scene.workspace.commands.undo()
-    scene.settle()
-    assert len(scene.canvas.annotation_items()) == 1
-    assert scene.canvas.annotation_items()[0].ready
-
-
-def test_a_hidden_finding_is_not_drawn(scene: Scene):
-    scene.show()
-    scene.workspace.annotations.add([finding(scene.canvas.frame.ref, mask())])
-    scene.workspace.annotations.set_visible(["finder-Nodule"], False)
-    scene.settle()
-    assert scene.canvas.annotation_items() == []
-
-
-def test_a_radiograph_with_masks_never_stalls_the_window(scene: Scene, gui_heartbeat: Heartbeat):
-    """The size of the demo's radiograph: opened, windowed, and three masks laid over it."""
-    rows, columns = 1955, 1841
-    y, x = np.mgrid[:rows, :columns]
-    stored = ((x * 7 + y * 11) % 32768).astype(np.uint16)
-    areas = [((x - cx) / 330) ** 2 + ((y - 800) / 600) ** 2 < 1 for cx in (500, 1350, 900)]
-    big = instance(size=(rows, columns))
-    big_frame = frame(stored=stored, bits=15)
-    scene.decoder.frames[("1.1", 0)] = big_frame
-    scene.canvas.resize(1000, 800)
-    scene.settle()
-    gui_heartbeat.restart()
-    scene.workspace.add(found(study(big)))
-    scene.settle()
-    scene.workspace.annotations.add(
-        [finding(big_frame.ref, Mask(area), f"M{n}") for n, area in enumerate(areas)]
-    )
-    scene.settle()
-    scene.drag(LEFT, QPoint(300, 300), (90, 30))
-    scene.wheel(120)
-    gui_heartbeat.stop()
-    assert gui_heartbeat.longest_ms < 50
