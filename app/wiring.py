@@ -7,7 +7,6 @@ tools stays quick, and `view` alone imports Qt.
 from __future__ import annotations
 
 import asyncio
-import gc
 import logging
 import sys
 import tempfile
@@ -282,18 +281,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     opened = (*(demo_paths() if request.demo else ()), *request.paths)
     wishes = Wishes(opened, request.ask, request.screenshot)
     Errand(window, chat, wishes, print_error).start()
-    _favour_painting()
     return window
-
-
-def _favour_painting() -> None:
-    """Keep Python's own machinery from stalling the GUI thread for tens of milliseconds."""
-    # What was imported and built so far lives as long as the window: no full pass of the garbage
-    # collector has to walk it again.
-    gc.freeze()
-    # A thread that computes hands the interpreter over after this time, not after 5 ms each time
-    # that painting calls into Python.
-    sys.setswitchinterval(0.0005)
 
 
 class _ModelSwitch:

@@ -19,6 +19,7 @@ from app.views.main_window import MainWindow
 SHOW_TIMEOUT_S = 60.0
 RUN_TIMEOUT_S = 900.0
 RATIO = 2.0  # physical pixels per logical one of a picture made without a screen
+PICTURE_SIZE = (1600, 1000)  # logical pixels of such a picture: room for every part
 
 _log = get_logger(__name__)
 
@@ -65,6 +66,8 @@ class Errand(QObject):
 
     def start(self) -> None:
         """Begin; returns at once."""
+        if self._wishes.screenshot and QApplication.platformName() == "offscreen":
+            self._window.resize(*PICTURE_SIZE)
         if self._wishes.paths:
             self._window.opening.opened.connect(self._on_opened)
             self._window.open_paths(self._wishes.paths)

@@ -138,7 +138,8 @@ class MainWindow(QMainWindow):
         if self.chat is not None:
             docks["Assistant"] = self._dock("Assistant", self.chat, "message-square", "Ctrl+4")
             self.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
-        self.addDockWidget(_AREA.RightDockWidgetArea, docks["Findings"])
+        # Below the studies, which rarely fill their column; the conversation needs its own.
+        self.splitDockWidget(docks["Studies"], docks["Findings"], Qt.Orientation.Vertical)
         title = docks["Findings"].titleBarWidget()
         if isinstance(title, PanelTitle):
             self.findings_list.count_changed.connect(title.set_count)
@@ -269,16 +270,15 @@ class MainWindow(QMainWindow):
         narrow = self.width() < 1200
         docks = self.docks
         across = Qt.Orientation.Horizontal
-        self.resizeDocks([docks["Studies"]], [210 if narrow else 250], across)
-        right = docks.get("Assistant", docks["Findings"])
-        self.resizeDocks([right], [310 if narrow else 390], across)
+        self.resizeDocks([docks["Studies"]], [230 if narrow else 290], across)
         if "Assistant" in docks:
-            height = self.splitter.height()
-            self.resizeDocks(
-                [docks["Assistant"], docks["Findings"]],
-                [round(height * 0.66), round(height * 0.34)],
-                Qt.Orientation.Vertical,
-            )
+            self.resizeDocks([docks["Assistant"]], [310 if narrow else 400], across)
+        height = self.splitter.height()
+        self.resizeDocks(
+            [docks["Studies"], docks["Findings"]],
+            [round(height * 0.45), round(height * 0.55)],
+            Qt.Orientation.Vertical,
+        )
 
     def _make_room(self, shown: bool) -> None:
         """Attributes need width for their values; the study list keeps its own."""
