@@ -95,11 +95,7 @@ def test_no_label_guesses_rich_text(chat: Chat, wait_until: Wait):
     chat.runner.say(ToolStarted, call_id="c", tool="<b>t</b>", arguments={})
     chat.runner.finish("done")
     wait_until(lambda: chat.run.ended)
-    formats = {
-        item.textFormat().name
-        for item in chat.dock.findChildren(QLabel)
-        if item.text()
-    }
+    formats = {item.textFormat().name for item in chat.dock.findChildren(QLabel) if item.text()}
     assert formats == {"PlainText"}
 
 
