@@ -7,10 +7,10 @@
 nothing to open, it opens the demo study. A second start installs nothing. `--viewer-only` leaves
 out torch and its kin. On a machine without a display, ARGS with `--screenshot FILE` work.
 
-`test` adds the test tools, then runs ruff, pyright, import-linter and last pytest: all tests in
-one session on a real window of its own (Xvfb on Linux), with PYTEST ARGS handed on; tests of the
-windowless platform start processes of their own with QT_QPA_PLATFORM=offscreen. Every step runs,
-whatever became of the one before it.
+`test` adds the test tools, then runs ruff, pyright, import-linter, the windows' tests offscreen,
+and last pytest: all tests in one session on a real window of its own (Xvfb on Linux). PYTEST ARGS
+are handed on to that session; with any, the offscreen one is left out. Every step runs, whatever
+became of the one before it.
 
 Nothing outside this folder is changed, but for missing system packages where it may install them
 (Debian and Ubuntu, as root); elsewhere it prints the command.
@@ -160,6 +160,13 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     for name, command in checks.items():
         console.say(f"---- {name}")
         results[name] = subprocess.run([python, *command], cwd=REPO, check=False).returncode
+    if not pytest_arguments and not lacking:
+        # The windows' tests once more where there is no screen at all; pictures are made so.
+        console.say("---- windows offscreen")
+        command = [python, "-m", "pytest", "-q", "tests/gui"]
+        offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+        done = subprocess.run(command, cwd=REPO, env=offscreen, check=False)
+        results["windows offscreen"] = done.returncode
     console.say("---- pytest")
     with real_window(lacking, console) as variables:
         command = [python, "-m", "pytest", *pytest_arguments]
