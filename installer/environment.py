@@ -89,6 +89,7 @@ class Environment:
             self._make(handle)
             self._fill(sets, handle)
             self._add_repo_to_path()
+            self._add_command()
             complete = {name: self._digest(name) for name in sets}
             stamp = {"python": self._interpreter(), "complete": complete}
             _write_json(self._stamp, stamp)
@@ -182,6 +183,19 @@ class Environment:
         packages = Path(pip_runner.ask(self.python, code))
         line = os.path.relpath(self.repo, packages) + "\n"
         (packages / "sightline.pth").write_text(line, encoding="utf-8")
+
+    def _add_command(self) -> None:
+        """Adds the command `sightline` beside the interpreter; it finds that one by itself."""
+        folder = self.python.parent
+        if sys.platform == "win32":
+            script = '@"%~dp0python.exe" -P -m app %*\r\n'
+            (folder / "sightline.cmd").write_text(script, encoding="utf-8", newline="")
+            return
+        command = folder / "sightline"
+        # Through links too: people put one into a folder of their PATH.
+        script = '#!/bin/sh\nexec "$(dirname "$(readlink -f "$0")")/python" -P -m app "$@"\n'
+        command.write_text(script, encoding="utf-8")
+        command.chmod(0o755)
 
     def _check_space(self, gibibytes: float) -> None:
         free = shutil.disk_usage(self.repo).free / 2**30

@@ -83,6 +83,21 @@ def test_an_empty_clone_becomes_an_environment_and_starts_the_demo(
     assert "[" in started.err, "progress is shown"
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="there the command is sightline.cmd")
+def test_the_command_sightline_starts_the_app_from_anywhere_and_through_a_link(
+    copy: TinyCopy, tmp_path: Path
+) -> None:
+    copy.start(*SHOT)
+    link = tmp_path / "sightline"
+    link.symlink_to(copy.venv / "bin" / "sightline")
+    done = subprocess.run(
+        [link, "--screenshot", "a b.png"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    started = json.loads(done.stdout)
+    assert started["argv"] == ["--screenshot", "a b.png"]
+    assert Path(started["prefix"]) == copy.venv
+
+
 def test_without_a_display_the_picture_is_made_offscreen(copy: TinyCopy) -> None:
     assert copy.start(*SHOT).app["QT_QPA_PLATFORM"] == "offscreen"
 
