@@ -42,7 +42,7 @@ def test_a_model_calls_a_tool_with_the_images_id_and_answers(sightline: Run, tmp
     assert finished["status"] == "ok"
     assert Path(finished["output"]["image_path"]).is_relative_to(tmp_path / "out")
     assert set(told) == {"summary", "output", "metadata"}
-    assert events[-1]["answer"] == "It is a chest radiograph."
+    assert events[-1]["answer"].strip() == "It is a chest radiograph."
 
 
 def test_an_unknown_tool_and_wrong_arguments_go_back_to_the_model(sightline: Run, tmp_path: Path):
