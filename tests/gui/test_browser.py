@@ -17,11 +17,13 @@ from app.imaging.findings import Mask, Point, Polyline
 from app.imaging.types import Problem
 from app.views.background import Background
 from app.views.browser.attributes import NAME, VALUE, AttributesPanel
-from app.views.browser.findings_list import FindingsList, buttons_of
-from app.views.browser.findings_model import FindingRow, MakerRow
+from app.views.browser.findings_list import FindingsList, buttons_of, place_value
+from app.views.browser.findings_model import ROW, FindingRow, MakerRow
 from app.views.browser.study_list import StudyList
 from app.views.browser.study_model import SeriesRow, StudyRow
 from app.views.loader import Loader
+from app.views.style import ui_font
+from app.views.theme import TYPE
 from app.views.widgets import ElidedLabel, plain_tip
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import (
@@ -30,6 +32,7 @@ from tests.gui.viewer_support import (
     WaitUntil,
     finding,
     found,
+    frame,
     instance,
     study,
 )
@@ -321,6 +324,23 @@ def test_attributes_are_found_by_tag_name_and_value(desk: Desk, text: str, names
     assert found_names == names
 
 
+def test_a_value_cannot_turn_its_own_reading_direction(desk: Desk):
+    desk.decoder.rows = [AttributeRow("(0010,0020)", "PatientID", "LO", "\u202e4711\u2066\x07", 0)]
+    panel = desk.add(AttributesPanel(desk.workspace, desk.loader), (420, 400))
+    desk.workspace.add(found(study(instance())))
+    desk.wait_until(lambda: panel.model.total == 1)
+    assert panel.model.index(0, VALUE).data() == "4711"
+
+
+def test_tab_leaves_the_table_of_attributes(desk: Desk):
+    panel = attribute_panel(desk)
+    panel.activateWindow()
+    panel.table.setFocus()
+    desk.wait_until(panel.table.hasFocus)
+    QTest.keyClick(panel.table, Qt.Key.Key_Tab)
+    assert not panel.table.hasFocus()
+
+
 def test_a_hidden_panel_reads_nothing(desk: Desk):
     panel = AttributesPanel(desk.workspace, desk.loader)
     desk.decoder.rows = ROWS
@@ -346,3 +366,29 @@ def test_fifty_thousand_attributes_are_searched_without_a_stall(
     gui_heartbeat.stop()
     assert panel.model.rowCount() == 15
     assert gui_heartbeat.longest_ms < 100  # the search itself runs once, 120 ms after typing
+
+
+def test_a_finding_of_another_image_says_so_first(desk: Desk):
+    image = frame("1.9").ref
+    desk.workspace.annotations.add(
+        [finding(image, Point(1, 2), "Heart width", value=8.0, units="px", description="long")]
+    )
+    panel = desk.add(FindingsList(desk.workspace))
+    rows = [panel.model.index(row).data(ROW) for row in range(panel.model.rowCount())]
+    (row,) = [row for row in rows if isinstance(row, FindingRow)]
+    assert row.detail.startswith("on another image")
+
+
+@pytest.mark.parametrize("described", ["What it means", ""])
+def test_a_narrow_list_keeps_the_name_and_never_half_a_number(desk: Desk, described: str):
+    made = finding(
+        frame().ref, Point(1, 2), "Thorax width", value=1587.0, units="px", description=described
+    )
+    desk.workspace.annotations.add([made])
+    (annotation,) = desk.workspace.annotations.on_image(made.image)
+    row = FindingRow(annotation, here=True)
+    font = ui_font(TYPE.body)
+    assert place_value(row, 400, font) == (row.value, described)
+    beside, below = place_value(row, 60, font)
+    assert beside == ""
+    assert below == (f"{row.value} · {described}" if described else "")

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.types import Instance
-from app.views import icons
+from app.views import icons, wording
 from app.views.loader import Loader
 from app.views.style import mono_font
 from app.views.theme import SPACE, THEME, TYPE
@@ -97,7 +97,8 @@ class AttributeModel(QAbstractTableModel):
         row, column = self.row(index.row()), index.column()
         if role == Qt.ItemDataRole.DisplayRole:
             name = _INDENT * row.depth + row.keyword
-            return (name, " ".join(row.value.split()), row.tag, row.vr)[column]
+            # Marks that turn the reading direction would show an ID's digits in another order.
+            return (name, wording.one_line(row.value), row.tag, row.vr)[column]
         if role == Qt.ItemDataRole.ToolTipRole and column in (NAME, VALUE):
             return plain_tip(row.keyword if column == NAME else row.value)
         if role == Qt.ItemDataRole.FontRole and column in (TAG, VR):
@@ -121,6 +122,7 @@ class AttributesPanel(QWidget):
         self.model = AttributeModel(self)
         self.search = QLineEdit()
         self.search.setPlaceholderText("Search tag, name or value")
+        self.search.setAccessibleName("Search the attributes")
         self.search.setClearButtonEnabled(True)
         self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
         self.search.textChanged.connect(lambda _text: self._timer.start())
@@ -154,6 +156,7 @@ class AttributesPanel(QWidget):
         table.setTextElideMode(Qt.TextElideMode.ElideRight)
         table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         table.setAccessibleName("DICOM attributes")
+        table.setTabKeyNavigation(False)  # Tab would never leave a table of thousands of cells
         header = table.horizontalHeader()
         header.setStretchLastSection(True)
         header.setHighlightSections(False)

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views import icons
+from app.views import icons, wording
 from app.views.browser.findings_model import ROW, FindingRow, FindingsModel, MakerRow
 from app.views.browser.study_list import draw_line
 from app.views.style import ui_font
@@ -55,6 +55,23 @@ def buttons_of(rect: QRect) -> Buttons:
     return Buttons(
         QRect(right - BUTTON - SPACE.s, y, BUTTON, BUTTON), QRect(right, y, BUTTON, BUTTON)
     )
+
+
+def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
+    """Where a finding's value goes in a row of `width` px: (beside its name, on the second line).
+
+    A value whose name cannot be read belongs to nothing, so the name keeps its room; and half a
+    number reads as another number, so a value is written whole or moves to the second line.
+    """
+    if not row.value:
+        return "", row.detail
+    metrics = QFontMetrics(font)
+    needed = metrics.horizontalAdvance(row.title) + SPACE.s + metrics.horizontalAdvance(row.value)
+    if needed <= width:
+        return row.value, row.detail
+    if row.detail:
+        return "", f"{row.value}{wording.DOT}{row.detail}"
+    return (row.value if metrics.horizontalAdvance(row.value) <= width // 2 else ""), ""
 
 
 class FindingsDelegate(QStyledItemDelegate):
@@ -117,16 +134,17 @@ class FindingsDelegate(QStyledItemDelegate):
         text_width = buttons.eye.left() - SPACE.s - text_left
         ink = THEME.text if drawn else THEME.text_faint
         strong = ui_font(TYPE.body, QFont.Weight.Medium)
-        value_width = QFontMetrics(strong).horizontalAdvance(row.value) if row.value else 0
+        beside, detail = place_value(row, text_width, strong)
+        value_width = QFontMetrics(strong).horizontalAdvance(beside)
         top = rect.top() + (6 if row.detail else 7)
         name = QRect(text_left, top, text_width - value_width - SPACE.s, 19)
         draw_line(painter, name, strong, ink, row.title)
-        if row.value:
+        if beside:
             value = QRect(text_left + text_width - value_width, top, value_width + 1, 19)
-            draw_line(painter, value, strong, ink, row.value)
-        if row.detail:
+            draw_line(painter, value, strong, ink, beside)
+        if detail:
             below = QRect(text_left, top + 18, text_width, 17)
-            draw_line(painter, below, ui_font(TYPE.caption), THEME.text_muted, row.detail)
+            draw_line(painter, below, ui_font(TYPE.caption), THEME.text_muted, detail)
         self._icons(painter, buttons, row.annotation.visible)
 
     def _icons(self, painter: QPainter, buttons: Buttons, visible: bool) -> None:

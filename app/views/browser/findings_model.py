@@ -69,7 +69,7 @@ class FindingRow:
         if finding.value is not None and finding.score is not None:
             parts.append(f"score {finding.score:.2f}")
         if not self.here:
-            parts.append("on another image")
+            parts.insert(0, "on another image")  # first: the end is cut off in a narrow list
         return "  ·  ".join(part for part in parts if part)
 
 
