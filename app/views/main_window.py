@@ -12,6 +12,7 @@ from PySide6.QtGui import (
     QDragLeaveEvent,
     QDropEvent,
     QGuiApplication,
+    QResizeEvent,
     QShowEvent,
 )
 from PySide6.QtWidgets import (
@@ -45,6 +46,7 @@ from app.workspace.workspace import Workspace
 
 TITLE = "Sightline"  # never a patient's name: titles show up in task lists and recordings
 _FILTER = "Images (*.dcm *.dicom *.ima *.png *.jpg *.jpeg DICOMDIR);;All files (*)"
+NARROW = 480  # px of the middle below which canvas and panes lie one below the other
 _AREA = Qt.DockWidgetArea
 
 
@@ -102,8 +104,7 @@ class MainWindow(QMainWindow):
     def _make_center(self) -> None:
         self.canvas = Canvas(self.workspace, self.background)
         self.panes = PaneArea(self.workspace.panes, self.background)
-        self.splitter = QSplitter(Qt.Orientation.Horizontal)
-        self.splitter.setChildrenCollapsible(False)
+        self.splitter = _Center()
         self.splitter.addWidget(self.canvas)
         self.splitter.addWidget(self.panes)
         self.splitter.setSizes([600, 400])
@@ -317,6 +318,19 @@ class MainWindow(QMainWindow):
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()
         self.background.close()
+
+
+class _Center(QSplitter):
+    """Canvas and panes side by side, or the panes below where that left slivers of both."""
+
+    def __init__(self) -> None:
+        super().__init__(Qt.Orientation.Horizontal)
+        self.setChildrenCollapsible(False)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        narrow = event.size().width() < NARROW
+        self.setOrientation(Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal)
+        super().resizeEvent(event)
 
 
 class _DropMark(QFrame):

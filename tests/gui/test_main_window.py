@@ -257,6 +257,46 @@ def test_a_pane_shows_the_tool_s_picture_and_closes(
     assert not window.panes.isVisible()
 
 
+def test_panes_lie_below_the_canvas_where_there_is_no_room_beside_it(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, tmp_path: Path
+):
+    open_study(window, decoder, wait_until)
+    path = tmp_path / "overlay.png"
+    assert QImage(60, 40, QImage.Format.Format_RGB888).save(str(path))
+    window.workspace.panes.show(Pane(path, "Overlay", "", "image_visualizer", {}))
+    wait_until(lambda: not window.busy)
+    assert window.panes.x() > window.canvas.x()
+    window.docks["Attributes"].show()
+    window.resize(820, 700)
+    wait_until(lambda: window.panes.y() > 0)
+    assert window.canvas.width() >= window.splitter.width() - 4
+    window.docks["Attributes"].hide()
+    window.resize(1280, 800)
+    wait_until(lambda: window.panes.x() > 0)
+
+
+def test_the_buttons_of_an_empty_canvas_are_never_cut(
+    qapp: QApplication, decoder: FakeDecoder, tmp_path: Path, wait_until: WaitUntil
+):
+    made = MainWindow(
+        Workspace(), decoder, open_demo=lambda: None, layout_file=tmp_path / "window.ini"
+    )
+    made.show()
+    buttons = made.placeholder.findChildren(QPushButton)
+    assert len(buttons) == 3
+    for width in (1280, 820, 1280):
+        made.docks["Attributes"].setVisible(width == 820)
+        made.resize(width, 700)
+        wait_until(
+            lambda below=width == 820: (
+                all(b.width() >= b.sizeHint().width() for b in buttons)
+                and (len({b.y() for b in buttons}) > 1) == below
+            )
+        )
+    made.close()
+    made.deleteLater()
+
+
 def test_the_layout_is_remembered(
     qapp: QApplication, decoder: FakeDecoder, tmp_path: Path, wait_until: WaitUntil
 ):

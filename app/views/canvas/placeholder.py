@@ -4,8 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer
+from PySide6.QtGui import QResizeEvent
+from PySide6.QtWidgets import (
+    QBoxLayout,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QStackedLayout,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.views.canvas.canvas import Canvas
 from app.views.theme import SPACE, THEME
@@ -109,15 +118,12 @@ def _page(icon: QWidget, labels: list[QLabel], below: QWidget | None = None) -> 
 
 
 def _begin_page(actions: list[tuple[str, Callable[[], object]]]) -> QWidget:
-    buttons = QWidget()
-    row = QHBoxLayout(buttons)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(SPACE.s)
-    row.addStretch(1)
-    for number, (text, run) in enumerate(actions):
-        icon = "folder-open" if number == 0 else ""
-        row.addWidget(push_button(text, run, primary=number == 0, icon_name=icon))
-    row.addStretch(1)
+    buttons = _Buttons(
+        [
+            push_button(text, run, primary=number == 0, icon_name="" if number else "folder-open")
+            for number, (text, run) in enumerate(actions)
+        ]
+    )
     labels = [
         label("Open a study to begin", "heading"),
         label(
@@ -128,3 +134,29 @@ def _begin_page(actions: list[tuple[str, Callable[[], object]]]) -> QWidget:
         ),
     ]
     return _page(IconLabel("sightline", 72), labels, buttons)
+
+
+class _Buttons(QWidget):
+    """Buttons in a row, or one below the other where a row would cut their texts."""
+
+    def __init__(self, buttons: list[QPushButton]) -> None:
+        super().__init__()
+        self._row = QBoxLayout(QBoxLayout.Direction.LeftToRight, self)
+        self._row.setContentsMargins(0, 0, 0, 0)
+        self._row.setSpacing(SPACE.s)
+        self._row.addStretch(1)
+        for button in buttons:
+            self._row.addWidget(button)
+        self._row.addStretch(1)
+        self._buttons = buttons
+
+    def minimumSizeHint(self) -> QSize:
+        # Of the column: the row's own would keep the page too wide for it ever to be needed.
+        return QSize(max(button.sizeHint().width() for button in self._buttons), 0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        widths = [button.sizeHint().width() for button in self._buttons]
+        needed = sum(widths) + SPACE.s * (len(widths) + 1)
+        directions = QBoxLayout.Direction
+        fits = needed <= event.size().width()
+        self._row.setDirection(directions.LeftToRight if fits else directions.TopToBottom)
