@@ -392,3 +392,5 @@ def test_a_narrow_list_keeps_the_name_and_never_half_a_number(desk: Desk, descri
     beside, below = place_value(row, 60, font)
     assert beside == ""
     assert below == (f"{row.value} · {described}" if described else "")
+    elsewhere = FindingRow(annotation, here=False)
+    assert place_value(elsewhere, 60, font)[1].startswith("on another image")

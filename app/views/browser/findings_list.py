@@ -69,6 +69,8 @@ def place_value(row: FindingRow, width: int, font: QFont) -> tuple[str, str]:
     needed = metrics.horizontalAdvance(row.title) + SPACE.s + metrics.horizontalAdvance(row.value)
     if needed <= width:
         return row.value, row.detail
+    if not row.here:
+        return "", row.detail  # that it is not on this image matters more than its value
     if row.detail:
         return "", f"{row.value}{wording.DOT}{row.detail}"
     return (row.value if metrics.horizontalAdvance(row.value) <= width // 2 else ""), ""
