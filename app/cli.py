@@ -37,7 +37,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     multiprocessing.freeze_support()
     arguments = _join_window(list(sys.argv[1:] if argv is None else argv))
     try:
-        log.set_up(paths.log_dir())
+        _set_up_log()
         command = arguments[0] if arguments else ""
         if command in _COMMANDS:
             return _COMMANDS[command](arguments[1:])
@@ -58,6 +58,17 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         print("sightline: stopped.", file=sys.stderr)
         return 1
+
+
+def _set_up_log() -> None:
+    try:
+        log.set_up(paths.log_dir())
+    except OSError as error:
+        raise SightlineError(
+            f"Sightline's own folder cannot be made ({error.strerror})",
+            subject=str(error.filename or ""),
+            remedy="Set SIGHTLINE_HOME to a folder that you may write to.",
+        ) from error
 
 
 def _join_window(arguments: list[str]) -> list[str]:

@@ -1,4 +1,7 @@
-"""Extra canvas panes: pictures that image_visualizer shows beside the main viewport."""
+"""Extra canvas panes: pictures that image_visualizer shows beside the main viewport.
+
+A picture names no patient, so it is shown only beside images of the study that it was made from.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +22,7 @@ class Pane:
         description: Below it.
         tool: Which tool shows it.
         options: figsize, cmap as asked.
+        sop_instance_uid: The image it was made from; "" for a picture of no image.
     """
 
     path: Path
@@ -26,6 +30,7 @@ class Pane:
     description: str
     tool: str
     options: dict[str, Any] = field(default_factory=dict[str, Any])
+    sop_instance_uid: str = ""
 
 
 class Panes:
@@ -33,12 +38,19 @@ class Panes:
 
     def __init__(self) -> None:
         self._panes: list[Pane] = []
+        self._beside: frozenset[str] = frozenset()
         self.changed: Signal[()] = Signal()
 
     @property
     def all(self) -> tuple[Pane, ...]:
-        """Open panes."""
-        return tuple(self._panes)
+        """Open panes that may stand beside the shown study."""
+        return tuple(pane for pane in self._panes if self._fits(pane))
+
+    def set_study(self, sop_instance_uids: frozenset[str]) -> None:
+        """Images of another study are shown now: panes of other studies are hidden, not closed."""
+        if sop_instance_uids != self._beside:
+            self._beside = sop_instance_uids
+            self.changed.emit()
 
     def show(self, pane: Pane) -> None:
         """Open a pane, last in the list."""
@@ -52,8 +64,12 @@ class Panes:
             self._panes.remove(pane)
             self.changed.emit()
 
-    def clear(self) -> None:
-        """Close all."""
-        if self._panes:
-            self._panes.clear()
+    def close_study(self, sop_instance_uids: frozenset[str]) -> None:
+        """Close the panes of a study that was closed."""
+        kept = [pane for pane in self._panes if pane.sop_instance_uid not in sop_instance_uids]
+        if kept != self._panes:
+            self._panes = kept
             self.changed.emit()
+
+    def _fits(self, pane: Pane) -> bool:
+        return not pane.sop_instance_uid or pane.sop_instance_uid in self._beside

@@ -13,6 +13,7 @@ class Studies:
 
     def __init__(self) -> None:
         self._studies: dict[str, Study] = {}
+        self._uids: frozenset[str] = frozenset()
         self._problems: list[Problem] = []
         self.changed: Signal[()] = Signal()
 
@@ -32,17 +33,26 @@ class Studies:
             known = self._studies.get(study.uid)
             self._studies[study.uid] = _merged(known, study) if known else study
         self._problems.extend(result.problems)
+        self._list_uids()
         self.changed.emit()
 
     def close(self, study_uid: str) -> None:
         """Close a study; unknown ids are ignored."""
         if self._studies.pop(study_uid, None):
+            self._list_uids()
             self.changed.emit()
 
     def clear_problems(self) -> None:
         """The user has read them."""
         self._problems.clear()
         self.changed.emit()
+
+    def has_image(self, sop_instance_uid: str) -> bool:
+        """Whether an image with that SOP Instance UID is open."""
+        return sop_instance_uid in self._uids
+
+    def _list_uids(self) -> None:
+        self._uids = frozenset(item.sop_instance_uid for item in self.instances())
 
     def instances(self) -> tuple[Instance, ...]:
         """All open instances in list order."""
@@ -71,6 +81,12 @@ class Studies:
             if any(instance in series.instances for series in study.series):
                 return study
         return None
+
+
+def uids_of(study: Study | None) -> frozenset[str]:
+    """SOP Instance UIDs of a study's images; none without a study."""
+    series = study.series if study else ()
+    return frozenset(item.sop_instance_uid for one in series for item in one.instances)
 
 
 def _merged(known: Study, new: Study) -> Study:

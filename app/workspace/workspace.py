@@ -11,7 +11,7 @@ from app.tools.images import OpenImage
 from app.workspace.annotations import Annotations
 from app.workspace.commands import CommandStack
 from app.workspace.panes import Pane, Panes
-from app.workspace.studies import Studies
+from app.workspace.studies import Studies, uids_of
 from app.workspace.viewport import Viewport
 
 
@@ -24,6 +24,7 @@ class Workspace:
         self.annotations = Annotations(self.commands)
         self.viewport = Viewport()
         self.panes = Panes()
+        self.viewport.image_changed.connect(self._follow_study)
 
     def add(self, result: ScanResult, *, show: bool = True) -> None:
         """Add what a scan found and show its first image."""
@@ -38,10 +39,11 @@ class Workspace:
         """Close a study; an image of it that is shown is taken from the viewport."""
         shown = self.viewport.instance
         study = self.studies.study_of(shown) if shown else None
+        closed = next((item for item in self.studies.all if item.uid == study_uid), None)
         self.studies.close(study_uid)
+        self.panes.close_study(uids_of(closed))
         if study and study.uid == study_uid:
             self.viewport.show(None)
-            self.panes.clear()
 
     def open_images(self) -> tuple[OpenImage, ...]:
         """The images that a run may touch, frozen now, the shown one first."""
@@ -66,15 +68,33 @@ class Workspace:
         self.annotations.add(findings, label=f"{tool}: {len(findings)} findings")
         for artifact in artifacts:
             if artifact.role == "show":
-                self.panes.show(
-                    Pane(
-                        artifact.path,
-                        artifact.title,
-                        artifact.description,
-                        tool,
-                        dict(artifact.options),
-                    )
-                )
+                self.panes.show(self._pane(tool, artifact))
+
+    def open_artifact(self, tool: str, artifact: Artifact) -> None:
+        """The user wants to see a picture: show it, beside the image that it was made from."""
+        pane = self._pane(tool, artifact)
+        self.panes.show(pane)
+        if pane not in self.panes.all:
+            for instance in self.studies.instances():
+                if instance.sop_instance_uid == pane.sop_instance_uid:
+                    self.viewport.show(instance)
+                    break
+
+    def _pane(self, tool: str, artifact: Artifact) -> Pane:
+        shown = self.viewport.instance
+        source = artifact.source.sop_instance_uid if artifact.source else ""
+        return Pane(
+            artifact.path,
+            artifact.title or artifact.path.name,
+            artifact.description,
+            tool,
+            dict(artifact.options),
+            source or (shown.sop_instance_uid if shown else ""),
+        )
+
+    def _follow_study(self) -> None:
+        shown = self.viewport.instance
+        self.panes.set_study(uids_of(self.studies.study_of(shown) if shown else None))
 
     def next_instance(self, step: int) -> Instance | None:
         """The instance `step` places on in the shown series, or None at its ends."""

@@ -369,6 +369,7 @@ def test_fifty_thousand_attributes_are_searched_without_a_stall(
 
 
 def test_a_finding_of_another_image_says_so_first(desk: Desk):
+    desk.workspace.add(found(study(instance("1.1")), study(instance("1.9"), uid="other")))
     image = frame("1.9").ref
     desk.workspace.annotations.add(
         [finding(image, Point(1, 2), "Heart width", value=8.0, units="px", description="long")]
@@ -377,6 +378,18 @@ def test_a_finding_of_another_image_says_so_first(desk: Desk):
     rows = [panel.model.index(row).data(ROW) for row in range(panel.model.rowCount())]
     (row,) = [row for row in rows if isinstance(row, FindingRow)]
     assert row.detail.startswith("on another image")
+
+
+def test_findings_of_a_closed_study_are_not_listed_and_come_back_with_it(desk: Desk):
+    opened = found(study(instance("1.1")), study(instance("1.9"), uid="other"))
+    desk.workspace.add(opened)
+    desk.workspace.annotations.add([finding(frame("1.9").ref, Point(1, 2), "Heart width")])
+    panel = desk.add(FindingsList(desk.workspace))
+    assert panel.model.count == 1
+    desk.workspace.close_study("other")
+    desk.wait_until(lambda: panel.model.count == 0)
+    desk.workspace.add(opened)
+    desk.wait_until(lambda: panel.model.count == 1)
 
 
 @pytest.mark.parametrize("described", ["What it means", ""])

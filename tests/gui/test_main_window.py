@@ -253,7 +253,8 @@ def test_a_pane_shows_the_tool_s_picture_and_closes(
     window.workspace.panes.show(Pane(tmp_path / "gone.png", "Gone", "", "image_visualizer", {}))
     wait_until(lambda: not window.busy)
     assert "cannot be read" in window.panes.views[1].note.text()
-    window.workspace.panes.clear()
+    for pane in window.workspace.panes.all:
+        window.workspace.panes.close(pane)
     assert not window.panes.isVisible()
 
 

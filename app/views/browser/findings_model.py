@@ -90,6 +90,7 @@ class FindingsModel(QAbstractListModel):
         self._disconnects: list[Callable[[], None]] = [
             workspace.annotations.changed.connect(self._soon.start),
             workspace.viewport.frame_changed.connect(self._soon.start),
+            workspace.studies.changed.connect(self._soon.start),
         ]
         self.refresh()
 
@@ -112,7 +113,11 @@ class FindingsModel(QAbstractListModel):
         frame = self._workspace.viewport.frame
         shown: ImageRef | None = frame.ref if frame else None
         groups: dict[str, list[Annotation]] = {}
+        is_open = self._workspace.studies.has_image
         for annotation in self._workspace.annotations.all():
+            # Those of a closed study are kept: they are there again when it is opened again.
+            if not is_open(annotation.finding.image.sop_instance_uid):
+                continue
             groups.setdefault(wording.maker_text(annotation.finding), []).append(annotation)
         rows: list[Row] = []
         for maker, members in groups.items():

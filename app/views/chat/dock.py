@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from pathlib import Path
 
 from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
@@ -30,7 +29,6 @@ from app.views.chat.run_view import RunActions, RunView
 from app.views.chat.style import sheet
 from app.views.chat.widgets import label
 from app.views.theme import SPACE
-from app.workspace.panes import Pane
 from app.workspace.workspace import Workspace
 
 BATCH = 20  # earlier questions shown at once
@@ -240,11 +238,7 @@ class ChatDock(QWidget):
         self.conversation.clear()
 
     def _open_artifact(self, artifact: Artifact, tool: str) -> None:
-        path: Path = artifact.path
-        title = artifact.title or path.name
-        self._workspace.panes.show(
-            Pane(path, title, artifact.description, tool, dict(artifact.options))
-        )
+        self._workspace.open_artifact(tool, artifact)
 
     def _show_image(self) -> None:
         instance = self._workspace.viewport.instance

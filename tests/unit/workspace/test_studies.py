@@ -2,7 +2,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from app.imaging.types import Instance, Problem, ScanResult, Series, Study
+from app.imaging.types import ImageRef, Instance, Problem, ScanResult, Series, Study
+from app.tools.api import Artifact
 from app.workspace.studies import Studies
 from app.workspace.workspace import Workspace
 
@@ -58,3 +59,20 @@ def test_stepping_through_a_series_stops_at_its_ends():
     workspace.add(ScanResult((a_study("1", a, b),), ()))
     assert workspace.next_instance(1) == b
     assert workspace.next_instance(-1) is None
+
+
+def test_a_picture_stands_only_beside_the_study_it_was_made_from(tmp_path: Path):
+    workspace = Workspace()
+    a, b = an_instance("a"), an_instance("b")
+    workspace.add(ScanResult((a_study("1", a), a_study("2", b)), ()))
+    overlay = Artifact(tmp_path / "o.png", role="show", source=ImageRef("a", 0, "00"))
+    workspace.take_results("image_visualizer", (), (overlay,))
+    assert [pane.path for pane in workspace.panes.all] == [overlay.path]
+    workspace.viewport.show(b)
+    assert workspace.panes.all == (), "another patient's picture beside this one"
+    workspace.open_artifact("image_visualizer", overlay)
+    assert workspace.viewport.instance == a, "asked for, it comes with its own image"
+    assert [pane.path for pane in workspace.panes.all] == [overlay.path]
+    workspace.close_study("1")
+    workspace.viewport.show(b)
+    assert workspace.panes.all == ()
