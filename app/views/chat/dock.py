@@ -76,7 +76,7 @@ class ChatDock(QWidget):
         self._older = 0  # earlier questions of the thread that are not shown
         self._loading: deque[tuple[RunView, PastRun]] = deque()
         self._live: RunView | None = None
-        self._background = Background(2, self)
+        self._background = Background(1, self)  # files and thumbnails, one at a time
         self._links = FindingLinks(workspace)
         self._actions = RunActions(
             agent.resolve,
