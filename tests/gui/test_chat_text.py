@@ -116,9 +116,11 @@ def test_facts_choose_what_is_worth_a_table():
     ranked = facts(scores)
     assert ranked.rows[0] == ("P17", "0.85")
     assert ranked.more == 12
-    assert facts({"ratio": 0.52, "reliable": True, "image_path": "/x"}).rows == (
+    assert facts(
+        {"ratio": 0.52, "reliable": False, "approximate": True, "image_path": "/x"}
+    ).rows == (
         ("Ratio", "0.52"),
-        ("Reliable", "yes"),
+        ("Reliable", "no"),
     )
     assert facts({}).rows == ()
 

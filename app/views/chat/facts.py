@@ -20,7 +20,7 @@ _COLUMNS = (
     ("width", "Width px"),
     ("height", "Height px"),
 )
-_UNINTERESTING = ("path", "uid", "sha256", "status", "note", "warning")
+_UNINTERESTING = ("path", "uid", "sha256", "status", "note", "warning", "judgement", "cutoff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +133,8 @@ def _pairs(output: Mapping[str, Any]) -> Facts:
             continue
         if _is_number(value):
             rows.append((name(key), number(value)))
-        elif isinstance(value, bool):
-            rows.append((name(key), "yes" if value else "no"))
+        elif value is False:  # that something is as it should be is no news
+            rows.append((name(key), "no"))
         elif isinstance(value, str) and 0 < len(value) <= 60:
             rows.append((name(key), one_line(value)))
     return Facts(tuple(rows[:ROWS]), (), max(0, len(rows) - ROWS))
