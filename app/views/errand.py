@@ -19,7 +19,7 @@ from app.views.main_window import MainWindow
 SHOW_TIMEOUT_S = 60.0
 RUN_TIMEOUT_S = 900.0
 RATIO = 2.0  # physical pixels per logical one of a picture made without a screen
-PICTURE_SIZE = (1600, 1000)  # logical pixels of such a picture: room for every part
+PICTURE_SIZE = (1600, 1200)  # logical pixels of such a picture: room for every part
 
 _log = get_logger(__name__)
 
