@@ -20,6 +20,7 @@ import numpy as np
 
 from app.imaging import pipeline
 from app.imaging.types import Frame, Instance, Window
+from app.tools import lineage
 from app.tools.api import ImageSnapshot, ToolRetry
 
 _KEPT = 4
@@ -107,6 +108,9 @@ class RunImages:
         with self._lock:
             self._derived[real] = source
             self._cache.pop((real, 0), None)
+        if source is not None:
+            origin = lineage.Origin(source.ref, source.window)
+            lineage.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
         """Ids of the open images, the current one first, then the paths of those made here."""
@@ -188,17 +192,7 @@ class RunImages:
             return known
         frame = self._decode(image.instance, number)
         window = None if frame.is_color else image.window or pipeline.default_window(frame)
-        return self._keep(
-            key,
-            ImageSnapshot(
-                ref=frame.ref,
-                path=image.instance.path,
-                instance=image.instance,
-                frame=frame,
-                display=pipeline.render(frame, window),
-                window=window,
-            ),
-        )
+        return self._keep(key, _snapshot(image.instance, frame, window))
 
     def _picture(self, path: Path) -> ImageSnapshot:
         """A picture of the output folder; what it was made from lends it spacing and identity."""
@@ -209,8 +203,7 @@ class RunImages:
         frame = self._decode(Instance(path, "", "picture", 0, 0), 0)
         # As it is: an automatic window would stretch a picture of few greys.
         display = np.asarray(frame.stored, np.uint8) if _is_bytes(frame) else pipeline.render(frame)
-        with self._lock:
-            source = self._derived.get(path)
+        source = self._source_of(path)
         if source is None or display.shape[:2] != (source.frame.rows, source.frame.columns):
             uid = frame.ref.sop_instance_uid
             instance = Instance(path, uid, "picture", frame.rows, frame.columns)
@@ -226,6 +219,34 @@ class RunImages:
                 derived=True,
             )
         return self._keep(key, made)
+
+    def _source_of(self, path: Path) -> ImageSnapshot | None:
+        """What a picture was made from, now or by an earlier question of the conversation.
+
+        Raises:
+            ToolRetry: From an image that is not open any more. Taken on its own, the picture would
+                have lost modality, sides and spacing: a CT slice would pass for a radiograph.
+        """
+        with self._lock:
+            if path in self._derived:
+                return self._derived[path]
+        origin = lineage.find(self._out_real, self._noted_name(path))
+        if origin is None:
+            return None
+        wanted = origin.ref
+        for image in self._opened:
+            same = image.instance.sop_instance_uid == wanted.sop_instance_uid
+            if same and 0 <= wanted.frame < image.instance.frames:
+                frame = self._decode(image.instance, wanted.frame)
+                if frame.ref == wanted:
+                    return _snapshot(image.instance, frame, origin.window)
+        raise ToolRetry(
+            "the image that this picture was made from is not open any more",
+            remedy=f"Open it again. {self._offer()}",
+        )
+
+    def _noted_name(self, path: Path) -> str:
+        return path.relative_to(self._out_real).as_posix()
 
     def _decode(self, instance: Instance, index: int) -> Frame:
         return self._source.frame(instance, index).result(_DECODE_TIMEOUT_S)
@@ -243,6 +264,17 @@ class RunImages:
             while len(self._cache) > _KEPT:
                 self._cache.popitem(last=False)
         return snapshot
+
+
+def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageSnapshot:
+    return ImageSnapshot(
+        ref=frame.ref,
+        path=instance.path,
+        instance=instance,
+        frame=frame,
+        display=pipeline.render(frame, window),
+        window=window,
+    )
 
 
 def _is_bytes(frame: Frame) -> bool:

@@ -10,8 +10,10 @@ import pytest
 from PIL import Image
 
 from app.imaging.types import SpacingSource, Window
+from app.tools import lineage
 from app.tools.api import ToolRetry
 from app.tools.files import save_png
+from app.tools.images import RunImages
 from tests.unit.tools.support import Bench, gradient, write_dicom
 
 
@@ -119,6 +121,53 @@ def test_a_derived_picture_keeps_its_sources_identity_spacing_and_attributes(
     assert derived.instance.get("ViewPosition") == "PA"
     np.testing.assert_array_equal(derived.display, 255 - source.display)
     assert bench.images.names() == ("image-1", str(path))
+
+
+def later_question(bench: Bench, *names: str) -> RunImages:
+    """The images of a later question of the conversation: the same folder, another run."""
+    opened = [image for image in bench.opened if image.id in names]
+    return RunImages(opened, bench.out, bench.source)
+
+
+def test_a_later_question_still_knows_what_a_picture_was_made_from(bench: Bench, study: Path):
+    source = bench.images.resolve("image-1")
+    path = save_png(source.display, bench.out, "dicom")
+    bench.images.add_derived(path, source)
+    again = later_question(bench, "image-1").resolve(str(path))
+    assert again.derived
+    assert again.ref == source.ref
+    assert again.window == source.window
+    assert again.instance.get("Modality") == "DX"
+    assert again.frame.spacing.source is SpacingSource.DETECTOR
+
+
+def test_a_later_question_knows_which_frame_a_picture_shows(bench: Bench):
+    frames = np.stack([gradient(), gradient()[::-1], gradient()[:, ::-1]])
+    bench.open(write_dicom(bench.folder / "cine.dcm", frames))
+    source = bench.images.resolve("image-1", 2)
+    path = save_png(source.display, bench.out, "view")
+    bench.images.add_derived(path, source)
+    assert later_question(bench, "image-1").resolve(path.name).ref == source.ref
+
+
+def test_a_picture_whose_source_was_closed_is_not_taken_for_a_nameless_one(
+    bench: Bench, study: Path
+):
+    source = bench.images.resolve("image-1")
+    path = save_png(source.display, bench.out, "dicom")
+    bench.images.add_derived(path, source)
+    bench.open(write_dicom(bench.folder / "other.dcm", gradient()))
+    with pytest.raises(ToolRetry, match=r"not open any more.*image-2"):
+        later_question(bench, "image-2").resolve(str(path))
+
+
+def test_a_damaged_note_of_sources_is_no_reason_to_fail(bench: Bench, study: Path):
+    source = bench.images.resolve("image-1")
+    path = save_png(source.display, bench.out, "dicom")
+    bench.images.add_derived(path, source)
+    with (bench.out / lineage.FILE).open("ab") as stream:
+        stream.write(b'{"picture": "dicom\n[]\n1\n')
+    assert later_question(bench, "image-1").resolve(str(path)).ref == source.ref
 
 
 def test_a_picture_derived_from_a_derived_one_leads_back_to_the_original(bench: Bench, study: Path):

@@ -1,0 +1,84 @@
+"""Which open image each picture of an output folder shows, kept beside the pictures.
+
+An output folder serves a whole conversation, also one that is opened again another day. Without
+this note a picture of a CT slice would be a nameless picture to the next question: without its
+modality, spacing, orientation and identity.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app.imaging.types import ImageRef, VoiFunction, Window
+
+FILE = ".sources.jsonl"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What a picture was made from.
+
+    Attributes:
+        ref: The pixels.
+        window: The window they were shown with; None for colour and pictures.
+    """
+
+    ref: ImageRef
+    window: Window | None
+
+
+def record(folder: Path, name: str, origin: Origin) -> None:
+    """Note that `folder / name` shows `origin`. A failure is logged and never raised."""
+    ref, window = origin.ref, origin.window
+    entry = {
+        "picture": name,
+        "ref": [ref.sop_instance_uid, ref.frame, ref.pixel_sha256],
+        "window": window
+        and [window.center, window.width, str(window.function), window.explanation],
+    }
+    try:
+        with (folder / FILE).open("a", encoding="utf-8") as stream:
+            stream.write(json.dumps(entry) + "\n")
+            stream.flush()
+            os.fsync(stream.fileno())
+    except OSError as error:
+        _log.warning("a picture's source could not be noted (%s)", type(error).__name__)
+
+
+def find(folder: Path, name: str) -> Origin | None:
+    """What `folder / name` shows, by its latest note; None when there is none to be read."""
+    try:
+        lines = (folder / FILE).read_text("utf-8").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None
+    for line in reversed(lines):
+        origin = _origin(line, name)
+        if origin is not None:
+            return origin
+    return None
+
+
+def _origin(line: str, name: str) -> Origin | None:
+    try:
+        entry: Any = json.loads(line)
+        if entry["picture"] != name:
+            return None
+        uid, frame, digest = entry["ref"]
+        ref = ImageRef(str(uid), int(frame), str(digest))
+        return Origin(ref, _window(entry["window"]))
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None  # half a line that a crash left
+
+
+def _window(parts: Any) -> Window | None:
+    if not parts:
+        return None
+    center, width, function, explanation = parts
+    return Window(float(center), float(width), VoiFunction(function), str(explanation))
