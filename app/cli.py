@@ -7,6 +7,7 @@ stdout, everything else to stderr.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import multiprocessing
 import os
@@ -36,8 +37,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run the program; returns the exit code."""
     multiprocessing.freeze_support()
     arguments = _join_window(list(sys.argv[1:] if argv is None else argv))
+    _print_anything()
     try:
-        _set_up_log()
+        log.set_up(paths.log_dir())
         command = arguments[0] if arguments else ""
         if command in _COMMANDS:
             return _COMMANDS[command](arguments[1:])
@@ -60,15 +62,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         return 1
 
 
-def _set_up_log() -> None:
-    try:
-        log.set_up(paths.log_dir())
-    except OSError as error:
-        raise SightlineError(
-            f"Sightline's own folder cannot be made ({error.strerror})",
-            subject=str(error.filename or ""),
-            remedy="Set SIGHTLINE_HOME to a folder that you may write to.",
-        ) from error
+def _print_anything() -> None:
+    """A name that the terminal's encoding lacks is printed escaped; it must not end the work."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
 
 
 def _join_window(arguments: list[str]) -> list[str]:
@@ -162,6 +160,8 @@ def _ask(argv: list[str]) -> int:
     parser.add_argument("--plan-only", action="store_true", help="print the calls, run none")
     parser.add_argument("--json", action="store_true", help="one event a line")
     options = parser.parse_args(argv)
+    if not options.prompt.strip():
+        parser.error("the prompt is empty")
     from app.headless import AskRequest, ask
 
     return ask(

@@ -21,6 +21,7 @@ from app import paths
 from app.agent.events import ApprovalRequested, RunEvent, TextDelta
 from app.agent.jsonable import artifact_json, describe, event_json, finding_json, plain
 from app.agent.loop import AgentLoop, RunRequest
+from app.agent.sessions import Thread
 from app.errors import Cancelled, FileProblem, UsageError
 from app.imaging import pipeline
 from app.imaging.decode import Decoder
@@ -88,7 +89,7 @@ def ask(request: AskRequest) -> int:
             return _plan_only(program, request, images)
         model = program.language_model(request.llm)
         run_id = new_run_id()
-        thread = program.sessions.new_thread()
+        thread = _new_thread(program, request.out)
         run = program.request(
             request.prompt,
             images,
@@ -100,6 +101,21 @@ def ask(request: AskRequest) -> int:
         _make_folder(run.out_dir)
         with _cancel_on_interrupt(run.cancel):
             return asyncio.run(_print_events(program.loop(model), run, as_json=request.as_json))
+
+
+def _new_thread(program: Program, out: Path | None) -> Thread:
+    """A conversation on disk, or in memory where none can be kept and `out` takes the results.
+
+    Raises:
+        FileProblem: There is no folder to put anything.
+    """
+    try:
+        return program.sessions.new_thread()
+    except FileProblem as error:
+        if out is None:
+            raise
+        print(f"sightline: this run is not recorded: {error.text}", file=sys.stderr)
+        return Thread.in_memory()
 
 
 async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> int:
@@ -388,4 +404,6 @@ def _print_info(result: ScanResult) -> None:
 
 
 def _print_json(value: Any) -> None:
-    print(json.dumps(value, ensure_ascii=False, allow_nan=False), flush=True)
+    # Escapes where the reader's encoding is not UTF-8, as in pipes on Windows: the same JSON.
+    escaped = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
+    print(json.dumps(value, ensure_ascii=escaped, allow_nan=False), flush=True)

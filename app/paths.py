@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from pathlib import Path
@@ -54,5 +55,8 @@ def sessions_dir() -> Path:
 
 
 def _made(path: Path) -> Path:
-    path.mkdir(parents=True, exist_ok=True, mode=0o700)
+    # A home that cannot be written must not keep images from being looked at: whoever writes into
+    # the folder says what is wrong and what to do.
+    with contextlib.suppress(OSError):
+        path.mkdir(parents=True, exist_ok=True, mode=0o700)
     return path

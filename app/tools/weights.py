@@ -177,7 +177,8 @@ class WeightStore:
             SightlineError: It is another file, is damaged, or cannot be copied.
         """
         if not path.is_file():
-            raise UsageError("there is no such file", subject=str(path))
+            reason = "it is a folder, not a file" if path.is_dir() else "there is no such file"
+            raise UsageError(reason, subject=str(path))
         spec = self._identify(path, name)
         published = sha256_of(path) == spec.sha256
         if not published and not allow_other:
@@ -248,7 +249,7 @@ class WeightStore:
             raise UsageError(
                 "this is none of the weights that Sightline knows",
                 subject=str(path),
-                remedy=f"Known files: {files}. A file under another name: add its weights' name.",
+                remedy=f"Known files: {files}.",
             )
         return spec
 

@@ -31,6 +31,8 @@ def test_version_and_help_answer_at_once(sightline: Run):
         ("tool", "dicom_processor", "--args", "{not json"),
         ("tool", "dicom_processor", "--args", '{"nonsense": 1}'),
         ("ask", "hello", "--llm", "no-such-model"),
+        ("ask", " "),
+        ("models", "install", "tests"),
     ],
 )
 def test_wrong_usage_is_exit_code_2_with_one_line_and_no_traceback(
@@ -136,3 +138,35 @@ def test_models_says_which_weights_are_missing_and_how_to_get_them(sightline: Ru
     assert all(row["how_to_get"] for row in missing)
     verified = sightline("models", "verify", SIGHTLINE_MODELS=str(tmp_path / "models"))
     assert verified.returncode == 0, verified.stderr
+
+
+def unwritable(tmp_path: Path) -> str:
+    """A profile folder that nobody can make, root neither: its parent is a file."""
+    (tmp_path / "file").write_text("")
+    return str(tmp_path / "file" / "home")
+
+
+def test_a_home_that_cannot_be_written_keeps_nothing_from_working(sightline: Run, tmp_path: Path):
+    home = unwritable(tmp_path)
+    asked = ("ask", "Show the image", "--image", get_testdata_file("CT_small.dcm"))
+    done = sightline(*asked, "--out", tmp_path / "out", SIGHTLINE_HOME=home)
+    assert done.returncode == 0, done.stderr
+    assert list((tmp_path / "out").glob("view-*.png"))
+    assert "this run is not recorded" in done.stderr
+    assert sightline("models", "verify", SIGHTLINE_HOME=home).returncode == 0
+    done = sightline(*asked, SIGHTLINE_HOME=home)
+    assert done.returncode == 1
+    assert "SIGHTLINE_HOME" in done.stderr, "the remedy is named"
+    assert "Traceback" not in done.stderr
+
+
+def test_a_terminal_without_unicode_gets_escapes_and_the_same_json(sightline: Run):
+    prompt = "Zeige das Bild, Größe 胸 😀"
+    done = sightline("ask", prompt, "--json", PYTHONIOENCODING="ascii")
+    assert done.returncode == 0, done.stderr
+    events = [json.loads(line) for line in done.stdout.splitlines()]
+    assert events[-1]["kind"] == "run_finished"
+    assert done.stdout.isascii()
+    done = sightline("info", "Größe-胸.dcm", PYTHONIOENCODING="ascii")
+    assert done.returncode == 1
+    assert "Traceback" not in done.stderr
