@@ -81,10 +81,7 @@ class CardiothoracicRatio:
 
 
 def _edges(mask: BoolImage) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Returns rows that hold any of `mask`.
-
-    With the x of its outer left and right pixel edges there.
-    """
+    """Returns rows that hold any of `mask`, and the x of its left and right outer edges there."""
     rows = np.nonzero(mask.any(axis=1))[0]
     left = np.argmax(mask[rows], axis=1) - 0.5
     right = mask.shape[1] - 1 - np.argmax(mask[rows, ::-1], axis=1) + 0.5
@@ -92,10 +89,7 @@ def _edges(mask: BoolImage) -> tuple[NDArray[np.int64], NDArray[np.float64], NDA
 
 
 def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
-    """Returns the widest line from the right lung's outer edge to the left lung's.
-
-    Or None if no row holds both.
-    """
+    """Returns the widest line from the right lung's outer edge to the left's, None without any."""
     r_rows, outer_right, _ = _edges(right_lung)
     l_rows, _, outer_left = _edges(left_lung)
     rows, r_at, l_at = np.intersect1d(r_rows, l_rows, return_indices=True)
@@ -109,9 +103,7 @@ def thoracic_width(right_lung: BoolImage, left_lung: BoolImage) -> Line | None:
 
 
 def midline(right_lung: BoolImage, left_lung: BoolImage, thorax: Line) -> float:
-    """Returns the x midway between the lungs' inner edges above the heart.
-
-    Or else the thorax's middle.
+    """Returns the x midway between the lungs' inner edges above the heart, or the thorax's middle.
 
     The upper third of the rows that hold both lungs is used: below it the heart pushes the edges
     aside.

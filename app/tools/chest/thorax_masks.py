@@ -16,6 +16,8 @@ from numpy.typing import NDArray
 from scipy import ndimage
 from skimage.morphology import convex_hull_image
 
+from app.tools.chest import ctr
+
 BoolImage = NDArray[np.bool_]
 FloatImage = NDArray[np.float32]
 
@@ -31,6 +33,12 @@ _HULL_GAIN = 1.25
 _ROUNDING = 0.012  # of the image's long side
 _CONTACT = 0.012  # a gap between heart and lung up to this share of the long side still is contact
 _BELOW_DOME = 0.1  # the synthetic hearts reach at most this share of the lungs' height lower
+LEAST_LEFT = 0.025
+"""How far to the patient's left of the midline the heart's centre should lie, in thoracic widths.
+
+Set on 27 public frontal films: 26 of them lie above; of the same films mirrored, 2 are refused and
+23 of the other 25 lie below.
+"""
 LOW_CONFIDENCE = 0.80
 REFUSE_CONFIDENCE = 0.60
 
@@ -239,6 +247,11 @@ def _doubts(
         notes.append("the lungs are small in the image: opacified, poorly inspired or a wrong mask")
     if not heart.any():
         notes.append("the heart was not found")
+    elif not _heart_is_left(right, left, heart):
+        notes.append(
+            "the heart does not lie to the patient's left: a mirrored image, rotation, shift or "
+            "dextrocardia. Left and right rest on how the image hangs: compare its side marker"
+        )
     cut = [n for n, m in zip(names, (right, left), strict=True) if _touches(m)]
     if cut:
         notes.append(f"the {' and the '.join(cut)} reaches the image border and may be cut off")
@@ -248,6 +261,14 @@ def _doubts(
         if 0 < confidence[name] < LOW_CONFIDENCE
     ]
     return tuple(notes)
+
+
+def _heart_is_left(right: BoolImage, left: BoolImage, heart: BoolImage) -> bool:
+    thorax = ctr.thoracic_width(right, left)
+    if thorax is None or thorax.length <= 0:
+        return True
+    offset = _centre(heart, 1) - ctr.midline(right, left, thorax)
+    return offset >= LEAST_LEFT * thorax.length
 
 
 def _touches(mask: BoolImage) -> bool:

@@ -90,10 +90,7 @@ def load(weights_path: Path | str) -> ThoraxNet:
 
 @dataclass(frozen=True)
 class _Look:
-    """What the network said of a crop: class probabilities [4, 128.
-
-    128] and view probabilities [4].
-    """
+    """What the network said of a crop: probabilities of classes [4, 128, 128] and views [4]."""
 
     classes: torch.Tensor
     views: torch.Tensor
@@ -158,10 +155,7 @@ class _Window:
 
 
 def _unboxed(classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]) -> torch.Tensor:
-    """Cuts the letterbox of a part of `shape` pixels off [c, 128.
-
-    128] and samples it at `size` pixels.
-    """
+    """Cuts the letterbox of a part of `shape` off [c, 128, 128]; samples it at `size` pixels."""
     grid, side = classes.shape[-1], max(shape)
     # Pixel centres of the wanted grid in the square's coordinates, -1..1 from edge to edge.
     axes: list[torch.Tensor] = []
@@ -249,10 +243,7 @@ def _enlarged(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
 
 
 def _sampled(margin: FloatImage, shape: tuple[int, int], window: _Window) -> FloatImage:
-    """Returns `margin`, a coarse map of an image of `shape`.
-
-    At the pixels of `window` (bilinear).
-    """
+    """Returns `margin`, a coarse map of an image of `shape`, at `window`'s pixels (bilinear)."""
     grown = margin
     for axis, (low, high) in enumerate(((window.top, window.bottom), (window.left, window.right))):
         scale = margin.shape[axis] / shape[axis]

@@ -20,8 +20,8 @@ def _box(top: int, bottom: int, left: int, right: int) -> NDArray[np.bool_]:
 def chest() -> dict[str, NDArray[np.bool_]]:
     return {
         RIGHT_LUNG: _box(15, 75, 15, 42),
-        LEFT_LUNG: _box(15, 75, 62, 87),
-        HEART: _box(45, 78, 42, 62),
+        LEFT_LUNG: _box(15, 75, 66, 87),
+        HEART: _box(45, 78, 48, 66),
     }
 
 
@@ -61,13 +61,13 @@ def test_cleaned_keeps_the_structures_apart_and_in_place():
 
 def test_cleaned_closes_a_dent_in_the_heart_below_the_diaphragm():
     masks = chest()
-    masks[HEART][74:78, 50:53] = False
-    assert (cleaned(_probabilities(masks))[2] > 0)[74:76, 51].all()
+    masks[HEART][74:78, 55:58] = False
+    assert (cleaned(_probabilities(masks))[2] > 0)[74:76, 56].all()
 
 
 def test_cleaned_cuts_a_thin_spur_off_the_heart():
     masks = chest()
-    masks[HEART] |= _box(30, 46, 51, 53)
+    masks[HEART] |= _box(30, 46, 56, 58)
     assert not (cleaned(_probabilities(masks))[2] > 0)[:38].any()
 
 
@@ -110,6 +110,18 @@ def test_a_lung_whited_out_is_warned_about():
     judged = judge(masks, SURE)
     assert judged.refused is None
     assert "left lung was not found" in judged.warnings[0]
+
+
+def test_a_heart_on_the_patients_right_is_warned_about_since_the_film_may_be_mirrored():
+    masks = chest()
+    mirrored = {
+        RIGHT_LUNG: masks[LEFT_LUNG][:, ::-1],
+        LEFT_LUNG: masks[RIGHT_LUNG][:, ::-1],
+        HEART: masks[HEART][:, ::-1],
+    }
+    (note,) = judge(mirrored, SURE).warnings
+    assert "mirrored" in note
+    assert "side marker" in note
 
 
 def test_a_half_filled_lung_is_warned_about():
