@@ -59,7 +59,7 @@ def write_summary(
     head = _head(results, skipped, topics)
     blocks = [head, *_direct_answers(results, skipped, topics, question)]
     blocks += _blocks(results, skipped, notes)
-    limits = _limits(results, topics)
+    limits = _limits(results, topics, question)
     if limits:
         blocks.append("\n".join(["**What this does not answer**", *limits]))
     return "\n\n".join([*blocks, DISCLAIMER])
@@ -197,16 +197,43 @@ def _side(score: float) -> str:
     return "above" if score > OPERATING_POINT else "below"
 
 
-def _limits(results: Sequence[Message], topics: Collection[str]) -> list[str]:
+_LESION = (
+    r"tumou?rs?|lesions?|mass(?:es)?|nodules?|cancers?|metasta\w+|cavit\w+|fractures?|infiltrat\w+|"
+    r"opacit(?:y|ies)|effusions?|consolidations?|pneumothora(?:x|ces)"
+)
+_MEASURED = (
+    r"sizes?|how\s+(?:many|much|big|large|long|wide)|measure\w*|count|number\s+of|largest|smallest|"
+    r"diameters?|segment\w*|outline\w*|contour\w*|delineate\w*|box(?:es)?"
+)
+_PART = (
+    r"left|right|upper|lower|middle|lobes?|lobar|bilateral\w*|unilateral\w*|apical|apex|apices|basal|"
+    r"bases"
+)
+_VOLUME = r"volumes?|capacity"
+
+
+def _limits(results: Sequence[Message], topics: Collection[str], question: str) -> list[str]:
+    """What was asked and no result above answers."""
     done = {message.tool for message in results if message.ok}
+    grounded = "xray_phrase_grounding" in done
+    lesion = has_words(question, _LESION)
     lines: list[str] = []
     if "disease" in topics:
         lines.append(
             "- Which disease it is: scores and outlines do not decide that; a radiologist does."
         )
-    if "disease" in topics and "where" in topics and "xray_phrase_grounding" not in done:
-        shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in done else ""
+    shown = f" {SEGMENTATION} outlines anatomy only." if SEGMENTATION in done else ""
+    if (lesion or "disease" in topics) and "where" in topics and not grounded:
         lines.append(f"- Where a disease lies: no tool that ran locates one.{shown}")
+    elif "disease" in topics and has_words(question, _PART) and not grounded:
+        lines.append("- On which side or in which part: a score is for the whole film.")
+    if lesion and has_words(question, _MEASURED):
+        lines.append(
+            "- Outline, size or number of a lesion: no tool that ran finds, measures or counts "
+            f"lesions.{shown}"
+        )
+    if has_words(question, _VOLUME):
+        lines.append("- A volume: a radiograph is flat and gives areas only.")
     if "compare" in topics:
         lines.append(
             "- Whether free texts agree: comparing them needs a language model; they stand above."

@@ -24,7 +24,7 @@ LABEL_ALIASES: Mapping[str, str] = {
     "Effusion": r"effusions?",
     "Pneumonia": r"pneumonias?",
     "Pneumothorax": r"pneumothora(?:x|ces)",
-    "Atelectasis": r"atelectas[ie]s",
+    "Atelectasis": r"atelectas[ie]s|collapse\w*",
     "Consolidation": r"consolidations?",
     "Infiltration": r"infiltrat\w+",
     "Edema": r"o?edema",
@@ -34,7 +34,8 @@ LABEL_ALIASES: Mapping[str, str] = {
     "Fracture": r"fractures?",
     "Lung Opacity": r"opacit(?:y|ies)",
     "Cardiomegaly": r"cardiomegaly|enlarged\s+heart",
-    "Enlarged Cardiomediastinum": r"enlarged\s+cardiomediastinum",
+    "Enlarged Cardiomediastinum": r"enlarged\s+cardiomediastinum|widen\w*\s+mediastinum|"
+    r"mediastin\w+\s+(?:\w+\s+)?widen\w*",
 }
 """How a user may write a label."""
 

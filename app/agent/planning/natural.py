@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Mapping
 
 from app.agent.planning.explicit import unsuitable
-from app.agent.planning.organs import LUNGS_AND_HEART, find_organs
+from app.agent.planning.organs import LUNGS_AND_HEART, find_organs, without_excluded
 from app.agent.planning.steps import (
     CLASSIFIER,
     DICOM,
@@ -33,9 +33,13 @@ from app.agent.planning.text import has_words
 _LABELS = (
     r"pneumonias?|effusions?|pneumothora(?:x|ces)|atelectas[ie]s|consolidations?|infiltrat\w+|"
     r"o?edema|emphysema|fibrosis|nodules?|mass(?:es)?|hernias?|fractures?|opacit(?:y|ies)|"
-    r"cardiomegaly|(?:pleural|lung)\s+(?:thickening|lesions?)"
+    r"cardiomegaly|(?:pleural|lung)\s+(?:thickening|lesions?)|collapse\w*|"
+    r"widen\w*\s+mediastinum|mediastin\w+\s+(?:\w+\s+)?widen\w*"
 )
-_ANATOMY = r"lungs?|heart|cardiac|clavicles?|scapulae?|hil(?:um|a)|aorta|diaphragm|organs?|anatomy"
+_ANATOMY = (
+    r"lungs?|heart|cardiac|clavicles?|collarbones?|scapulae?|shoulder\s+blades?|hil(?:um|us|a|i)|"
+    r"aorta|diaphragms?|mediastinum|o?esophagus|spine|organs?|anatomy"
+)
 
 TOPICS: Mapping[str, str] = {
     "help": r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|"
@@ -64,6 +68,8 @@ _EVERYTHING = (
     r"what\s+(?:do|can)\s+you\s+see|describe\s+(?:this|the|my)\s+(?:image|picture|film|x-?ray|"
     r"radiograph|scan|study)|complete\s+analysis|full\s+work-?up|analy[sz]e\s+(?:this|the|my)\s+\w+"
 )
+# All that can be outlined, not every tool.
+_SEGMENT_ALL = r"(?:segment|outline|contour|delineate|mask)\s+(?:out\s+)?everything"
 _OVERLAY = r"(?:that|the|this|its)?\s*(?:segmentation|overlay|masks?\s+image|segmented\s+image)"
 _PICTURE = r"images?|pictures?|x-?rays?|radiographs?|films?|scans?|dicom|png|slices?|it|this"
 _NOT = re.compile(
@@ -124,7 +130,8 @@ def no_image_text() -> str:
 
 def _topics(question: str) -> set[str]:
     found = {topic for topic, words in TOPICS.items() if has_words(question, words)}
-    return found | ({"everything"} if has_words(question, _EVERYTHING) else set())
+    everything = has_words(question, _EVERYTHING) and not has_words(question, _SEGMENT_ALL)
+    return found | ({"everything"} if everything else set())
 
 
 def _tools(question: str, topics: set[str], scene: Scene) -> list[str]:
@@ -202,7 +209,8 @@ def _classifier(question: str, steps: list[Step], scene: Scene) -> Step:
 
 
 def _segmentation(question: str, steps: list[Step], scene: Scene) -> Step:
-    organs = find_organs(question) or LUNGS_AND_HEART
+    organs = find_organs(question) or without_excluded(question, LUNGS_AND_HEART)
+    organs = organs or LUNGS_AND_HEART
     arguments = {"organs": organs}
     return _made(SEGMENTATION, arguments, "outlines the anatomy", steps, scene)
 

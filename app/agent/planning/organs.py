@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
 _SIDED = (
     ("lung", "Lung", r"lungs?"),
@@ -22,9 +23,24 @@ LUNGS_AND_HEART = ["Left Lung", "Right Lung", "Heart"]
 
 
 _NEGATED = re.compile(
-    r"\b(?:not|without|except|excluding|no)\s+(?:the\s+|for\s+the\s+)?(?:(?:left|right)\s+)?$",
+    r"\b(?:not|without|except|excluding|but|no)\s+(?:for\s+)?(?:the\s+|for\s+the\s+)?(?:(?:left|right)\s+)?$",
     re.IGNORECASE,
 )
+
+
+# "Is the right lung smaller than the left?" is about both.
+_OTHER_SIDE = re.compile(
+    r"[^.?!\n]{0,60}\b(?:than|versus|vs\.?|with|to|and|or)\s+(?:the\s+|its\s+)?(left|right)"
+    r"(?:\s+(?:one|side))?\s*(?:[?.!,;]|$)",
+    re.IGNORECASE,
+)
+
+
+def without_excluded(text: str, names: list[str]) -> list[str]:
+    """`names` less what `text` says to leave out ("everything except the heart")."""
+    patterns = {f"{side} {name}": rule for _, name, rule in _SIDED for side in ("Left", "Right")}
+    patterns |= dict(_SINGLE)
+    return [name for name in names if not _excluded(patterns[name], text)]
 
 
 def find_organs(text: str) -> list[str]:
@@ -42,6 +58,9 @@ def find_organs(text: str) -> list[str]:
                 re.IGNORECASE,
             )
             named = [side.title() for side in sides.groups() if side] if sides else []
+            other = _OTHER_SIDE.match(text, match.end())
+            if named and other:
+                named.append(other.group(1).title())
             sided = named or ["Left", "Right"]
             found.extend((match.start(), f"{side} {name}") for side in sided)
     for name, pattern in _SINGLE:
@@ -51,5 +70,13 @@ def find_organs(text: str) -> list[str]:
 
 
 def _named(pattern: str, text: str) -> list[re.Match[str]]:
-    matches = re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE)
-    return [match for match in matches if not _NEGATED.search(text[: match.start()])]
+    return [match for match in _all(pattern, text) if not _NEGATED.search(text[: match.start()])]
+
+
+def _excluded(pattern: str, text: str) -> bool:
+    """Whether it is named, and nowhere but to be left out."""
+    return any(True for _ in _all(pattern, text)) and not _named(pattern, text)
+
+
+def _all(pattern: str, text: str) -> Iterator[re.Match[str]]:
+    return re.finditer(rf"(?<!\w)(?:{pattern})(?!\w)", text, re.IGNORECASE)

@@ -109,6 +109,27 @@ def test_a_label_asked_for_is_answered_by_its_score_and_never_as_a_disease(tmp_p
     assert "neither a probability nor a diagnosis" in answer
 
 
+@pytest.mark.parametrize(
+    ("question", "said"),
+    [
+        ("Segment the tumour", "no tool that ran finds, measures or counts lesions"),
+        ("How many masses are there?", "no tool that ran finds, measures or counts lesions"),
+        ("Size of the largest nodule in mm?", "no tool that ran finds, measures or counts"),
+        ("Any consolidation on the right?", "a score is for the whole film"),
+        ("Where is the mass?", "no tool that ran locates one"),
+        ("Estimate the lung volume", "gives areas only"),
+    ],
+)
+def test_what_the_tools_cannot_answer_is_said(tmp_path: Path, question: str, said: str):
+    answer = ask(tmp_path, question)[-1].answer
+    assert "**What this does not answer**" in answer
+    assert said in answer
+
+
+def test_a_plain_question_about_anatomy_has_no_such_remark(tmp_path: Path):
+    assert "does not answer" not in ask(tmp_path, "Outline the right lung")[-1].answer
+
+
 def test_a_failed_tool_is_reported_with_its_remedy_and_the_rest_goes_on(tmp_path: Path):
     tools = replaced(pack(), FakeTool("chest_xray_classifier", ImageInput, fails(NO_WEIGHTS)))
     events = ask(tmp_path, PROMPT_1_NATURAL, tools)
