@@ -153,7 +153,8 @@ def describe(event: RunEvent) -> str:
         case Usage():
             return f"Tokens: {event.input_tokens} in, {event.output_tokens} out"
         case RunFailed():
-            return f"Failed: {event.error} {event.remedy}".rstrip()
+            stop = "" if event.error.endswith((".", "?", "!")) else "."
+            return f"Failed: {event.error}{stop} {event.remedy}".rstrip()
         case RunCancelled():
             return "Stopped."
         case RunFinished() | TextDelta():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.agent.events import RunCancelled, ToolFinished, ToolProgress
+from app.agent.events import RunCancelled, RunFailed, ToolFinished, ToolProgress
 from app.agent.jsonable import describe, event_json, finding_json, geometry_json, plain
 from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop
@@ -139,3 +139,5 @@ def test_lines_for_people(tmp_path: Path):
     )  # fmt: skip
     assert describe(failed) == "  seg: failed in 1.3 s: No weights. Get them."
     assert describe(RunCancelled(run_id="r", seq=2, time="t")) == "Stopped."
+    ended = RunFailed(run_id="r", seq=2, time="t", error="It cannot be reached", remedy="Start it.")
+    assert describe(ended) == "Failed: It cannot be reached. Start it."
