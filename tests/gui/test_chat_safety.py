@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -26,6 +29,7 @@ from app.views.chat import thumbnail
 from app.views.chat.header import Header
 from app.views.chat.textview import TextView
 from app.views.chat.thumbnail import SIDE, read
+from tests.conftest import REPO
 from tests.gui.chat_support import Chat, finding, open_image, opened, picture
 
 pytestmark = pytest.mark.gui
@@ -171,3 +175,28 @@ def test_the_badge_says_honestly_what_answers_and_where(qapp: object):
     header.set_model("gpt-x at <b>host</b>", "<b>host</b>")
     assert "&lt;b&gt;host" in header.badge.toolTip()
     assert "you are asked" in header.badge.toolTip()
+
+
+def test_leaving_after_a_copy_does_not_crash():
+    """The clipboard outlives Python: what it holds must not be an object made in Python."""
+    program = (
+        "from app.views.application import create_application\n"
+        "from app.views.chat.textview import TextView\n"
+        "application = create_application()\n"
+        "view = TextView()\n"
+        "view.set_plain('copied')\n"
+        "view.selectAll()\n"
+        "view.copy()\n"
+        "print(application.clipboard().text())\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=REPO,
+        env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout == "copied\n"
+    assert done.returncode == 0

@@ -69,7 +69,11 @@ class TextView(QTextBrowser):
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """What is copied is plain text."""
-        data = QMimeData()
+        # Qt's own object, emptied: the clipboard may keep it until after Python has ended, and
+        # there one made in Python crashes the process.
+        data = super().createMimeDataFromSelection()
+        data.data("text/plain")  # has Qt put in what it would copy, so that nothing comes later
+        data.clear()
         data.setText(self.textCursor().selection().toPlainText())
         return data
 
