@@ -22,12 +22,12 @@ from app.agent.events import ApprovalRequested, RunEvent, TextDelta
 from app.agent.jsonable import artifact_json, describe, event_json, finding_json, plain
 from app.agent.loop import AgentLoop, RunRequest
 from app.agent.sessions import Thread
-from app.errors import Cancelled, FileProblem, UsageError
+from app.errors import FileProblem, SightlineError, UsageError
 from app.imaging import pipeline
 from app.imaging.decode import Decoder
 from app.imaging.export import write_png
 from app.imaging.types import Instance, ScanResult, Window
-from app.tools.api import CancelToken, ToolContext, ToolRetry
+from app.tools.api import CancelToken, ToolContext
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
 
@@ -222,6 +222,7 @@ def run_tool(
         SightlineError: It failed.
     """
     from app.agent.execute import Outcome, parse_arguments
+    from app.agent.execute import run_tool as execute
     from app.agent.messages import ToolCall
 
     with _program() as program:
@@ -240,28 +241,25 @@ def run_tool(
         out_dir = _make_folder(out or paths.data_dir() / "runs" / run_id)
         context = _context(program, run_id, opened, out_dir)
         with _cancel_on_interrupt(context.cancel):
-            try:
-                result = tool.run(args, context)
-            except ToolRetry as error:
-                raise UsageError(error.reason, remedy=error.remedy) from error
-            except Cancelled:
-                print("sightline: stopped.", file=sys.stderr)
-                return 1
+            result = asyncio.run(execute(tool, args, context))
+        if result.status != "ok":
+            kind = UsageError if result.wrong_arguments else SightlineError
+            raise kind(result.error, remedy=result.remedy)
         if as_json:
             _print_json(
                 {
                     "tool": name,
                     "status": "ok",
                     "summary": result.summary,
-                    "output": plain(result.output),
-                    "metadata": plain(result.metadata),
+                    "output": result.output,
+                    "metadata": result.metadata,
                     "findings": [finding_json(item, out_dir) for item in result.findings],
                     "artifacts": [artifact_json(item) for item in result.artifacts],
                 }
             )
         else:
             print(result.summary)
-            print(json.dumps(plain(result.output), indent=2, ensure_ascii=False))
+            print(json.dumps(result.output, indent=2, ensure_ascii=False))
             print(f"Files: {out_dir}", file=sys.stderr)
     return 0
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import difflib
 import logging
 import threading
@@ -46,7 +47,10 @@ class Tools(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How a call ended, with everything for the event, the model and the session file."""
+    """How a call ended, with everything for the event, the model and the session file.
+
+    `wrong_arguments` says that other arguments might have worked (ToolRetry).
+    """
 
     status: Literal["ok", "failed", "cancelled"]
     summary: str
@@ -56,6 +60,7 @@ class Outcome:
     artifacts: tuple[Artifact, ...] = ()
     error: str = ""
     remedy: str = ""
+    wrong_arguments: bool = False
 
     @property
     def error_text(self) -> str:
@@ -173,7 +178,8 @@ def _judge(spec: ToolSpec, error: object) -> Outcome:
         return Outcome("cancelled", "Stopped.", error="Stopped.")
     if isinstance(error, ToolRetry):
         again = "Mend the arguments and call again."
-        return failed(_reason(error), f"{error.remedy} {again}".strip())
+        told = failed(_reason(error), f"{error.remedy} {again}".strip())
+        return dataclasses.replace(told, wrong_arguments=True)
     if isinstance(error, SightlineError):
         if not isinstance(error, ToolFailed) and error.detail:
             _log.info("%s failed: %s", spec.name, type(error).__name__)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -11,7 +12,9 @@ from PIL import Image
 from pydicom.data import get_testdata_file
 
 from app import __version__
+from app.cli import main
 from app.imaging.demo import demo_paths
+from app.tools.general import dicom_processor
 from tests.e2e.conftest import Run
 
 pytestmark = pytest.mark.e2e
@@ -170,3 +173,14 @@ def test_a_terminal_without_unicode_gets_escapes_and_the_same_json(sightline: Ru
     done = sightline("info", "Größe-胸.dcm", PYTHONIOENCODING="ascii")
     assert done.returncode == 1
     assert "Traceback" not in done.stderr
+
+
+def test_a_tool_run_alone_is_held_to_its_time_limit(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    spec = dataclasses.replace(dicom_processor.SPEC, timeout_s=0.0)
+    monkeypatch.setattr(dicom_processor, "SPEC", spec)
+    code = main(["tool", "dicom_processor", "--image", str(demo_paths()[0])])
+    assert code == 1
+    assert "did not finish within 0 s" in capsys.readouterr().err
