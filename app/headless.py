@@ -372,6 +372,7 @@ def _images(decoder: Decoder, source: Path) -> tuple[Instance, ...]:
         for study in result.studies
         for series in study.series
         for instance in series.instances
+        if instance.has_frames
     )
     if not instances:
         problem = result.problems[0] if result.problems else None

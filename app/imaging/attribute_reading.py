@@ -9,7 +9,7 @@ from typing import Any
 from pydicom.dataelem import DataElement
 from pydicom.dataset import Dataset
 
-from app.imaging import guards
+from app.imaging import sources
 from app.imaging.attributes import AttributeRow
 from app.imaging.dicom_file import read_header, value_text
 from app.imaging.pictures import picture_format, picture_size, read_bytes
@@ -26,12 +26,7 @@ def read_attributes(path: Path) -> list[AttributeRow]:
     Raises:
         FileProblem: It cannot be read.
     """
-    guards.check_regular(path)
-    try:
-        with path.open("rb") as file:
-            kind = picture_format(file.read(16))
-    except OSError as error:
-        raise guards.unreadable(path, error) from None
+    kind = picture_format(sources.read_start(path, 16))
     if kind:
         data = read_bytes(path)
         rows, columns = picture_size(path, data)

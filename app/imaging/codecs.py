@@ -40,7 +40,7 @@ from pydicom.uid import (
 )
 
 from app.errors import FileProblem
-from app.imaging import guards
+from app.imaging import guards, sources
 from app.imaging.dicom_file import Header
 
 Array = NDArray[Any]
@@ -149,7 +149,7 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
             if header.inflated is not None:
                 source: BinaryIO = io.BytesIO(header.inflated)
             else:
-                source = stack.enter_context(path.open("rb"))
+                source = stack.enter_context(sources.open_file(path))
             source.seek(header.pixels.offset if header.pixels else 0)
             array, photometric = _decoder(header)(header, layout, source, index)
     except (FileProblem, MemoryError, KeyboardInterrupt, SystemExit):

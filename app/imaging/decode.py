@@ -9,34 +9,30 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from concurrent.futures import CancelledError, Future
+from collections.abc import Sequence
+from concurrent.futures import Future
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
 from app.imaging.attributes import AttributeRow
-from app.imaging.catalogue import group
+from app.imaging.futures import Pending, Reply, done, outcome_of, then
+from app.imaging.layers import Layer, LayerFrame
+from app.imaging.presentation import PresentationState, presentation_from
 from app.imaging.records import pack, unpack
-from app.imaging.types import Frame, Instance, Problem, ScanResult
+from app.imaging.report import Report
+from app.imaging.scanning import Scan, ScanFound, ScanProgress
+from app.imaging.types import Frame, Instance, ScanResult
 from app.imaging.worker_pool import Priority, WorkerPool
 from app.imaging.workers import CancelLike
 
-T = TypeVar("T")
-Key = tuple[str, int, int, int]
-Reply = Future[dict[str, Any]]
-ScanProgress = Callable[[int, int], None]
+Key = tuple[str, int, int, int, int]
 
 MEMORY_LIMIT_BYTES = 4 * 1024**3
 CACHE_BYTES = 768 * 1024**2
 FRAME_TIMEOUT_S = 60.0
-SCAN_TIMEOUT_S = 60.0
-LIST_TIMEOUT_S = 600.0
-_BATCH = 32
-_DAMAGED = "The file may be damaged; ask for a new export"
 
 
 class Decoder:
@@ -70,7 +66,7 @@ class Decoder:
         )
         self._cache = _FrameCache(cache_bytes)
         self._lock = threading.Lock()
-        self._pending: dict[Key, _Pending[Frame]] = {}
+        self._pending: dict[Key, Pending[Frame]] = {}
 
     def warm(self) -> None:
         """Start the worker processes ahead of the first request; does not wait."""
@@ -81,6 +77,7 @@ class Decoder:
         paths: Sequence[Path],
         cancel: CancelLike | None = None,
         progress: ScanProgress | None = None,
+        found: ScanFound | None = None,
     ) -> Future[ScanResult]:
         """Find the images in files and folders.
 
@@ -88,13 +85,15 @@ class Decoder:
             paths: Files and folders; relative ones are made absolute.
             cancel: Ends the scan; the future then raises `Cancelled`.
             progress: Called with files done and files found, on a thread of the scan.
+            found: Called now and then with the studies that have grown since it was last called,
+                each with all that is known of it, on a thread of the scan; so that the first
+                study can be shown while the others are still being read.
 
         Returns:
             Never fails because of a file: each that is not shown is a `Problem` in the result.
         """
-        scan = _Scan(self._pool, [Path(path).absolute() for path in paths], cancel, progress)
-        threading.Thread(target=scan.run, name="sightline-scan", daemon=True).start()
-        return scan.future
+        where = [Path(path).absolute() for path in paths]
+        return Scan(self._pool, where, cancel, progress, found).start()
 
     def frame(
         self, instance: Instance, index: int = 0, priority: int = Priority.VISIBLE
@@ -107,11 +106,11 @@ class Decoder:
         Returns:
             Its future; fails with `FileProblem`, naming file, reason and remedy.
         """
-        key = (str(instance.path), instance.mtime_ns, instance.size_bytes, index)
+        key = (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part, index)
         with self._lock:
             cached = self._cache.get(key)
             if cached is not None:
-                return _done(cached)
+                return done(cached)
             pending = self._pending.get(key)
             if pending is not None:
                 mine = pending.join()
@@ -123,7 +122,7 @@ class Decoder:
                 priority=priority,
                 timeout_s=FRAME_TIMEOUT_S,
             )
-            pending = _Pending[Frame](reply, lambda: self._abandon(key))
+            pending = Pending[Frame](reply, lambda: self._abandon(key))
             self._pending[key] = pending
             mine = pending.join()
         reply.add_done_callback(lambda reply: self._frame_done(key, pending, instance.path, reply))
@@ -132,7 +131,7 @@ class Decoder:
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
         """All DICOM attributes of the file, for the side panel."""
         reply = self._submit("attributes_entry", {"path": str(instance.path)}, Priority.NEIGHBOUR)
-        return _then(
+        return then(
             reply,
             instance.path,
             lambda message: [unpack(AttributeRow, row) for row in message["rows"]],
@@ -142,7 +141,45 @@ class Decoder:
         """A small picture: uint8 [rows, columns] or [rows, columns, 3], longer side `size`."""
         payload = {"instance": pack(instance), "size": size}
         reply = self._submit("thumbnail_entry", payload, Priority.THUMBNAIL)
-        return _then(reply, instance.path, lambda message: message["pixels"])
+        return then(reply, instance.path, lambda message: message["pixels"])
+
+    def layer(self, instance: Instance) -> Future[Layer]:
+        """What a SEG, RTSTRUCT or microscopy annotation draws: its parts with names and colours.
+
+        Fails with `FileProblem`.
+        """
+        reply = self._object("layer_entry", {"instance": pack(instance)})
+        return then(reply, instance.path, lambda message: unpack(Layer, message["layer"]))
+
+    def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
+        """What such an object draws on one frame of an image.
+
+        Args:
+            instance: The object.
+            target: The image.
+            index: Frame of the image, from 0.
+        """
+        payload = {"instance": pack(instance), "target": pack(target), "index": index}
+        reply = self._object("layer_frame_entry", payload)
+        return then(reply, instance.path, lambda message: unpack(LayerFrame, message["frame"]))
+
+    def report(self, instance: Instance) -> Future[Report]:
+        """A structured report or key object selection as a tree of text."""
+        reply = self._object("report_entry", {"instance": pack(instance)})
+        return then(reply, instance.path, lambda message: unpack(Report, message["report"]))
+
+    def presentation(self, instance: Instance) -> Future[PresentationState]:
+        """A presentation state."""
+        reply = self._object("presentation_entry", {"instance": pack(instance)})
+        return then(reply, instance.path, lambda message: presentation_from(message["state"]))
+
+    def _object(self, entry: str, payload: dict[str, Any]) -> Reply:
+        return self._pool.submit(
+            f"app.imaging.objects:{entry}",
+            payload,
+            priority=Priority.VISIBLE,
+            timeout_s=FRAME_TIMEOUT_S,
+        )
 
     def close(self) -> None:
         """End the processes; what was not done is cancelled. Idempotent."""
@@ -164,8 +201,8 @@ class Decoder:
             del self._pending[key]
         pending.reply.cancel()
 
-    def _frame_done(self, key: Key, pending: _Pending[Frame], path: Path, reply: Reply) -> None:
-        outcome = _outcome(reply, path, lambda message: unpack(Frame, message["frame"]))
+    def _frame_done(self, key: Key, pending: Pending[Frame], path: Path, reply: Reply) -> None:
+        outcome = outcome_of(reply, path, lambda message: unpack(Frame, message["frame"]))
         with self._lock:
             if self._pending.get(key) is pending:
                 del self._pending[key]
@@ -202,176 +239,3 @@ class _FrameCache:
     def clear(self) -> None:
         self._frames.clear()
         self._used = 0
-
-
-class _Pending(Generic[T]):
-    """One request and all who wait for it."""
-
-    def __init__(self, reply: Reply, abandon: Callable[[], object]) -> None:
-        self.reply = reply
-        self._abandon = abandon
-        self._lock = threading.Lock()
-        self._waiting: list[Future[T]] = []
-
-    def join(self) -> Future[T]:
-        """A future of one's own: cancelling it leaves the others theirs."""
-        future: Future[T] = Future()
-        with self._lock:
-            self._waiting.append(future)
-        future.add_done_callback(self._left)
-        return future
-
-    def finish(self, outcome: T | BaseException) -> None:
-        with self._lock:
-            waiting, self._waiting = self._waiting, []
-        for future in waiting:
-            _settle(future, outcome)
-
-    @property
-    def wanted(self) -> bool:
-        """Whether anyone still waits."""
-        with self._lock:
-            return not all(future.cancelled() for future in self._waiting)
-
-    def _left(self, future: Future[T]) -> None:
-        if future.cancelled() and not self.wanted:
-            self._abandon()
-
-
-def _done(value: T) -> Future[T]:
-    future: Future[T] = Future()
-    future.set_result(value)
-    return future
-
-
-def _settle(future: Future[T], outcome: T | BaseException) -> None:
-    """Complete a future unless its owner has cancelled it."""
-    if isinstance(outcome, CancelledError | Cancelled):
-        future.cancel()
-    if not future.set_running_or_notify_cancel():
-        return
-    if isinstance(outcome, BaseException):
-        future.set_exception(outcome)
-    else:
-        future.set_result(outcome)
-
-
-def _then(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
-    """The future of a converted reply; cancelling it cancels the request."""
-    pending = _Pending[T](reply, reply.cancel)
-    mine = pending.join()
-    reply.add_done_callback(lambda reply: pending.finish(_outcome(reply, path, convert)))
-    return mine
-
-
-def _outcome(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> T | BaseException:
-    """The converted reply, or its error as one that names the file."""
-    if reply.cancelled():
-        return CancelledError()
-    error = reply.exception()
-    if error is not None:
-        return _as_file_problem(error, path)
-    try:
-        return convert(reply.result())
-    except Exception as broken:
-        return _as_file_problem(broken, path)
-
-
-def _as_file_problem(error: BaseException, path: Path) -> BaseException:
-    if isinstance(error, FileProblem | Cancelled):
-        return error
-    if isinstance(error, WorkerDied):
-        reason = f"it cannot be decoded: {error.reason}"
-    else:
-        reason = "it cannot be decoded: an unexpected error"
-    detail = error.detail if isinstance(error, SightlineError) else type(error).__name__
-    return FileProblem(reason, subject=str(path), remedy=_DAMAGED, detail=detail)
-
-
-class _Scan:
-    """One scan: list, read headers in batches, group. `run` is its thread."""
-
-    def __init__(
-        self,
-        pool: WorkerPool,
-        paths: list[Path],
-        cancel: CancelLike | None,
-        progress: ScanProgress | None,
-    ) -> None:
-        self.future: Future[ScanResult] = Future()
-        self._pool = pool
-        self._paths = paths
-        self._cancel = cancel
-        self._progress = progress
-        self._problems: list[Problem] = []
-
-    def run(self) -> None:
-        try:
-            _settle(self.future, self._scan())
-        except BaseException as error:
-            _settle(self.future, error)
-
-    def _scan(self) -> ScanResult:
-        try:
-            listed = self._list()
-        except WorkerDied as error:
-            self._problems += [Problem(path, error.reason, "Try again") for path in self._paths]
-            return group([], self._problems)
-        self._problems += [Problem(Path(p), why, cure) for p, why, cure in listed["problems"]]
-        files = [Path(text) for text in listed["files"]]
-        batches = [files[start : start + _BATCH] for start in range(0, len(files), _BATCH)]
-        replies = [self._submit(batch) for batch in batches]
-        instances: list[Instance] = []
-        for number, (batch, reply) in enumerate(zip(batches, replies, strict=True), start=1):
-            instances += self._collect(batch, reply)
-            if self._progress is not None:
-                self._progress(min(number * _BATCH, len(files)), len(files))
-        return group(instances, self._problems, self._paths)
-
-    def _collect(self, batch: list[Path], reply: Reply) -> list[Instance]:
-        """A batch's instances; when it kills its worker, its files are tried one by one."""
-        try:
-            answers = reply.result()["answers"]
-        except CancelledError:
-            raise Cancelled from None
-        except SightlineError as error:
-            if len(batch) == 1:
-                problem = _as_file_problem(error, batch[0])
-                assert isinstance(problem, FileProblem)
-                self._problems.append(Problem(batch[0], problem.reason, problem.remedy))
-                return []
-            singles = [([path], self._submit([path])) for path in batch]
-            return [one for path, single in singles for one in self._collect(path, single)]
-        found: list[Instance] = []
-        for path, answer in zip(batch, answers, strict=True):
-            if "instance" in answer:
-                found.append(unpack(Instance, answer["instance"]))
-            elif "problem" in answer:
-                self._problems.append(Problem(path, **answer["problem"]))
-        return found
-
-    def _submit(self, batch: list[Path]) -> Reply:
-        return self._pool.submit(
-            "app.imaging.reading:instances_entry",
-            {"paths": self._texts(batch)},
-            priority=Priority.NEIGHBOUR,
-            timeout_s=SCAN_TIMEOUT_S,
-            cancel=self._cancel,
-        )
-
-    def _list(self) -> dict[str, Any]:
-        reply = self._pool.submit(
-            "app.imaging.catalogue:list_entry",
-            {"paths": self._texts(self._paths)},
-            priority=Priority.VISIBLE,
-            timeout_s=LIST_TIMEOUT_S,
-            cancel=self._cancel,
-        )
-        try:
-            return reply.result()
-        except CancelledError:
-            raise Cancelled from None
-
-    @staticmethod
-    def _texts(paths: Sequence[Path]) -> list[str]:
-        return [str(path) for path in paths]

@@ -26,7 +26,7 @@ from pydicom.uid import (
 )
 
 from app.errors import FileProblem
-from app.imaging import guards
+from app.imaging import guards, sources
 
 UNDEFINED_LENGTH = 0xFFFFFFFF
 _PIXEL_TAGS = {
@@ -169,9 +169,9 @@ def read_header(path: Path) -> Header:
     Raises:
         FileProblem: It is unreadable, empty, not DICOM, or damaged.
     """
-    size = guards.check_regular(path)
+    size = sources.status(path).size
     try:
-        with path.open("rb") as file:
+        with sources.open_file(path) as file:
             if not looks_like_dicom(file.read(132)):
                 raise guards.problem(path, _NOT_DICOM, "Open DICOM, PNG or JPEG files")
             file.seek(0)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from PIL import Image, UnidentifiedImageError
 
 from app.errors import FileProblem
-from app.imaging import guards
+from app.imaging import guards, sources
 
 Array = NDArray[Any]
 
@@ -68,10 +68,11 @@ def read_bytes(path: Path) -> bytes:
     Raises:
         FileProblem: It is unreadable, or larger than any picture.
     """
-    if guards.check_regular(path) > guards.MAX_PICTURE_BYTES:
+    if sources.status(path).size > guards.MAX_PICTURE_BYTES:
         raise guards.problem(path, "the picture file is too large to be opened safely")
     try:
-        return path.read_bytes()
+        with sources.open_file(path) as file:
+            return file.read()
     except OSError as error:
         raise guards.unreadable(path, error) from None
 

@@ -15,12 +15,18 @@ import numpy as np
 
 T = TypeVar("T")
 
+_CLASS = "$class"
+_IN_UNIONS = frozenset({"Point", "Polyline", "Polygon", "Box", "Mask", "Heatmap", "Label"})
+"""Classes that are fields as one of several (`Geometry | Label`): the message names them."""
+
 
 def pack(value: Any) -> Any:
     """A dataclass (nested, with tuples, enums, paths and arrays) as JSON values and arrays."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = dataclasses.fields(value)
-        return {field.name: pack(getattr(value, field.name)) for field in fields}
+        message = {name: pack(getattr(value, name)) for name in _names(type(value))}
+        if type(value).__name__ in _IN_UNIONS:
+            message[_CLASS] = type(value).__name__
+        return message
     if isinstance(value, tuple | list):
         items: tuple[Any, ...] | list[Any] = value
         return [pack(item) for item in items]
@@ -40,6 +46,11 @@ def unpack(kind: type[T], message: Any) -> T:
 
 
 @lru_cache(maxsize=64)
+def _names(kind: type) -> tuple[str, ...]:
+    return tuple(field.name for field in dataclasses.fields(kind))
+
+
+@lru_cache(maxsize=64)
 def _hints(kind: type) -> dict[str, Any]:
     return typing.get_type_hints(kind)
 
@@ -49,7 +60,11 @@ def _build(kind: Any, value: Any) -> Any:
     if origin in (types.UnionType, typing.Union):
         if value is None:
             return None
-        return _build(next(k for k in typing.get_args(kind) if k is not type(None)), value)
+        kinds = [k for k in typing.get_args(kind) if k is not type(None)]
+        if len(kinds) > 1 and isinstance(value, dict):
+            name = typing.cast("dict[str, Any]", value).get(_CLASS)
+            kinds = [k for k in kinds if k.__name__ == name]
+        return _build(kinds[0], value)
     if origin is tuple:
         kinds = typing.get_args(kind)
         if len(kinds) == 2 and kinds[1] is Ellipsis:
@@ -59,7 +74,8 @@ def _build(kind: Any, value: Any) -> Any:
         return value
     if dataclasses.is_dataclass(kind):
         hints = _hints(kind)
-        return kind(**{key: _build(hints[key], item) for key, item in value.items()})
+        fields = {key: _build(hints[key], item) for key, item in value.items() if key != _CLASS}
+        return kind(**fields)
     if issubclass(kind, Enum | Path):
         return kind(value)
     return float(value) if kind is float else value

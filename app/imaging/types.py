@@ -134,6 +134,100 @@ class Orientation:
 
 
 @dataclass(frozen=True, slots=True)
+class RealWorldMap:
+    """An item of the Real World Value Mapping Sequence, PS3.3 C.7.6.16.2.11.
+
+    Attributes:
+        first: Lowest stored value that it maps.
+        last: Highest stored value that it maps.
+        slope: Real World Value Slope; unused with a LUT.
+        intercept: Real World Value Intercept; unused with a LUT.
+        lut: [last - first + 1] real values of the stored values from `first` on, or None.
+        units: UCUM code, e.g. "mm2/s", "{SUVbw}g/ml"; "" for none or dimensionless.
+        label: LUT Label or the quantity's name, e.g. "ADC".
+    """
+
+    first: float
+    last: float
+    slope: float = 1.0
+    intercept: float = 0.0
+    lut: NDArray[np.float64] | None = None
+    units: str = ""
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class OverlayPlane:
+    """A bitmap of the file itself, group 60xx (PS3.3 C.9.2).
+
+    Attributes:
+        pixels: [overlay rows, overlay columns] bool.
+        row: Row of the image (from 0, may be negative) at which the overlay's first row lies.
+        column: The same for columns.
+        group: Its group number, 0x6000 to 0x601E.
+        kind: "G" graphics or "R" region of interest.
+        label: Overlay Label or Description, or "".
+    """
+
+    pixels: NDArray[np.bool_]
+    row: int = 0
+    column: int = 0
+    group: int = 0x6000
+    kind: str = "G"
+    label: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Shutter:
+    """What of the image is to be seen: inside every shape that is given (PS3.3 C.7.6.11, C.7.6.15).
+
+    Attributes:
+        rectangle: Inclusive pixel edges (left, right, top, bottom) as columns and rows from 0.
+        circle: (centre x, centre y, radius) in pixels from 0.
+        polygon: Corners (x, y) in pixels from 0.
+        bitmap: [rows, columns] bool, True where the image is hidden, or None.
+        level: What hidden pixels are shown as: 0.0 black to 1.0 white.
+        color: The same for a colour image or display, RGB 0..255, or None.
+    """
+
+    rectangle: tuple[int, int, int, int] | None = None
+    circle: tuple[float, float, float] | None = None
+    polygon: tuple[tuple[float, float], ...] = ()
+    bitmap: NDArray[np.bool_] | None = None
+    level: float = 0.0
+    color: tuple[int, int, int] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Region:
+    """A part of an image that has its own scale: an ultrasound region or the grid of a plot.
+
+    PS3.3 C.8.5.5. Pixels are columns and rows from 0, edges inclusive.
+
+    Attributes:
+        x0: Left column.
+        y0: Top row.
+        x1: Right column.
+        y1: Bottom row.
+        dx: Physical units per column, signed as in the file; never 0.
+        dy: Physical units per row, signed as in the file; never 0.
+        x_units: "mm" (cm are converted), "s", "Hz", "mm/s", "mV", "%", ...
+        y_units: The same for rows.
+        kind: "2D", "M-mode", "spectral", "waveform", "graph" or "".
+    """
+
+    x0: int
+    y0: int
+    x1: int
+    y1: int
+    dx: float
+    dy: float
+    x_units: str
+    y_units: str
+    kind: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Frame:
     """One decoded frame: stored values and what is needed to interpret them.
 
@@ -155,6 +249,15 @@ class Frame:
         padding: Inclusive stored-value range of PixelPaddingValue, or None.
         lossy: Text such as "Lossy JPEG 10:1" when the pixels were compressed with loss, else "".
         inverse: Whether PresentationLUTShape INVERSE applies.
+        presentation_lut: P-LUT of the Presentation LUT Sequence (C.11.4), or None.
+        supplemental: Whether `palette` colours only stored values from `palette_first` on (a
+            Supplemental Palette, C.7.6.19); the others are grey and have a window.
+        real_world: How stored values map to real ones, for what lies under the cursor.
+        overlays: The file's own bitmaps; drawn over the image, not part of its greys.
+        shutter: What of the image is to be seen, or None for all.
+        regions: Parts with their own scale; `spacing` then holds for none of them alone.
+        time_ms: Time of this frame from the start of its cine, or None.
+        note: What else the reader of the image must know, e.g. "resampled"; shown with it.
     """
 
     stored: NDArray[np.generic]
@@ -172,6 +275,14 @@ class Frame:
     padding: tuple[int, int] | None = None
     lossy: str = ""
     inverse: bool = False
+    presentation_lut: Lut | None = None
+    supplemental: bool = False
+    real_world: tuple[RealWorldMap, ...] = ()
+    overlays: tuple[OverlayPlane, ...] = ()
+    shutter: Shutter | None = None
+    regions: tuple[Region, ...] = ()
+    time_ms: float | None = None
+    note: str = ""
 
     @property
     def rows(self) -> int:
@@ -186,19 +297,38 @@ class Frame:
     @property
     def is_color(self) -> bool:
         """Whether it has no grey window: RGB or palette colour."""
-        return self.stored.ndim == 3 or self.palette is not None
+        return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
+
+
+class Content(StrEnum):
+    """What a file holds, as far as showing it goes."""
+
+    IMAGE = "image"
+    SEGMENTATION = "segmentation"  # drawn over its source; its frames can be shown by themselves
+    STRUCTURES = "structures"  # contours over images: RT structure sets, microscopy annotations
+    PRESENTATION = "presentation"  # a presentation state, applied to its images
+    KEY_OBJECTS = "key objects"  # a selection of images, with a reason
+    REPORT = "report"  # a structured report: a tree of text
+    DOCUMENT = "document"  # an encapsulated PDF: its pages are frames
+    WAVEFORM = "waveform"  # an ECG and its kin: its plot is a frame
+    OTHER = "other"  # listed with its name, not displayable
+
+
+_WITH_FRAMES = frozenset({Content.IMAGE, Content.SEGMENTATION, Content.DOCUMENT, Content.WAVEFORM})
 
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One image file as the catalogue knows it: headers only, no pixels.
+    """One image or other object as the catalogue knows it: headers only, no pixels.
 
     Attributes:
-        path: The file.
+        path: The file; for a member of a zip archive the archive's path and the member's name,
+            as if the archive were a folder (`sources` opens both).
         sop_instance_uid: See `ImageRef`.
-        kind: "dicom" or "picture" (PNG, JPEG).
-        rows: Rows.
-        columns: Columns.
+        kind: Which reader it needs: "dicom", "picture" (PNG, JPEG), "tiff", "volume" (NIfTI,
+            NRRD, MetaImage) or "reformat" (a plane through a volume, made here).
+        rows: Rows; 0 for an object without frames.
+        columns: Columns; 0 for an object without frames.
         frames: Number of frames, at least 1.
         number: InstanceNumber or 0.
         attributes: DICOM keyword -> text of the attributes that lists, corner texts and tools
@@ -208,6 +338,11 @@ class Instance:
         size_bytes: Size of the file when it was scanned; 0 when unknown.
         mtime_ns: Its time of modification then, ns; 0 when unknown. A file that has changed since
             is not decoded: findings would land on other pixels.
+        content: What it holds.
+        part: Which of a file's several images it is, from 0 (time points of a 4-D NIfTI).
+        references: SOP Instance UIDs of the images that an object without its own pixels, or a
+            segmentation, is about; in the file's order.
+        note: Why it is not displayable, or what its reader must know; "" for nothing.
     """
 
     path: Path
@@ -221,6 +356,20 @@ class Instance:
     frame_time_ms: float | None = None
     size_bytes: int = 0
     mtime_ns: int = 0
+    content: Content = Content.IMAGE
+    part: int = 0
+    references: tuple[str, ...] = ()
+    note: str = ""
+
+    @property
+    def has_frames(self) -> bool:
+        """Whether `Decoder.frame` gives something to show."""
+        return self.content in _WITH_FRAMES
+
+    @property
+    def is_image(self) -> bool:
+        """Whether it is an image of a patient or specimen, which tools may be run on."""
+        return self.content is Content.IMAGE
 
     def get(self, keyword: str) -> str:
         """The attribute's text, or ""."""
@@ -229,18 +378,46 @@ class Instance:
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Instances of one Series Instance UID, in display order."""
+    """Instances that belong in one stack, in display order.
+
+    One Series Instance UID may be split into several: a localiser in a stack, phases, echoes.
+
+    Attributes:
+        uid: Series Instance UID.
+        description: SeriesDescription or what the list shows instead.
+        modality: Modality.
+        number: SeriesNumber or 0.
+        instances: In display order; all of one content.
+        part: Which of the series that share `uid` it is, from 0.
+        split: Why it is a part, e.g. "b-value 800", "orientation"; "" when the series is whole.
+        order: What the instances are sorted by, e.g. "position along the normal".
+        warnings: What a reader must know, e.g. "the slice distance changes from 1.08 to 7 mm".
+    """
 
     uid: str
     description: str
     modality: str
     number: int
     instances: tuple[Instance, ...]
+    part: int = 0
+    split: str = ""
+    order: str = ""
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Unique among the series of a study."""
+        return f"{self.uid}/{self.part}" if self.part else self.uid
+
+    @property
+    def content(self) -> Content:
+        """What its instances hold."""
+        return self.instances[0].content if self.instances else Content.OTHER
 
 
 @dataclass(frozen=True, slots=True)
 class Study:
-    """Series of one Study Instance UID.
+    """Series of one Study Instance UID and one patient.
 
     Attributes:
         uid: StudyInstanceUID; for pictures one made from the folder.
@@ -249,6 +426,8 @@ class Study:
         patient_id: PatientID.
         date: StudyDate as YYYYMMDD or "".
         series: In order of SeriesNumber.
+        key: Unique among open studies: `uid`, and more where two patients share a Study UID.
+        warnings: What a reader must know, e.g. "another patient has the same Study Instance UID".
     """
 
     uid: str
@@ -257,6 +436,8 @@ class Study:
     patient_id: str
     date: str
     series: tuple[Series, ...]
+    key: str = ""
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

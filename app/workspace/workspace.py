@@ -30,10 +30,11 @@ class Workspace:
         """Add what a scan found and show its first image."""
         self.studies.add(result)
         if show and result.studies:
-            for series in result.studies[0].series:
-                if series.instances:
-                    self.viewport.show(series.instances[0])
-                    break
+            instances = [item for one in result.studies[0].series for item in one.instances]
+            images = [item for item in instances if item.is_image]
+            first = next(iter(images or [item for item in instances if item.has_frames]), None)
+            if first is not None:
+                self.viewport.show(first)
 
     def close_study(self, study_uid: str) -> None:
         """Close a study; an image of it that is shown is taken from the viewport."""
@@ -48,7 +49,7 @@ class Workspace:
     def open_images(self) -> tuple[OpenImage, ...]:
         """The images that a run may touch, frozen now, the shown one first."""
         shown = self.viewport.instance
-        rest = [item for item in self.studies.instances() if item is not shown]
+        rest = [item for item in self.studies.instances() if item.is_image and item is not shown]
         images: list[OpenImage] = []
         if shown is not None:
             display = self.viewport.display

@@ -8,8 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.imaging.catalogue import group, in_order, list_files, natural_key
+from app.imaging.catalogue import group, in_order
 from app.imaging.decode import Decoder
+from app.imaging.listing import list_files, natural_key
 from app.imaging.types import Instance
 from tests.unit.imaging.files import make_dicom, png_bytes
 

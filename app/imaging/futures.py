@@ -1,0 +1,105 @@
+"""Futures of worker replies: shared by several callers, converted, with errors naming the file."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from concurrent.futures import CancelledError, Future
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
+
+T = TypeVar("T")
+Reply = Future[dict[str, Any]]
+
+_DAMAGED = "The file may be damaged; ask for a new export"
+
+
+class Pending(Generic[T]):
+    """One request and all who wait for it."""
+
+    def __init__(self, reply: Reply, abandon: Callable[[], object]) -> None:
+        self.reply = reply
+        self._abandon = abandon
+        self._lock = threading.Lock()
+        self._waiting: list[Future[T]] = []
+
+    def join(self) -> Future[T]:
+        """A future of one's own: cancelling it leaves the others theirs."""
+        future: Future[T] = Future()
+        with self._lock:
+            self._waiting.append(future)
+        future.add_done_callback(self._left)
+        return future
+
+    def finish(self, outcome: T | BaseException) -> None:
+        """Hand the result or error to all who wait."""
+        with self._lock:
+            waiting, self._waiting = self._waiting, []
+        for future in waiting:
+            settle(future, outcome)
+
+    @property
+    def wanted(self) -> bool:
+        """Whether anyone still waits."""
+        with self._lock:
+            return not all(future.cancelled() for future in self._waiting)
+
+    def _left(self, future: Future[T]) -> None:
+        if future.cancelled() and not self.wanted:
+            self._abandon()
+
+
+def done(value: T) -> Future[T]:
+    """A future that has its result."""
+    future: Future[T] = Future()
+    future.set_result(value)
+    return future
+
+
+def settle(future: Future[T], outcome: T | BaseException) -> None:
+    """Complete a future unless its owner has cancelled it."""
+    if isinstance(outcome, CancelledError | Cancelled):
+        future.cancel()
+    if not future.set_running_or_notify_cancel():
+        return
+    if isinstance(outcome, BaseException):
+        future.set_exception(outcome)
+    else:
+        future.set_result(outcome)
+
+
+def then(reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]) -> Future[T]:
+    """The future of a converted reply; cancelling it cancels the request."""
+    pending = Pending[T](reply, reply.cancel)
+    mine = pending.join()
+    reply.add_done_callback(lambda reply: pending.finish(outcome_of(reply, path, convert)))
+    return mine
+
+
+def outcome_of(
+    reply: Reply, path: Path, convert: Callable[[dict[str, Any]], T]
+) -> T | BaseException:
+    """The converted reply, or its error as one that names the file."""
+    if reply.cancelled():
+        return CancelledError()
+    error = reply.exception()
+    if error is not None:
+        return as_file_problem(error, path)
+    try:
+        return convert(reply.result())
+    except Exception as broken:
+        return as_file_problem(broken, path)
+
+
+def as_file_problem(error: BaseException, path: Path) -> BaseException:
+    """An error of a worker as one that names the file; a cancel stays one."""
+    if isinstance(error, FileProblem | Cancelled):
+        return error
+    if isinstance(error, WorkerDied):
+        reason = f"it cannot be decoded: {error.reason}"
+    else:
+        reason = "it cannot be decoded: an unexpected error"
+    detail = error.detail if isinstance(error, SightlineError) else type(error).__name__
+    return FileProblem(reason, subject=str(path), remedy=_DAMAGED, detail=detail)

@@ -1,0 +1,95 @@
+"""Layers: what other objects draw over an image (SEG, RTSTRUCT, GSPS graphics, 60xx overlays).
+
+Types only; `layer_reading` makes them in a worker. A layer is the file's own statement and keeps
+its file as provenance; what tools find are `findings`. Coordinates are those of `findings`: (x, y)
+in pixels of the frame that is drawn on, pixel centres are integers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.imaging.findings import XY, Geometry
+from app.imaging.types import Instance
+
+RGB = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LayerItem:
+    """One part of a layer that can be switched on and off: a segment, an ROI, a graphic layer.
+
+    Attributes:
+        number: Unique in its layer: Segment Number, ROI Number, or a count from 1.
+        label: Segment Label, ROI Name or Graphic Layer.
+        color: As the file recommends it, else one of a fixed palette, by number.
+        detail: E.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
+    """
+
+    number: int
+    label: str
+    color: RGB
+    detail: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Layer:
+    """An object that draws over images.
+
+    Attributes:
+        instance: The object's own file.
+        title: For lists, e.g. SeriesDescription or Content Label.
+        items: Its parts in the file's order.
+        warnings: What a reader must know, e.g. "overlapping segments".
+    """
+
+    instance: Instance
+    title: str
+    items: tuple[LayerItem, ...]
+    warnings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """Text of a presentation state, at a place of the image.
+
+    Attributes:
+        text: Plain text, may have several lines.
+        at: (x, y) of its anchor or its box's top left corner.
+        box: (x0, y0, x1, y1) that it is to be written in, or None.
+    """
+
+    text: str
+    at: XY
+    box: tuple[float, float, float, float] | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Shape:
+    """What one item draws on one frame.
+
+    Attributes:
+        item: `LayerItem.number`.
+        geometry: Mask and Heatmap have the frame's own rows and columns.
+        filled: Whether a polygon is filled.
+        by_reference: True when the object names this very frame; False when it only lies in the
+            same plane of the same frame of reference.
+    """
+
+    item: int
+    geometry: Geometry | Label
+    filled: bool = False
+    by_reference: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class LayerFrame:
+    """What a layer draws on one frame of an image; empty when it says nothing about it.
+
+    Attributes:
+        shapes: In drawing order.
+        warnings: E.g. "resampled from another pixel grid".
+    """
+
+    shapes: tuple[Shape, ...] = ()
+    warnings: tuple[str, ...] = ()
