@@ -33,16 +33,16 @@ class Source:
 def sources() -> tuple[Source, ...]:
     """All collections that are here; the shared data are left out where they are missing."""
     pydicom_root = Path(pydicom.data.__file__).parent
-    found = [
+    found = (
         _folder("pydicom", pydicom_root / "test_files"),
         _folder("pydicom charsets", pydicom_root / "charset_files"),
         _folder("pydicom palettes", pydicom_root / "palettes"),
         _folder("pydicom-data", _data_store()),
-    ]
-    for name in ("dicom", "series", "volumes", "chest", "microscopy"):
-        if (SHARED / name).is_dir():
-            found.append(_folder(f"shared {name}", SHARED / name))
-    return tuple(found)
+    )
+    here = (
+        n for n in ("dicom", "series", "volumes", "chest", "microscopy") if (SHARED / n).is_dir()
+    )
+    return (*found, *(_folder(f"shared {name}", SHARED / name) for name in here))
 
 
 def _folder(name: str, root: Path) -> Source:

@@ -107,11 +107,8 @@ def _verdicts(
     found = list(_frame_verdicts(instance, 0, frame, gdcm, folder))
     last = instance.frames - 1
     if last > 0:
-        for verdict in _frame_verdicts(
-            instance, last, decoder.frame(instance, last).result(), gdcm, folder
-        ):
-            if verdict.agrees is False:
-                found.append(Verdict(False, f"last frame, {verdict.text}"))
+        end = _frame_verdicts(instance, last, decoder.frame(instance, last).result(), gdcm, folder)
+        found += [Verdict(False, f"last frame, {v.text}") for v in end if v.agrees is False]
     return tuple(found)
 
 
