@@ -160,4 +160,9 @@ def is_light(finding: Finding) -> bool:
 
 def build(finding: Finding) -> Shape:
     """The finding's shape; heavy for masks and heatmaps (tens of ms), so not on the GUI thread."""
-    return _BUILDERS[type(finding.geometry)](finding.geometry)
+    return of_geometry(finding.geometry)
+
+
+def of_geometry(geometry: Geometry) -> Shape:
+    """The shape of a bare geometry; as heavy as `build`."""
+    return _BUILDERS[type(geometry)](geometry)

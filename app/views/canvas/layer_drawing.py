@@ -1,0 +1,290 @@
+"""Draws the workspace's layers between the image and the findings.
+
+What an item of a layer draws is built once, off the GUI thread, and painted by the canvas and by
+the export alike.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from PySide6.QtCore import QLineF, QObject, QPointF, QRectF, Qt, Signal
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPen
+from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+
+from app.errors import SightlineError
+from app.imaging.findings import Heatmap, Mask, Point
+from app.imaging.layers import RGB, Label, Shape
+from app.views.background import Background
+from app.views.canvas import shapes
+from app.views.canvas.image_view import ImageView
+from app.views.canvas.items import CROSS, LINE, on_screen
+from app.views.style import color as with_alpha
+from app.views.style import ui_font
+from app.views.theme import THEME, TYPE
+from app.workspace.layers import LayerEntry, Layers
+
+MANY_POINTS = 500  # from here points are dots: that many crosses would hide the image
+DOT = 1.6  # radius, px on screen
+_Z = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What one item of a layer draws on one frame, in image coordinates.
+
+    Attributes:
+        filled: Closed outlines that are filled: masks, filled polygons.
+        lines: Outlines without a fill.
+        images: Colour maps, and masks too ragged for an outline, with their places.
+        points: Single locations.
+        texts: Plain text and its anchor.
+    """
+
+    filled: QPainterPath
+    lines: QPainterPath
+    images: tuple[tuple[QImage, QRectF], ...] = ()
+    points: tuple[QPointF, ...] = ()
+    texts: tuple[tuple[str, QPointF], ...] = ()
+
+    def bounds(self) -> QRectF:
+        """All of it but the size of texts."""
+        rect = self.filled.boundingRect().united(self.lines.boundingRect())
+        for _, place in self.images:
+            rect = rect.united(place)
+        for point in (*self.points, *(anchor for _, anchor in self.texts)):
+            rect = rect.united(QRectF(point.x() - 0.5, point.y() - 0.5, 1.0, 1.0))
+        return rect
+
+
+def build(parts: Sequence[Shape]) -> Drawing:
+    """Put an item's shapes together; heavy for masks, so not on the GUI thread."""
+    filled, lines = QPainterPath(), QPainterPath()
+    filled.setFillRule(Qt.FillRule.OddEvenFill)
+    images: list[tuple[QImage, QRectF]] = []
+    points: list[QPointF] = []
+    texts: list[tuple[str, QPointF]] = []
+    for part in parts:
+        geometry = part.geometry
+        if isinstance(geometry, Label):
+            place = geometry.box[:2] if geometry.box else geometry.at
+            texts.append((geometry.text, QPointF(*place)))
+        elif isinstance(geometry, Point):
+            points.append(QPointF(geometry.x, geometry.y))
+        else:
+            shape = shapes.of_geometry(geometry)
+            if shape.image is not None and shape.image_rect is not None:
+                images.append((shape.image, shape.image_rect))
+            closed = part.filled or isinstance(geometry, Mask | Heatmap)
+            (filled if closed else lines).addPath(shape.path)
+    return Drawing(filled, lines, tuple(images), tuple(points), tuple(texts))
+
+
+def draw(painter: QPainter, drawing: Drawing, rgb: RGB, opacity: float, size: float = 1.0) -> None:
+    """Paint it; the painter is in image coordinates.
+
+    Args:
+        painter: On a canvas or a picture.
+        drawing: What.
+        rgb: Colour of the item.
+        opacity: Of fills.
+        size: Factor on widths and text: 1 on screen, more in an export of a large matrix.
+    """
+    color = QColor(*rgb)
+    fill = with_alpha(color.name(), opacity)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for image, place in drawing.images:
+        if image.format() == QImage.Format.Format_Indexed8:
+            image.setColorTable([0, fill.rgba()])
+        painter.drawImage(place, image)
+    pen = QPen(color)
+    pen.setWidthF(LINE * size)
+    pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
+    with on_screen(painter) as transform:
+        painter.setPen(pen)
+        painter.setBrush(fill)
+        painter.drawPath(transform.map(drawing.filled))
+        painter.setBrush(Qt.BrushStyle.NoBrush)
+        painter.drawPath(transform.map(drawing.lines))
+        _draw_points(painter, [transform.map(p) for p in drawing.points], color, size)
+        for text, anchor in drawing.texts:
+            _draw_text(painter, text, transform.map(anchor), color, size)
+
+
+def _draw_points(painter: QPainter, points: Sequence[QPointF], color: QColor, size: float) -> None:
+    if len(points) > MANY_POINTS:
+        painter.setBrush(color)
+        painter.setPen(Qt.PenStyle.NoPen)
+        for point in points:
+            painter.drawEllipse(point, DOT * size, DOT * size)
+        return
+    reach = CROSS * size
+    for point in points:
+        painter.drawLine(QLineF(point.x() - reach, point.y(), point.x() + reach, point.y()))
+        painter.drawLine(QLineF(point.x(), point.y() - reach, point.x(), point.y() + reach))
+
+
+def _draw_text(painter: QPainter, text: str, at: QPointF, color: QColor, size: float) -> None:
+    """Upright text with a shade behind it, its top left corner at the anchor."""
+    font = ui_font(TYPE.caption, QFont.Weight.Medium)
+    font.setPixelSize(max(6, round(font.pixelSize() * size)))
+    metrics = QFontMetricsF(font)
+    lines = text.splitlines() or [""]
+    width = max(metrics.horizontalAdvance(line) for line in lines)
+    box = QRectF(at.x(), at.y(), width + 8 * size, metrics.lineSpacing() * len(lines) + 4 * size)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
+    painter.drawRoundedRect(box, 3 * size, 3 * size)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    painter.setFont(font)
+    painter.setPen(color)
+    for number, line in enumerate(lines):
+        down = metrics.ascent() + 2 * size + number * metrics.lineSpacing()
+        painter.drawText(QPointF(box.left() + 4 * size, box.top() + down), line)
+
+
+class LayerGraphic(QGraphicsItem):
+    """One item of a layer on the canvas."""
+
+    def __init__(self, drawing: Drawing, rgb: RGB, opacity: float) -> None:
+        super().__init__()
+        self._drawing = drawing
+        self._rgb = rgb
+        self._opacity = opacity
+        bounds = drawing.bounds()
+        # Pens, crosses and texts reach beyond by screen px, which is more image px when zoomed out.
+        margin = max(80.0, bounds.width() * 0.1, bounds.height() * 0.1)
+        self._bounds = bounds.adjusted(-margin, -margin, margin * 3, margin)
+        self.setZValue(_Z)
+        self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
+
+    def boundingRect(self) -> QRectF:
+        return self._bounds
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,
+        widget: QWidget | None = None,
+    ) -> None:
+        draw(painter, self._drawing, self._rgb, self._opacity)
+
+
+class LayerDrawing(QObject):
+    """Keeps the canvas in step with `Layers`.
+
+    Args:
+        view: Where they are drawn.
+        layers: The workspace's.
+        background: Builds the drawings.
+    """
+
+    changed = Signal()
+
+    def __init__(self, view: ImageView, layers: Layers, background: Background) -> None:
+        super().__init__(view)
+        self._view = view
+        self._layers = layers
+        self._background = background
+        self._graphics: list[LayerGraphic] = []
+        self._place: tuple[str, int] | None = None
+        self._shown: list[_Part] = []
+        self._known: dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]] = {}
+        self._building = False
+        self._disconnect = layers.changed.connect(self.sync)
+
+    def close(self) -> None:
+        """Stop listening to the workspace."""
+        self._disconnect()
+
+    @property
+    def ready(self) -> bool:
+        """Whether everything that was read is drawn."""
+        return not self._building
+
+    @property
+    def count(self) -> int:
+        """Items drawn now."""
+        return len(self._graphics)
+
+    def sync(self) -> None:
+        """Draw what the workspace holds."""
+        if self._layers.place != self._place:
+            # At once: what belongs to another frame must not stay while new shapes are built.
+            self._place = self._layers.place
+            self._clear()
+            self._shown = []
+            self._known.clear()
+        wanted = _parts(self._layers.entries)
+        if wanted == self._shown or self._building:
+            return
+        missing = {part.mark: part.shapes for part in wanted if part.mark not in self._known}
+        if missing:
+            self._building = True
+            self._background.submit(
+                partial(_build_all, missing), partial(self._take, self._place), self._give_up
+            )
+            return
+        self._clear()
+        self._shown = wanted
+        for part in wanted:
+            graphic = LayerGraphic(self._known[part.mark][1], part.color, part.opacity)
+            self._graphics.append(graphic)
+            self._view.add_item(graphic)
+        self.changed.emit()
+
+    def _take(
+        self,
+        place: tuple[str, int] | None,
+        built: dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]],
+    ) -> None:
+        self._building = False
+        if place == self._place:
+            self._known |= built
+        self.sync()
+
+    def _give_up(self, _error: SightlineError) -> None:
+        self._building = False
+        self._clear()
+        self.changed.emit()
+
+    def _clear(self) -> None:
+        for graphic in self._graphics:
+            self._view.remove_item(graphic)
+        self._graphics.clear()
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """One item of one layer as it is to be drawn; `mark` tells its shapes apart from others."""
+
+    key: str
+    number: int
+    mark: tuple[int, ...]
+    color: RGB
+    opacity: float
+    shapes: tuple[Shape, ...] = field(compare=False)
+
+
+def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:
+    parts: list[_Part] = []
+    for entry in entries:
+        drawn: dict[int, list[Shape]] = {}
+        for shape in entry.shapes():
+            drawn.setdefault(shape.item, []).append(shape)
+        for item in entry.items:
+            mine = tuple(drawn.get(item.number, ()))
+            if mine:
+                mark = tuple(id(shape) for shape in mine)
+                opacity = entry.look.opacity
+                parts.append(_Part(entry.key, item.number, mark, item.color, opacity, mine))
+    return parts
+
+
+def _build_all(
+    missing: Mapping[tuple[int, ...], tuple[Shape, ...]],
+) -> dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]]:
+    """The drawings by mark, with their shapes, whose ids are only unique while they live."""
+    return {mark: (parts, build(parts)) for mark, parts in missing.items()}

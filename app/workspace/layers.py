@@ -1,0 +1,310 @@
+"""What other objects draw over the shown image: segmentations, contours, graphics, overlays.
+
+Holds which layers there are for the image on the canvas and how each is shown; who reads them
+answers `wanted` and `frame_wanted`. A layer's shapes belong to one frame: as soon as the canvas
+shows another, the old ones are gone, so that nothing is ever drawn on pixels it does not mean.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from app.imaging.findings import Mask
+from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
+from app.imaging.presentation import PresentationState
+from app.imaging.types import Content, Frame, Instance
+from app.workspace.signals import Signal
+
+OVERLAYS = "overlays"
+"""Key of the layer that the image's own 60xx bitmaps make."""
+
+PRESENTATION = "presentation"
+"""Key of the layer that the graphics of the applied presentation state make."""
+
+_OVERLAY_COLOR = (255, 214, 10)
+_CACHED_FRAMES = 128
+
+
+@dataclass(frozen=True, slots=True)
+class LayerLook:
+    """How a layer is shown.
+
+    Attributes:
+        visible: Whether it is drawn at all.
+        hidden: Numbers of the items that are not drawn.
+        opacity: Of fills, 0 to 1; outlines are always opaque.
+    """
+
+    visible: bool = True
+    hidden: frozenset[int] = frozenset()
+    opacity: float = 0.35
+
+
+@dataclass(frozen=True, slots=True)
+class LayerEntry:
+    """A row of the layer list.
+
+    Attributes:
+        key: Identifies it.
+        content: Of its object; IMAGE for the image's own overlays.
+        title: For the list.
+        look: How it is shown.
+        layer: Its parts, None until they are read.
+        frame: What it draws on the frame on the canvas, None until that is read.
+        error: Why it cannot be read, or "".
+    """
+
+    key: str
+    content: Content
+    title: str
+    look: LayerLook
+    layer: Layer | None = None
+    frame: LayerFrame | None = None
+    error: str = ""
+
+    @property
+    def items(self) -> tuple[LayerItem, ...]:
+        """Its parts; none until they are read."""
+        return self.layer.items if self.layer else ()
+
+    def shapes(self) -> tuple[Shape, ...]:
+        """What is to be drawn now."""
+        if self.frame is None or not self.look.visible:
+            return ()
+        return tuple(s for s in self.frame.shapes if s.item not in self.look.hidden)
+
+
+@dataclass(frozen=True, slots=True)
+class LayerRequest:
+    """The shapes of an object on one frame, wanted by the canvas."""
+
+    key: str
+    source: Instance
+    target: Instance
+    index: int
+
+
+class Layers:
+    """The layers of the image on the canvas. All methods are called on one thread (the GUI's)."""
+
+    def __init__(self) -> None:
+        self._objects: dict[str, Instance] = {}
+        self._looks: dict[str, LayerLook] = {}
+        self._layers: dict[str, Layer] = {}
+        self._errors: dict[str, str] = {}
+        self._asked: set[str] = set()
+        self._target: tuple[Instance, int] | None = None
+        self._frame: Frame | None = None
+        self._state: PresentationState | None = None
+        self._frames: OrderedDict[tuple[str, str, int], LayerFrame] = OrderedDict()
+        self._pending: set[tuple[str, str, int]] = set()
+        self._own: tuple[Frame, LayerEntry] | None = None
+        self.changed: Signal[()] = Signal()
+        self.wanted: Signal[str, Instance] = Signal()
+        self.frame_wanted: Signal[LayerRequest] = Signal()
+
+    # What there is
+
+    @property
+    def entries(self) -> tuple[LayerEntry, ...]:
+        """Layers of the shown image in list order: its overlays, graphics, then objects."""
+        own = [entry for entry in (self._overlays(), self._graphics()) if entry is not None]
+        return (*own, *(self._entry(key, item) for key, item in self._objects.items()))
+
+    @property
+    def place(self) -> tuple[str, int] | None:
+        """Which frame the shapes of `entries` belong to; None while the canvas shows none."""
+        return (key_of(self._target[0]), self._target[1]) if self._target else None
+
+    def set_image(self, objects: Sequence[Instance]) -> None:
+        """Another image is to be shown: these objects may draw on it; nothing is drawn yet."""
+        self._objects = {key_of(item): item for item in objects}
+        self._target = None
+        self._frame = None
+        for key, item in self._objects.items():
+            if key not in self._asked:
+                self._asked.add(key)
+                self.wanted.emit(key, item)
+        self.changed.emit()
+
+    def show_on(self, instance: Instance | None, index: int, frame: Frame | None) -> None:
+        """The canvas shows this frame now, or nothing."""
+        if instance is None or frame is None:
+            self._target, self._frame = None, None
+        else:
+            self._target, self._frame = (instance, index), frame
+            self._ask()
+        self.changed.emit()
+
+    def set_presentation(self, state: PresentationState | None) -> None:
+        """The graphics of the presentation state that is applied, if any."""
+        if state is not self._state:
+            self._state = state
+            self.changed.emit()
+
+    def forget(self, instances: Iterable[Instance]) -> None:
+        """These files were closed."""
+        for instance in instances:
+            key = key_of(instance)
+            self._asked.discard(key)
+            for known in (self._objects, self._layers, self._looks, self._errors):
+                known.pop(key, None)
+            for cached in [entry for entry in self._frames if key in entry[:2]]:
+                del self._frames[cached]
+        self.changed.emit()
+
+    # Answers
+
+    def take_layer(self, key: str, layer: Layer) -> None:
+        """An object's parts were read."""
+        self._layers[key] = layer
+        self._errors.pop(key, None)
+        self.changed.emit()
+
+    def take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
+        """An object's shapes on one frame were read; late answers are kept for later only."""
+        place = (request.key, key_of(request.target), request.index)
+        self._pending.discard(place)
+        self._frames[place] = frame
+        while len(self._frames) > _CACHED_FRAMES:
+            self._frames.popitem(last=False)
+        self.changed.emit()
+
+    def fail(self, key: str, error: str) -> None:
+        """An object cannot be read."""
+        self._errors[key] = error
+        self.changed.emit()
+
+    # How it is shown
+
+    def look(self, key: str) -> LayerLook:
+        """How a layer is shown."""
+        return self._looks.get(key, LayerLook())
+
+    def set_visible(self, key: str, visible: bool) -> None:
+        """Show or hide a layer."""
+        self._set_look(key, replace(self.look(key), visible=visible))
+        if visible:
+            self._ask()
+
+    def set_item_visible(self, key: str, item: int, visible: bool) -> None:
+        """Show or hide one of its parts."""
+        look = self.look(key)
+        hidden = look.hidden - {item} if visible else look.hidden | {item}
+        self._set_look(key, replace(look, hidden=hidden))
+
+    def set_opacity(self, key: str, opacity: float) -> None:
+        """Opacity of its fills, 0 to 1."""
+        self._set_look(key, replace(self.look(key), opacity=min(max(opacity, 0.0), 1.0)))
+
+    def _set_look(self, key: str, look: LayerLook) -> None:
+        if look != self.look(key):
+            self._looks[key] = look
+            self.changed.emit()
+
+    def _ask(self) -> None:
+        """Ask for what the visible layers draw on the shown frame."""
+        if self._target is None:
+            return
+        target, index = self._target
+        for key, item in self._objects.items():
+            place = (key, key_of(target), index)
+            known = place in self._frames or place in self._pending
+            if self.look(key).visible and not known and key not in self._errors:
+                self._pending.add(place)
+                self.frame_wanted.emit(LayerRequest(key, item, target, index))
+
+    def _entry(self, key: str, item: Instance) -> LayerEntry:
+        layer = self._layers.get(key)
+        title = layer.title if layer else item.get("SeriesDescription")
+        frame = None
+        if self._target is not None:
+            target, index = self._target
+            frame = self._frames.get((key, key_of(target), index))
+        return LayerEntry(
+            key,
+            item.content,
+            title or item.get("Modality"),
+            self.look(key),
+            layer,
+            frame,
+            self._errors.get(key, ""),
+        )
+
+    def _overlays(self) -> LayerEntry | None:
+        """The image's own bitmaps as a layer."""
+        if self._target is None or self._frame is None or not self._frame.overlays:
+            return None
+        instance, _ = self._target
+        frame, items, shapes = self._frame, list[LayerItem](), list[Shape]()
+        if self._own is not None and self._own[0] is frame:
+            return replace(self._own[1], look=self.look(OVERLAYS))
+        for number, overlay in enumerate(frame.overlays, start=1):
+            label = overlay.label or f"Overlay {overlay.group:04X}"
+            kind = "region of interest" if overlay.kind == "R" else "graphics"
+            items.append(LayerItem(number, label, _OVERLAY_COLOR, kind))
+            pixels = placed(overlay.pixels, overlay.row, overlay.column, frame.rows, frame.columns)
+            shapes.append(Shape(number, Mask(pixels)))
+        entry = LayerEntry(
+            OVERLAYS,
+            Content.IMAGE,
+            "Overlays of the image",
+            self.look(OVERLAYS),
+            Layer(instance, "Overlays of the image", tuple(items)),
+            LayerFrame(tuple(shapes)),
+        )
+        self._own = (frame, entry)
+        return entry
+
+    def _graphics(self) -> LayerEntry | None:
+        """What the applied presentation state draws."""
+        if self._target is None or self._state is None:
+            return None
+        instance, index = self._target
+        image = self._state.of(instance.sop_instance_uid, index)
+        if image is None or not image.shapes:
+            return None
+        return LayerEntry(
+            PRESENTATION,
+            Content.PRESENTATION,
+            self._state.layer.title,
+            self.look(PRESENTATION),
+            self._state.layer,
+            LayerFrame(image.shapes),
+        )
+
+
+def placed(
+    pixels: np.ndarray[tuple[int, int], np.dtype[np.bool_]],
+    row: int,
+    column: int,
+    rows: int,
+    columns: int,
+) -> np.ndarray[tuple[int, int], np.dtype[np.bool_]]:
+    """A bitmap on the image's own matrix; what lies outside is cut off.
+
+    Args:
+        pixels: [overlay rows, overlay columns] bool.
+        row: Row of the image at which its first row lies; may be negative.
+        column: The same for columns.
+        rows: Of the image.
+        columns: Of the image.
+    """
+    result = np.zeros((rows, columns), np.bool_)
+    top, left = max(row, 0), max(column, 0)
+    bottom = min(row + pixels.shape[0], rows)
+    right = min(column + pixels.shape[1], columns)
+    if bottom > top and right > left:
+        result[top:bottom, left:right] = pixels[top - row : bottom - row, left - column :][
+            :, : right - left
+        ]
+    return result
+
+
+def key_of(instance: Instance) -> str:
+    """Identifies an object or image among all that are open."""
+    return f"{instance.sop_instance_uid}\0{instance.path}\0{instance.part}"
