@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 
@@ -21,40 +22,41 @@ def problem(path: Path | str, reason: str, remedy: str = "", detail: str = "") -
     return FileProblem(reason, subject=str(path), remedy=remedy, detail=detail)
 
 
-def check_regular(path: Path) -> int:
-    """Make sure that a path is a file with content.
+class Unreadable(FileProblem):
+    """The file itself cannot be got at: a disk, a network or a permission. It may pass."""
 
-    Returns:
-        Its size in bytes.
+
+def check_regular(path: Path, status: os.stat_result) -> None:
+    """Make sure that what a path names is a file with content.
 
     Raises:
-        FileProblem: It is missing, a folder, a device or pipe, empty, or not readable.
+        FileProblem: It is a folder, a device or pipe, or empty.
     """
-    try:
-        status = path.stat()
-    except (OSError, ValueError) as error:
-        raise unreadable(path, error) from None
     if stat.S_ISDIR(status.st_mode):
         raise problem(path, "it is a folder, not a file", "Open the folder to see its images")
     if not stat.S_ISREG(status.st_mode):
         raise problem(path, "it is a device or a pipe, not a file")
     if status.st_size == 0:
-        raise problem(path, "the file is empty", COPY_AGAIN)
-    return status.st_size
+        raise empty(path)
 
 
-def unreadable(path: Path, error: Exception) -> FileProblem:
+def empty(path: Path) -> FileProblem:
+    """The words for a file without content."""
+    return problem(path, "the file is empty", COPY_AGAIN)
+
+
+def unreadable(path: Path, error: Exception) -> Unreadable:
     """The words for an error that opening a path raised."""
     if isinstance(error, FileNotFoundError | NotADirectoryError):
-        return problem(path, "there is no such file", "Check the path")
-    if isinstance(error, PermissionError):
-        return problem(
-            path,
-            "you may not read it (permission denied)",
-            "Ask for access, or copy it to a folder of your own",
-        )
-    reason = error.strerror if isinstance(error, OSError) and error.strerror else "unknown reason"
-    return problem(path, f"it cannot be read ({reason})", "Check the disk or the network drive")
+        reason, remedy = "there is no such file", "Check the path"
+    elif isinstance(error, PermissionError):
+        reason = "you may not read it (permission denied)"
+        remedy = "Ask for access, or copy it to a folder of your own"
+    else:
+        named = isinstance(error, OSError) and error.strerror
+        reason = f"it cannot be read ({named or 'unknown reason'})"
+        remedy = "Check the disk or the network drive"
+    return Unreadable(reason, subject=str(path), remedy=remedy)
 
 
 def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int) -> None:

@@ -1,0 +1,286 @@
+"""Zip archives as folders: a member is opened by its path, inflated in memory, never on disk.
+
+Nothing about an archive is trusted: names may lead out of it, sizes may lie, and a few bytes may
+declare terabytes. A member's size is checked before it is read, it is inflated only as far as it
+is read, and never beyond the size that it declares (a surplus is a damaged archive).
+"""
+
+from __future__ import annotations
+
+import io
+import re
+import stat
+import threading
+import zipfile
+import zlib
+from collections import OrderedDict
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path, PurePosixPath
+from typing import Any, BinaryIO, cast
+
+from app.errors import FileProblem
+from app.imaging import guards
+
+UNPACK = "Unpack the archive first, then open the folder"
+
+MAX_MEMBERS = 200_000
+MAX_MEMBER_BYTES = 2**30
+MAX_RATIO = 1_100
+"""Deflate reaches 1,032 on empty images; what declares more lies."""
+
+_RATIO_MATTERS_FROM = 64 * 2**20
+_CHUNK = 64 * 1024
+_CACHED_MEMBERS = 2
+_CACHED_BYTES = 256 * 2**20
+_METHODS = frozenset(
+    {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA}
+)
+_SIGNATURES = (b"PK\x03\x04", b"PK\x05\x06", b"PK\x07\x08")
+_DOCUMENTS = (".docx", ".xlsx", ".pptx", ".odt", ".ods", ".odp", ".jar", ".apk", ".epub", ".whl")
+_DRIVE = re.compile(r"[A-Za-z]:")
+_ENCRYPTED = 0x1
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """A file in an archive.
+
+    Attributes:
+        path: The archive's path and the member's name, as if the archive were a folder.
+        size: Its declared size in bytes, inflated.
+        archive: The archive.
+        archive_size: The archive's size in bytes.
+        archive_mtime_ns: The archive's time of modification, ns.
+    """
+
+    path: Path
+    size: int
+    archive: Archive
+    archive_size: int
+    archive_mtime_ns: int
+
+    def open(self) -> BinaryIO:
+        """A seekable binary file of its content.
+
+        Raises:
+            FileProblem: It cannot be inflated.
+        """
+        return cast(BinaryIO, io.BufferedReader(_Reader(_inflated(self)), _CHUNK))
+
+
+class Archive:
+    """The directory of a zip file.
+
+    Attributes:
+        files: Name with "/" -> what is read, in the archive's order.
+        refused: (name, reason) of what is not; "" for a name that must not be used at all.
+
+    Raises:
+        FileProblem: It is no zip archive, or its directory is damaged.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.files: dict[str, zipfile.ZipInfo] = {}
+        self.refused: list[tuple[str, str]] = []
+        try:
+            self._zip = zipfile.ZipFile(path)
+        except OSError as error:
+            raise guards.unreadable(path, error) from None
+        except (zipfile.BadZipFile, zipfile.LargeZipFile, NotImplementedError, ValueError) as error:
+            raise _damaged(path, error) from None
+        for info in self._zip.infolist():
+            if len(self.files) >= MAX_MEMBERS:
+                self.refused.append(("", "the archive holds too many files"))
+                break
+            if not info.is_dir():
+                self._take(info)
+
+    def inflate(self, info: zipfile.ZipInfo) -> Any:
+        """The stream of a member's content."""
+        return self._zip.open(info)
+
+    def _take(self, info: zipfile.ZipInfo) -> None:
+        name = safe_name(info.filename)
+        if name is None:
+            self.refused.append(("", "its name leads out of the archive"))
+            return
+        reason = _objection(info)
+        if reason:
+            self.refused.append((name, reason))
+            return
+        if name in self.files:
+            self.refused.append((name, "the archive holds it more than once; the last is listed"))
+        self.files[name] = info
+
+
+def looks_like_archive(path: Path, start: bytes) -> bool:
+    """Whether a file is a zip archive of files, by its first bytes; not an office document."""
+    return start.startswith(_SIGNATURES) and path.suffix.lower() not in _DOCUMENTS
+
+
+def open_archive(path: Path) -> Archive:
+    """An archive's directory; the last few are kept.
+
+    Raises:
+        FileProblem: It cannot be read, or is no zip archive.
+    """
+    try:
+        found = path.stat()
+    except (OSError, ValueError) as error:
+        raise guards.unreadable(path, error) from None
+    return _archive(path, found.st_size, found.st_mtime_ns)
+
+
+def find_member(path: Path) -> Member | None:
+    """The member of an archive that a path means, or None when no part of it is an archive.
+
+    Raises:
+        FileProblem: The archive is damaged, or has no such member.
+    """
+    for parent in path.parents:
+        try:
+            found = parent.stat()
+        except (FileNotFoundError, NotADirectoryError):
+            continue
+        except (OSError, ValueError):
+            return None
+        if not stat.S_ISREG(found.st_mode):
+            return None
+        archive = _archive(parent, found.st_size, found.st_mtime_ns)
+        info = archive.files.get(path.relative_to(parent).as_posix())
+        if info is None:
+            raise guards.problem(path, "there is no such file in the archive", "Open it again")
+        return Member(path, info.file_size, archive, found.st_size, found.st_mtime_ns)
+    return None
+
+
+def safe_name(name: str) -> str | None:
+    """A member's name as a relative path with "/", or None when it must not be used."""
+    text = name.replace("\\", "/")
+    if text.startswith("/") or _DRIVE.match(text) or "\0" in text:
+        return None
+    parts = [part for part in text.split("/") if part not in ("", ".")]
+    if not parts or ".." in parts:
+        return None
+    return str(PurePosixPath(*parts))
+
+
+def _objection(info: zipfile.ZipInfo) -> str:
+    """Why a member is not read; "" when it is."""
+    if info.flag_bits & _ENCRYPTED:
+        return "it is protected by a password"
+    if stat.S_ISLNK(info.external_attr >> 16):
+        return "it is a link, which is not followed"
+    if info.compress_type not in _METHODS:
+        return "it is compressed in a way that is not read here"
+    if info.file_size > MAX_MEMBER_BYTES:
+        return "it is too large to be opened inside an archive"
+    inflates = info.file_size > info.compress_size * MAX_RATIO
+    if inflates and info.file_size > _RATIO_MATTERS_FROM:
+        return "it declares a size that it cannot have"
+    return ""
+
+
+@lru_cache(maxsize=4)
+def _archive(path: Path, size: int, mtime_ns: int) -> Archive:
+    del size, mtime_ns  # a changed archive is another one
+    return Archive(path)
+
+
+def _damaged(path: Path, error: Exception) -> FileProblem:
+    reason = "the zip archive is damaged or cut short"
+    return guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__)
+
+
+class _Inflated:
+    """A member's content as far as it has been read; shared by all its readers."""
+
+    def __init__(self, member: Member) -> None:
+        name = member.path.relative_to(member.archive.path).as_posix()
+        self.path = member.path
+        self.size = member.size
+        self._data = bytearray()
+        self._lock = threading.Lock()
+        try:
+            self._stream = member.archive.inflate(member.archive.files[name])
+        except Exception as error:  # its local header: zipfile raises almost anything for damage
+            raise _damaged(member.path, error) from None
+
+    def read(self, start: int, end: int) -> bytes:
+        """Bytes `start` to `end`, inflated on demand.
+
+        Raises:
+            FileProblem: The archive is damaged there.
+        """
+        end = min(end, self.size)
+        with self._lock:
+            while len(self._data) < end:
+                try:
+                    chunk: bytes = self._stream.read(max(_CHUNK, end - len(self._data)))
+                except (OSError, EOFError, ValueError, zlib.error, zipfile.BadZipFile) as error:
+                    raise _damaged(self.path, error) from None
+                if not chunk:
+                    raise _damaged(self.path, EOFError())
+                self._data += chunk
+            return bytes(memoryview(self._data)[start:end]) if start < end else b""
+
+
+class _Reader(io.RawIOBase):
+    """A position in a member's content."""
+
+    def __init__(self, content: _Inflated) -> None:
+        self._content = content
+        self._position = 0
+        self.name = str(content.path)
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        base = {io.SEEK_SET: 0, io.SEEK_CUR: self._position, io.SEEK_END: self._content.size}
+        if base[whence] + offset < 0:
+            raise ValueError("a position before the start")
+        self._position = base[whence] + offset
+        return self._position
+
+    def tell(self) -> int:
+        return self._position
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._content.read(self._position, self._position + len(buffer))
+        buffer[: len(data)] = data
+        self._position += len(data)
+        return len(data)
+
+    def readall(self) -> bytes:
+        data = self._content.read(self._position, self._content.size)
+        self._position += len(data)
+        return data
+
+
+_Key = tuple[Path, int, int]
+_last: OrderedDict[_Key, _Inflated] = OrderedDict()
+_last_lock = threading.Lock()
+
+
+def _inflated(member: Member) -> _Inflated:
+    """A member's content; the last is kept, since a cine is read frame by frame."""
+    key = (member.path, member.archive_size, member.archive_mtime_ns)
+    with _last_lock:
+        content = _last.get(key)
+        if content is not None:
+            _last.move_to_end(key)
+            return content
+    content = _Inflated(member)
+    with _last_lock:
+        _last[key] = content
+        while len(_last) > 1 and (
+            len(_last) > _CACHED_MEMBERS or sum(one.size for one in _last.values()) > _CACHED_BYTES
+        ):
+            _last.popitem(last=False)
+    return content
