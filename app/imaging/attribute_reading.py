@@ -9,10 +9,9 @@ from typing import Any
 from pydicom.dataelem import DataElement
 from pydicom.dataset import Dataset
 
-from app.imaging import sources
 from app.imaging.attributes import AttributeRow
 from app.imaging.dicom_file import read_header, value_text
-from app.imaging.pictures import picture_format, picture_size, read_bytes
+from app.imaging.formats import reader_of, sniff
 
 MAX_ROWS = 50_000
 MAX_TEXT = 512
@@ -21,21 +20,21 @@ _BINARY = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
 
 
 def read_attributes(path: Path) -> list[AttributeRow]:
-    """The file's attributes, file meta information first; pixels are not read.
+    """The file's attributes; pixels are not read.
 
     Raises:
         FileProblem: It cannot be read.
     """
-    kind = picture_format(sources.read_start(path, 16))
-    if kind:
-        data = read_bytes(path)
-        rows, columns = picture_size(path, data)
-        return [
-            AttributeRow("", "Format", "", kind),
-            AttributeRow("", "Rows", "", str(rows)),
-            AttributeRow("", "Columns", "", str(columns)),
-            AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
-        ]
+    kind = sniff(path)
+    return read_rows(path) if kind == "dicom" else reader_of(path).read_rows(path)
+
+
+def read_rows(path: Path) -> list[AttributeRow]:
+    """A DICOM file's attributes, file meta information first.
+
+    Raises:
+        FileProblem: It cannot be read.
+    """
     header = read_header(path)
     found: list[AttributeRow] = []
     for dataset in (getattr(header.dataset, "file_meta", None), header.dataset):

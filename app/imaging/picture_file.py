@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from app.imaging import guards, sources
+from app.imaging.attributes import AttributeRow
 from app.imaging.pictures import (
     content_uid,
     decode_picture,
@@ -48,3 +49,15 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         bits=bits,
         lossy="Lossy JPEG" if picture_format(data[:16]) == "JPEG" else "",
     )
+
+
+def read_rows(path: Path) -> list[AttributeRow]:
+    """What its header says, for the side panel; raises FileProblem when it is damaged."""
+    data = read_bytes(path)
+    rows, columns = picture_size(path, data)
+    return [
+        AttributeRow("", "Format", "", picture_format(data[:16])),
+        AttributeRow("", "Rows", "", str(rows)),
+        AttributeRow("", "Columns", "", str(columns)),
+        AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
+    ]

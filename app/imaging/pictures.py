@@ -24,17 +24,15 @@ Array = NDArray[Any]
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 JPEG_SIGNATURE = b"\xff\xd8\xff"
-_ROTATED = frozenset({5, 6, 7, 8})
+ROTATED = frozenset({5, 6, 7, 8})
+"""Orientations that exchange rows and columns."""
 _ORIENTATION_TAG = 0x0112
 _OTHERS = {
     b"GIF8": "a GIF picture",
     b"BM": "a BMP picture",
-    b"II*\0": "a TIFF picture",
-    b"MM\0*": "a TIFF picture",
     b"PK\x03\x04": "a zip archive",
-    b"%PDF": "a PDF document",
     b"RIFF": "a WebP picture or a film",
-    b"NRRD": "an NRRD volume",
+    b"NRRD": "an NRRD volume of an unknown version",
     b"\x1f\x8b": "a compressed (gzip) file",
 }
 
@@ -85,7 +83,7 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
     """
     with _open(path, data) as image:
         columns, rows = image.size
-        if _orientation(image) in _ROTATED:
+        if _orientation(image) in ROTATED:
             rows, columns = columns, rows
     return rows, columns
 
@@ -114,7 +112,7 @@ def decode_picture(path: Path, data: bytes) -> tuple[Array, int]:
         reason = "the picture is cut short" if "truncated" in str(error) else "it is damaged"
         raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
     array = _grey_if_grey(_over_black(array))
-    return np.ascontiguousarray(_turn(array, turn)), 16 if depth == 16 else 8
+    return np.ascontiguousarray(turned(array, turn)), 16 if depth == 16 else 8
 
 
 def _open(path: Path, data: bytes) -> Image.Image:
@@ -187,9 +185,9 @@ def _grey_if_grey(array: Array) -> Array:
     return grey if equal else array
 
 
-def _turn(array: Array, orientation: int) -> Array:
-    """Apply EXIF orientation 1 to 8."""
-    if orientation in _ROTATED:
+def turned(array: Array, orientation: int) -> Array:
+    """Apply an EXIF or TIFF orientation, 1 to 8; others leave it as it is."""
+    if orientation in ROTATED:
         array = array.swapaxes(0, 1)
     if orientation in (2, 3, 6, 7):
         array = array[:, ::-1]

@@ -1,21 +1,18 @@
-"""Reading image files: which reader a file needs, and the worker processes' entry points.
+"""Reading image files of every format: the worker processes' entry points.
 
-A reader is a module with `read_instances(path)` and `read_frame(path, part, index)`; it is named in
-`_READERS` by the kind that `sniff` tells from a file's first bytes.
+`formats` tells which reader a file needs.
 """
 
 from __future__ import annotations
 
-import importlib
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from app.errors import FileProblem
 from app.imaging import guards, sources
 from app.imaging.attribute_reading import read_attributes
-from app.imaging.dicom_file import be_quiet, looks_like_dicom
-from app.imaging.pictures import other_format, picture_format
+from app.imaging.dicom_file import be_quiet
+from app.imaging.formats import reader_of
 from app.imaging.pipeline import render
 from app.imaging.reading_types import IndexFile
 from app.imaging.records import pack, unpack
@@ -24,13 +21,6 @@ from app.imaging.types import Frame, Instance
 
 Message = dict[str, Any]
 
-_READERS = {
-    "dicom": "app.imaging.dicom_image",
-    "picture": "app.imaging.picture_file",
-}
-"""Kind of a file -> its reader, imported when the first such file comes."""
-
-
 def read_instances(path: Path) -> tuple[Instance, ...]:
     """What the catalogue knows of a file; pixels are not decoded.
 
@@ -38,7 +28,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         FileProblem: It is unreadable, damaged, or of a kind that is not read.
         IndexFile: It is a DICOMDIR.
     """
-    return _reader(path).read_instances(path)
+    return reader_of(path).read_instances(path)
 
 
 def read_instance(path: Path) -> Instance:
@@ -52,28 +42,7 @@ def read_frame(path: Path, index: int, part: int = 0) -> Frame:
     Raises:
         FileProblem: It cannot be decoded.
     """
-    return _reader(path).read_frame(path, part, index)
-
-
-def _reader(path: Path) -> ModuleType:
-    return importlib.import_module(_READERS[sniff(path)])
-
-
-def sniff(path: Path) -> str:
-    """Which reader a file needs, by its content.
-
-    Raises:
-        FileProblem: None can read it; says what it is, as far as that can be told.
-    """
-    start = sources.read_start(path)
-    if picture_format(start):
-        return "picture"
-    if looks_like_dicom(start):
-        return "dicom"
-    other = other_format(start)
-    remedy = "Unpack it first" if "zip" in other else "Open DICOM, PNG or JPEG files"
-    reason = f"it is {other}, not an image that can be shown" if other else "it is no image"
-    raise guards.problem(path, reason, remedy)
+    return reader_of(path).read_frame(path, part, index)
 
 
 def instances_entry(payload: Message) -> Message:
