@@ -5,7 +5,13 @@ Made from SR documents and key object selections by `report_reading` (PS3.3 C.17
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+
+from app.imaging.layers import Shape
+
+REFERENCE = "REFERENCE"
+"""Kind of a node that stands for another one of the same document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +32,15 @@ class ReportNode:
     """One content item.
 
     Attributes:
-        kind: Its Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ...
+        kind: Its Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ... REFERENCE for
+            an item that stands elsewhere in the tree.
         name: Concept name's meaning, e.g. "Finding"; "" for none.
         value: As text with units, e.g. "12.4 mm"; "" for a container.
         relationship: How it belongs to its parent: CONTAINS, HAS OBS CONTEXT, ...
         children: Nested content items, in order.
-        links: Images it refers to.
+        links: Images it refers to; for an SCOORD those that it was selected from.
+        shapes: What an SCOORD draws, in pixels of each of its `links`.
+        continuous: Whether the items of a container are to be read as one running text.
     """
 
     kind: str
@@ -40,6 +49,8 @@ class ReportNode:
     relationship: str = ""
     children: tuple[ReportNode, ...] = ()
     links: tuple[ImageLink, ...] = ()
+    shapes: tuple[Shape, ...] = ()
+    continuous: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,3 +68,75 @@ class Report:
     facts: tuple[tuple[str, str], ...]
     root: ReportNode
     warnings: tuple[str, ...] = ()
+
+
+def nodes_of(node: ReportNode) -> Iterator[ReportNode]:
+    """The node and all below it, in reading order."""
+    stack = [node]
+    while stack:
+        one = stack.pop()
+        yield one
+        stack.extend(reversed(one.children))
+
+
+def report_text(report: Report) -> str:
+    """The report as plain text, for a terminal and the clipboard.
+
+    One content item a line, "Name: value", indented by its depth; facts and warnings first.
+    """
+    context = {(child.name, child.value) for child in report.root.children}
+    lines = [report.title]
+    lines += [_line(*fact, 0) for fact in report.facts if fact not in context]
+    lines += [_line("Warning", warning, 0) for warning in report.warnings]
+    stack = [(child, 0) for child in reversed(report.root.children)]
+    if stack:
+        lines.append("")
+    while stack:
+        node, depth = stack.pop()
+        lines.append(_line(node.name, node.value, depth) or _line(node.kind.lower(), "", depth))
+        stack.extend((child, depth + 1) for child in reversed(node.children))
+    return "\n".join(lines)
+
+
+def _line(name: str, value: str, depth: int) -> str:
+    indent = "  " * depth
+    text = f"{name}: {value}" if name and value else name or value
+    return indent + text.replace("\n", f"\n{indent}  ") if text else ""
+
+
+def key_images(report: Report) -> tuple[ImageLink, ...]:
+    """The images and other objects that the document is about, each once, in its order.
+
+    For a key object selection these are the selected ones (PS3.3 A.35.4). A presentation state in
+    which an image is to be seen is not one of them.
+    """
+    found: dict[ImageLink, None] = {}
+    for node in nodes_of(report.root):
+        if node.kind in ("IMAGE", "COMPOSITE", "WAVEFORM") and node.links:
+            found[node.links[0]] = None
+    return tuple(found)
+
+
+def node_shapes(node: ReportNode) -> dict[tuple[str, int], tuple[Shape, ...]]:
+    """What the SCOORD items in and below a node draw, and those that it refers to.
+
+    Returns:
+        (SOP Instance UID, frame from 0) -> shapes in that image's pixels, in the report's order.
+        Frame -1 stands for all frames of the image, beside those that have an entry of their own.
+    """
+    return _shapes(nodes_of(node))
+
+
+def report_shapes(report: Report) -> dict[tuple[str, int], tuple[Shape, ...]]:
+    """What all SCOORD items draw, each once; as `node_shapes`."""
+    return _shapes(node for node in nodes_of(report.root) if node.kind != REFERENCE)
+
+
+def _shapes(nodes: Iterable[ReportNode]) -> dict[tuple[str, int], tuple[Shape, ...]]:
+    found: dict[tuple[str, int], list[Shape]] = {}
+    for node in nodes:
+        if node.shapes:
+            for link in node.links:
+                for frame in link.frames or (-1,):
+                    found.setdefault((link.sop_instance_uid, frame), []).extend(node.shapes)
+    return {key: tuple(shapes) for key, shapes in found.items()}
