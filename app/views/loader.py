@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
+from app.imaging.report import Report
 from app.imaging.types import Frame, Instance, ScanResult
 from app.imaging.worker_pool import Priority
 from app.imaging.workers import CancelLike
@@ -21,6 +22,7 @@ from app.workspace.viewport import FrameRequest, Viewport
 
 Thumbnail = NDArray[np.uint8]
 ScanProgress = Callable[[int, int], None]
+ScanFound = Callable[[ScanResult], None]
 
 AHEAD = 4
 """Frames of a cine that are decoded ahead of the one that is shown."""
@@ -48,8 +50,13 @@ class DecoderLike(Protocol):
         paths: Sequence[Path],
         cancel: CancelLike | None = None,
         progress: ScanProgress | None = None,
+        found: ScanFound | None = None,
     ) -> Future[ScanResult]:
-        """What is in files and folders; `progress(done, found)` is called on another thread."""
+        """What is in files and folders; `progress` and `found` are called on another thread."""
+        ...
+
+    def report(self, instance: Instance) -> Future[Report]:
+        """A structured report or key object selection as a tree of text."""
         ...
 
 
@@ -107,9 +114,19 @@ class Loader:
 
     def thumbnail(
         self, instance: Instance, size: int, done: Callable[[Thumbnail], object], failed: OnError
-    ) -> None:
-        """Fetch a thumbnail of at most `size` px."""
-        self._background.watch(self._decoder.thumbnail(instance, size), done, failed)
+    ) -> Future[Thumbnail]:
+        """Fetch a thumbnail of at most `size` px; cancel the future when it is not wanted."""
+        future = self._decoder.thumbnail(instance, size)
+        self._background.watch(future, done, failed)
+        return future
+
+    def report(
+        self, instance: Instance, done: Callable[[Report], object], failed: OnError
+    ) -> Future[Report]:
+        """Fetch a report; cancel the future when it is not wanted."""
+        future = self._decoder.report(instance)
+        self._background.watch(future, done, failed)
+        return future
 
     def attributes(
         self,
@@ -125,12 +142,17 @@ class Loader:
         paths: Sequence[Path],
         cancel: CancelLike,
         progress: Callable[[int, int], object],
+        found: Callable[[ScanResult], object],
         done: Callable[[ScanResult], object],
         failed: OnError,
     ) -> None:
-        """Look for images in files and folders."""
+        """Look for images in files and folders; `found` is given what is known so far."""
 
         def report(finished: int, total: int) -> None:
             self._background.call(lambda: progress(finished, total))
 
-        self._background.watch(self._decoder.scan(list(paths), cancel, report), done, failed)
+        def grown(result: ScanResult) -> None:
+            self._background.call(lambda: found(result))
+
+        future = self._decoder.scan(list(paths), cancel, report, grown)
+        self._background.watch(future, done, failed)

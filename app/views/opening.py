@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -10,13 +11,33 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 
 from app.errors import SightlineError
-from app.imaging.types import ScanResult
+from app.imaging.openable import CONTAINERS, OPENABLE
+from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
 from app.views.loader import Loader
 from app.views.notices import Notices
 from app.views.theme import SPACE
 from app.views.widgets import label, tool_button
 from app.workspace.workspace import Workspace
+
+
+@dataclass(eq=False)
+class _Scan:
+    """One opening under way.
+
+    Attributes:
+        paths: What is opened.
+        before: What was shown when it began.
+        cancel: Stops it.
+        grown: Whether something of it is open.
+        shown: Whether something of it was shown.
+    """
+
+    paths: tuple[Path, ...]
+    before: Instance | None
+    cancel: CancelToken = field(default_factory=CancelToken)
+    grown: bool = False
+    shown: bool = False
 
 
 class Opening(QObject):
@@ -35,8 +56,9 @@ class Opening(QObject):
         self._workspace = workspace
         self._loader = loader
         self._notices = notices
-        self._running: list[CancelToken] = []
-        self.progress = _Progress(self.cancel)
+        self._running: list[_Scan] = []
+        self._own: Instance | None = None  # what an opening chose to show, not the user
+        self.progress = _Progress(self.stop)
 
     @property
     def busy(self) -> bool:
@@ -47,36 +69,65 @@ class Opening(QObject):
         """Open files and folders; returns at once."""
         if not paths:
             return
-        cancel = CancelToken()
-        self._running.append(cancel)
+        scan = _Scan(tuple(paths), self._workspace.viewport.instance)
+        self._running.append(scan)
         self.progress.begin(paths)
         self._loader.scan(
             paths,
-            cancel,
-            self.progress.show_progress,
-            partial(self._take, paths, cancel),
-            partial(self._fail, cancel),
+            scan.cancel,
+            partial(self._show_progress, scan),
+            partial(self._grow, scan),
+            partial(self._take, scan),
+            partial(self._fail, scan),
         )
 
+    def stop(self) -> None:
+        """The user has seen enough: stop all scans; what they found so far stays open."""
+        kept = any(scan.grown for scan in self._running)
+        self.cancel()
+        if kept:
+            self._notices.show_notice(
+                "info", "Opening stopped", "What was found so far stays open; the rest is not read."
+            )
+
     def cancel(self) -> None:
-        """Stop all scans; what they found is dropped."""
-        for token in self._running:
-            token.cancel()
+        """Stop all scans."""
+        for scan in self._running:
+            scan.cancel.cancel()
         self._running.clear()
         self.progress.end()
 
-    def _finished(self, cancel: CancelToken) -> bool:
-        if cancel not in self._running:
-            return False  # cancelled by the user while the answer was on its way
-        self._running.remove(cancel)
+    def _show_progress(self, scan: _Scan, done: int, total: int) -> None:
+        if scan in self._running:
+            self.progress.show_progress(done, total)
+
+    def _grow(self, scan: _Scan, result: ScanResult) -> None:
+        """Take what is known so far; the first image of it is shown, later ones steal nothing."""
+        if scan not in self._running:
+            return
+        scan.grown = True
+        self._add(scan, result, images_only=True)
+
+    def _add(self, scan: _Scan, result: ScanResult, *, images_only: bool) -> None:
+        shown = self._workspace.viewport.instance
+        chosen = shown is not scan.before and shown is not self._own
+        if self._workspace.add(result, show=not (scan.shown or chosen), images_only=images_only):
+            scan.shown = True
+            self._own = self._workspace.viewport.instance
+
+    def _finished(self, scan: _Scan) -> bool:
+        if scan not in self._running:
+            return False  # stopped by the user while the answer was on its way
+        self._running.remove(scan)
         if not self._running:
             self.progress.end()
         return True
 
-    def _take(self, paths: Sequence[Path], cancel: CancelToken, result: ScanResult) -> None:
-        if not self._finished(cancel):
+    def _take(self, scan: _Scan, result: ScanResult) -> None:
+        if not self._finished(scan):
             return
-        self._workspace.add(result)
+        paths = scan.paths
+        self._add(scan, result, images_only=False)
         if result.problems:
             self._notices.show_problems(result.problems)
         elif not result.studies:
@@ -85,12 +136,12 @@ class Opening(QObject):
             self._notices.show_notice(
                 "warning",
                 f"No images in {name}{more}",
-                "Choose a folder with DICOM files, or PNG or JPEG pictures.",
+                f"Choose {OPENABLE} files, or {CONTAINERS} of them.",
             )
         self.opened.emit(result)
 
-    def _fail(self, cancel: CancelToken, error: SightlineError) -> None:
-        if self._finished(cancel):
+    def _fail(self, scan: _Scan, error: SightlineError) -> None:
+        if self._finished(scan):
             self._notices.show_error(error)
 
 
@@ -123,7 +174,7 @@ class _Progress(QWidget):
         """So many files of so many."""
         self._bar.setRange(0, max(total, 1))
         self._bar.setValue(done)
-        self._text.setText(f"Opening: {done} of {total} files")
+        self._text.setText(f"Opening: {done:,} of {total:,} files")
 
     def end(self) -> None:
         """Nothing is being opened."""

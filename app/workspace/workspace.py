@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 from app.imaging.findings import Finding
-from app.imaging.types import Instance, ScanResult
+from app.imaging.types import Instance, ScanResult, Series, Study
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace.annotations import Annotations
@@ -13,6 +14,9 @@ from app.workspace.commands import CommandStack
 from app.workspace.panes import Pane, Panes
 from app.workspace.studies import Studies, uids_of
 from app.workspace.viewport import Viewport
+
+MOST_IMAGES = 2000
+"""Images that one run may touch: each is named and looked up when the question is asked."""
 
 
 class Workspace:
@@ -24,32 +28,67 @@ class Workspace:
         self.annotations = Annotations(self.commands)
         self.viewport = Viewport()
         self.panes = Panes()
+        self._by_uid: dict[str, Instance] | None = None
+        self._places: tuple[Series, dict[str, int]] | None = None
+        self._beside: Study | None = None
+        self.studies.changed.connect(self._forget_places)
         self.viewport.image_changed.connect(self._follow_study)
 
-    def add(self, result: ScanResult, *, show: bool = True) -> None:
-        """Add what a scan found and show its first image."""
-        self.studies.add(result)
-        if show and result.studies:
-            instances = [item for one in result.studies[0].series for item in one.instances]
-            images = [item for item in instances if item.is_image]
-            first = next(iter(images or [item for item in instances if item.has_frames]), None)
-            if first is not None:
-                self.viewport.show(first)
+    def add(self, result: ScanResult, *, show: bool = True, images_only: bool = False) -> bool:
+        """Add what a scan found and show the first of it.
 
-    def close_study(self, study_uid: str) -> None:
-        """Close a study; an image of it that is shown is taken from the viewport."""
+        Args:
+            result: Of a scan, or of its beginning.
+            show: False leaves what is shown as it is.
+            images_only: Show only an image: more is to come, and a report is no good beginning.
+
+        Returns:
+            Whether something of it is shown now.
+        """
+        self.studies.add(result)
+        first = _first_to_show(result, images_only) if show else None
+        if first is not None:
+            self.viewport.show(first)
+        return first is not None
+
+    def instance_of(self, sop_instance_uid: str) -> Instance | None:
+        """The open instance with that SOP Instance UID, or None."""
+        if self._by_uid is None:
+            instances = self.studies.instances()
+            self._by_uid = {item.sop_instance_uid: item for item in reversed(instances)}
+        return self._by_uid.get(sop_instance_uid)
+
+    def referenced(self, series: Series) -> Instance | None:
+        """The first open instance with frames that a series' objects are about, or None."""
+        for item in series.instances:
+            for uid in item.references:
+                found = self.instance_of(uid)
+                if found is not None and found.has_frames:
+                    return found
+        return None
+
+    def close_study(self, key: str) -> None:
+        """Close a study; an image of it that is shown is taken from the viewport.
+
+        Args:
+            key: Its `Study.key`, or its UID where it has none.
+        """
         shown = self.viewport.instance
         study = self.studies.study_of(shown) if shown else None
-        closed = next((item for item in self.studies.all if item.uid == study_uid), None)
-        self.studies.close(study_uid)
+        closed = next((item for item in self.studies.all if (item.key or item.uid) == key), None)
+        self.studies.close(key)
         self.panes.close_study(uids_of(closed))
-        if study and study.uid == study_uid:
+        if study is not None and study is closed:
             self.viewport.show(None)
 
     def open_images(self) -> tuple[OpenImage, ...]:
-        """The images that a run may touch, frozen now, the shown one first."""
+        """What a run may touch, frozen now: what is shown first, then images.
+
+        Those of the shown study come before those of others, `MOST_IMAGES` in all. What is shown
+        comes first even if it is a report, which tools refuse by name: else they would be run on
+        an image that nobody looks at.
+        """
         shown = self.viewport.instance
-        rest = [item for item in self.studies.instances() if item.is_image and item is not shown]
         images: list[OpenImage] = []
         if shown is not None:
             display = self.viewport.display
@@ -58,9 +97,19 @@ class Workspace:
                     "image-1", shown, self.viewport.frame_index, display.window, display.invert
                 )
             )
-        for instance in rest:
+        rest = (item for item in self._images() if item is not shown)
+        for instance in islice(rest, MOST_IMAGES - len(images)):
             images.append(OpenImage(f"image-{len(images) + 1}", instance, 0, None, False))
         return tuple(images)
+
+    def _images(self) -> Iterator[Instance]:
+        """Open images, those of the shown study first."""
+        shown = self.viewport.instance
+        own = self.studies.study_of(shown) if shown else None
+        others = (study for study in self.studies.all if study is not own)
+        for study in (*((own,) if own else ()), *others):
+            for series in study.series:
+                yield from (item for item in series.instances if item.is_image)
 
     def take_results(
         self, tool: str, findings: Sequence[Finding], artifacts: Sequence[Artifact]
@@ -76,10 +125,9 @@ class Workspace:
         pane = self._pane(tool, artifact)
         self.panes.show(pane)
         if pane not in self.panes.all:
-            for instance in self.studies.instances():
-                if instance.sop_instance_uid == pane.sop_instance_uid:
-                    self.viewport.show(instance)
-                    break
+            source = self.instance_of(pane.sop_instance_uid)
+            if source is not None:
+                self.viewport.show(source)
 
     def _pane(self, tool: str, artifact: Artifact) -> Pane:
         shown = self.viewport.instance
@@ -95,7 +143,13 @@ class Workspace:
 
     def _follow_study(self) -> None:
         shown = self.viewport.instance
-        self.panes.set_study(uids_of(self.studies.study_of(shown) if shown else None))
+        study = self.studies.study_of(shown) if shown else None
+        if study is not self._beside:
+            self._beside = study
+            self.panes.set_study(uids_of(study))
+
+    def _forget_places(self) -> None:
+        self._by_uid = None
 
     def next_instance(self, step: int) -> Instance | None:
         """The instance `step` places on in the shown series, or None at its ends."""
@@ -103,5 +157,24 @@ class Workspace:
         series = self.studies.series_of(shown) if shown else None
         if shown is None or series is None:
             return None
-        index = series.instances.index(shown) + step
+        index = self._place_in(series, shown) + step
         return series.instances[index] if 0 <= index < len(series.instances) else None
+
+    def _place_in(self, series: Series, instance: Instance) -> int:
+        """Where an instance stands; a series of thousands is not searched at every step."""
+        if self._places is None or self._places[0] is not series:
+            order = {item.sop_instance_uid: n for n, item in enumerate(series.instances)}
+            self._places = (series, order)
+        return self._places[1][instance.sop_instance_uid]
+
+
+def _first_to_show(result: ScanResult, images_only: bool) -> Instance | None:
+    """The first image; without one the first thing with frames, then whatever there is."""
+    best: Instance | None = None
+    for study in result.studies:
+        for item in (item for series in study.series for item in series.instances[:1]):
+            if item.is_image:
+                return item
+            if best is None or (item.has_frames and not best.has_frames):
+                best = item
+    return None if images_only else best

@@ -20,7 +20,7 @@ from app.views.browser.attributes import NAME, VALUE, AttributesPanel
 from app.views.browser.findings_list import FindingsList, buttons_of, place_value
 from app.views.browser.findings_model import ROW, FindingRow, MakerRow
 from app.views.browser.study_list import StudyList
-from app.views.browser.study_model import SeriesRow, StudyRow
+from app.views.browser.study_rows import SeriesRow, StudyRow
 from app.views.loader import Loader
 from app.views.style import ui_font
 from app.views.theme import TYPE

@@ -14,6 +14,7 @@ from PySide6.QtCore import QTimer
 from app.errors import FileProblem
 from app.imaging.attributes import AttributeRow
 from app.imaging.findings import Finding, Geometry, Provenance
+from app.imaging.report import Report
 from app.imaging.types import (
     Frame,
     ImageRef,
@@ -145,6 +146,9 @@ class FakeDecoder:
         self.scans: list[tuple[Path, ...]] = []
         self.result = ScanResult((), ())
         self.broken: FileProblem | None = None
+        self.reports: dict[str, Report] = {}
+        self.partial: list[ScanResult] = []  # what a scan finds on its way
+        self.held: Future[ScanResult] | None = None  # a scan that ends when the test says so
 
     def frame(self, instance: Instance, index: int = 0, priority: int = 0) -> Future[Frame]:
         future: Future[Frame] = Future()
@@ -171,10 +175,22 @@ class FakeDecoder:
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
         return _done(list(self.rows))
 
+    def report(self, instance: Instance) -> Future[Report]:
+        return _done(self.reports[instance.sop_instance_uid])
+
     def scan(
-        self, paths: Sequence[Path], cancel: object = None, progress: object = None
+        self,
+        paths: Sequence[Path],
+        cancel: object = None,
+        progress: object = None,
+        found: Callable[[ScanResult], object] | None = None,
     ) -> Future[ScanResult]:
         self.scans.append(tuple(paths))
+        for partial in self.partial:
+            assert found is not None
+            found(partial)
+        if self.held is not None:
+            return self.held
         return _done(self.result)
 
 

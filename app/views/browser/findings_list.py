@@ -31,12 +31,13 @@ from PySide6.QtWidgets import (
 
 from app.views import icons, wording
 from app.views.browser.findings_model import ROW, FindingRow, FindingsModel, MakerRow
-from app.views.browser.study_list import draw_line
+from app.views.browser.study_delegate import draw_line
 from app.views.style import ui_font
 from app.views.theme import SPACE, THEME, TYPE
 from app.views.widgets import EmptyState
 from app.workspace.workspace import Workspace
 
+_AI_NOTE = ("AI · not for diagnosis", THEME.warning)
 MAKER_HEIGHT, FINDING_HEIGHT, ONE_LINE_HEIGHT, BUTTON = 44, 46, 34, 16
 
 
@@ -112,7 +113,8 @@ class FindingsDelegate(QStyledItemDelegate):
         font = ui_font(TYPE.caption, QFont.Weight.DemiBold)
         draw_line(painter, line, font, THEME.text_muted, row.maker)
         line.translate(0, 16)
-        draw_line(painter, line, ui_font(TYPE.caption), THEME.warning, "AI · not for diagnosis")
+        note, ink = ("Not an AI result", THEME.text_muted) if row.by_hand else _AI_NOTE
+        draw_line(painter, line, ui_font(TYPE.caption), ink, note)
         self._icons(painter, buttons, row.visible)
 
     def _finding(self, painter: QPainter, option: QStyleOptionViewItem, row: FindingRow) -> None:

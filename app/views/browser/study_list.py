@@ -2,149 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import islice
+from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QPainter, QPainterPath, QPixmap
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
-    QFrame,
-    QHBoxLayout,
     QListView,
     QMenu,
-    QScrollArea,
     QStackedLayout,
-    QStyle,
-    QStyledItemDelegate,
-    QStyleOptionViewItem,
     QVBoxLayout,
     QWidget,
 )
 
-from app.imaging.types import Problem
-from app.views import icons, wording
-from app.views.browser.study_model import ROW, SeriesRow, StudyModel, StudyRow
+from app.imaging.types import Content
+from app.views import icons
+from app.views.browser.problem_list import ProblemList
+from app.views.browser.study_delegate import StudyDelegate
+from app.views.browser.study_model import StudyModel
+from app.views.browser.study_rows import SeriesRow, key_of
 from app.views.loader import Loader
-from app.views.style import ui_font
-from app.views.theme import SPACE, THEME, TYPE
-from app.views.widgets import (
-    ElidedLabel,
-    EmptyState,
-    IconLabel,
-    label,
-    plain_tip,
-    rule,
-    tool_button,
-)
+from app.views.widgets import EmptyState
 from app.workspace.workspace import Workspace
 
-STUDY_HEIGHT, SERIES_HEIGHT, PICTURE = 66, 72, 56
-SHOWN_PROBLEMS = 50
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
-
-
-def draw_line(painter: QPainter, rect: QRect, font: QFont, ink: str, text: str) -> None:
-    """One elided line of plain text."""
-    painter.setFont(font)
-    painter.setPen(QColor(ink))
-    elided = QFontMetrics(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width())
-    painter.drawText(rect, _LEFT | Qt.TextFlag.TextSingleLine, elided)
-
-
-class StudyDelegate(QStyledItemDelegate):
-    """Paints study headings and series cards."""
-
-    def sizeHint(
-        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> QSize:
-        height = STUDY_HEIGHT if isinstance(index.data(ROW), StudyRow) else SERIES_HEIGHT
-        return QSize(120, height)
-
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionViewItem,
-        index: QModelIndex | QPersistentModelIndex,
-    ) -> None:
-        row = index.data(ROW)
-        painter.save()
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        if isinstance(row, StudyRow):
-            self._study(painter, option.rect, row)
-        else:
-            model = index.model()
-            picture = model.thumbnail(row) if isinstance(model, StudyModel) else None
-            self._card(painter, option)
-            self._series(painter, option.rect, row, picture)
-        painter.restore()
-
-    def _study(self, painter: QPainter, rect: QRect, row: StudyRow) -> None:
-        x, width = rect.left() + SPACE.m, rect.width() - 2 * SPACE.m
-        y = rect.top() + SPACE.s + 2
-        draw_line(
-            painter,
-            QRect(x, y, width, 20),
-            ui_font(TYPE.body, QFont.Weight.DemiBold),
-            THEME.text,
-            row.patient,
-        )
-        draw_line(
-            painter,
-            QRect(x, y + 19, width, 17),
-            ui_font(TYPE.caption),
-            THEME.text_muted,
-            row.detail,
-        )
-        draw_line(
-            painter, QRect(x, y + 35, width, 17), ui_font(TYPE.caption), THEME.text_muted, row.title
-        )
-
-    def _card(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
-        card = QRectF(option.rect).adjusted(SPACE.s, 2, -SPACE.s, -2)
-        selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
-        painter.setPen(QColor(THEME.accent) if selected else Qt.PenStyle.NoPen)
-        fill = THEME.selected if selected else THEME.hover if hovered else THEME.raised
-        painter.setBrush(QColor(fill))
-        painter.drawRoundedRect(card.adjusted(0.5, 0.5, -0.5, -0.5), SPACE.radius, SPACE.radius)
-
-    def _series(
-        self, painter: QPainter, rect: QRect, row: SeriesRow, picture: QPixmap | None
-    ) -> None:
-        box = QRect(rect.left() + SPACE.s + 6, rect.top() + 8, PICTURE, PICTURE)
-        path = QPainterPath()
-        path.addRoundedRect(QRectF(box), 5, 5)
-        painter.fillPath(path, QColor(THEME.canvas))
-        if picture is None:
-            mark = QRect(0, 0, 20, 20)
-            mark.moveCenter(box.center())
-            icons.draw(painter, "image", mark, THEME.text_faint)
-        else:
-            size = picture.size().scaled(box.size(), Qt.AspectRatioMode.KeepAspectRatio)
-            place = QRect(QPoint(), size)
-            place.moveCenter(box.center())
-            painter.setClipPath(path)
-            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-            painter.drawPixmap(place, picture)
-            painter.setClipping(False)
-        x = box.right() + SPACE.m
-        width = rect.right() - SPACE.l - x
-        middle = rect.center().y()
-        draw_line(
-            painter,
-            QRect(x, middle - 20, width, 20),
-            ui_font(TYPE.body, QFont.Weight.Medium),
-            THEME.text,
-            row.title,
-        )
-        draw_line(
-            painter,
-            QRect(x, middle, width, 18),
-            ui_font(TYPE.caption),
-            THEME.text_muted,
-            row.detail,
-        )
+_OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
 
 
 class StudyList(QWidget):
@@ -155,17 +36,9 @@ class StudyList(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace
+        self._anchor: tuple[QPersistentModelIndex, str, int] | None = None
         self.model = StudyModel(workspace, loader, self)
-        self.view = QListView()
-        self.view.setModel(self.model)
-        self.view.setItemDelegate(StudyDelegate(self.view))
-        self.view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.view.setMouseTracking(True)
-        self.view.setAccessibleName("Studies and series")
-        self.view.clicked.connect(self._show)
-        self.view.activated.connect(self._show)
-        self.view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.view.customContextMenuRequested.connect(self._menu)
+        self.view = self._make_view()
         self.empty = EmptyState("layers", "No study open", "Open files or drop them on the window.")
         self.problems = ProblemList(workspace.studies.clear_problems)
         area = QWidget()
@@ -178,11 +51,27 @@ class StudyList(QWidget):
         column.setSpacing(0)
         column.addWidget(area, 1)
         column.addWidget(self.problems)
+        self.model.about_to_change.connect(self._keep_place)
+        self.model.changed.connect(self._restore_place)
         self._disconnects: list[Callable[[], None]] = [
             workspace.studies.changed.connect(self.refresh),
             workspace.viewport.image_changed.connect(self._mark_shown),
         ]
         self.refresh()
+
+    def _make_view(self) -> QListView:
+        view = QListView()
+        view.setModel(self.model)
+        view.setItemDelegate(StudyDelegate(view))
+        view.setUniformItemSizes(True)
+        view.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        view.setMouseTracking(True)
+        view.setAccessibleName("Studies and series")
+        view.clicked.connect(self._show)
+        view.activated.connect(self._show)
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        view.customContextMenuRequested.connect(self._menu)
+        return view
 
     def close_models(self) -> None:
         """Stop listening to the workspace."""
@@ -195,100 +84,60 @@ class StudyList(QWidget):
         """Follow the workspace."""
         self._stack.setCurrentIndex(1 if self._workspace.studies.all else 0)
         self.problems.show_problems(self._workspace.studies.problems)
-        self._mark_shown()
+        self._mark_shown(scroll=False)
 
-    def _mark_shown(self) -> None:
-        self.view.setCurrentIndex(self.model.index_of(self._workspace.viewport.instance))
+    def _mark_shown(self, *, scroll: bool = True) -> None:
+        """Select the series of the shown image, and bring it into view unless told not to."""
+        index = self.model.index_of(self._workspace.viewport.instance)
+        if index == self.view.currentIndex():
+            return
+        # Qt scrolls to what becomes current, which must not happen while a scan adds rows.
+        self.view.setAutoScroll(scroll)
+        self.view.setCurrentIndex(index)
+        self.view.setAutoScroll(True)
+
+    def _keep_place(self) -> None:
+        """Remember which row stands where, before others are put in above it."""
+        top = self.view.indexAt(QPoint(4, 0))
+        if top.isValid():
+            key, y = self.model.row(top).key, self.view.visualRect(top).top()
+            self._anchor = (QPersistentModelIndex(top), key, y)
+
+    def _restore_place(self) -> None:
+        anchor, self._anchor = self._anchor, None
+        if anchor is None:
+            return
+        kept, key, y = anchor
+        index = self.model.index(kept.row()) if kept.isValid() else self.model.place_of(key)
+        if index.isValid():
+            self.view.doItemsLayout()
+            bar = self.view.verticalScrollBar()
+            bar.setValue(bar.value() + self.view.visualRect(index).top() - y)
 
     def _show(self, index: QModelIndex) -> None:
         row = self.model.row(index)
-        if isinstance(row, StudyRow):
+        if not isinstance(row, SeriesRow) or row.first is None:
             return
-        shown = self._workspace.viewport.instance
-        if row.first is not None and (shown is None or shown not in row.series.instances):
-            self._workspace.viewport.show(row.first)
+        viewport = self._workspace.viewport
+        wanted = row.first
+        if row.series.content in _OVER_IMAGES:
+            wanted = self._workspace.referenced(row.series) or wanted
+        instances = (wanted,) if wanted is not row.first else row.series.instances
+        if not any(item is viewport.instance for item in instances):
+            viewport.show(wanted)
 
     def _menu(self, position: QPoint) -> None:
         index = self.view.indexAt(position)
         if index.isValid():
             menu = QMenu(self)
-            uid = self.model.row(index).study.uid
-            menu.addAction(icons.icon("x"), "Close study", lambda: self._workspace.close_study(uid))
+            key = key_of(self.model.row(index).study)
+            menu.addAction(icons.icon("x"), "Close study", lambda: self._workspace.close_study(key))
             menu.exec(self.view.viewport().mapToGlobal(position))
             menu.deleteLater()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         index = self.view.currentIndex()
         if event.key() == Qt.Key.Key_Delete and index.isValid():
-            self._workspace.close_study(self.model.row(index).study.uid)
+            self._workspace.close_study(key_of(self.model.row(index).study))
         else:
             super().keyPressEvent(event)
-
-
-class ProblemList(QFrame):
-    """Files that could not be opened, with reason and remedy; hidden while there are none."""
-
-    def __init__(self, clear: Callable[[], object]) -> None:
-        super().__init__()
-        self.heading = ElidedLabel("", "section")
-        self._rows = QVBoxLayout()
-        self._rows.setContentsMargins(SPACE.m, 0, SPACE.m, SPACE.m)
-        self._rows.setSpacing(SPACE.m)
-        self._shown: tuple[Problem, ...] = ()
-        inner = QWidget()
-        inner.setLayout(self._rows)
-        self._scroll = QScrollArea()
-        self._scroll.setWidget(inner)
-        self._scroll.setWidgetResizable(True)
-        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.xs)
-        head.setSpacing(SPACE.s)
-        head.addWidget(IconLabel("triangle-alert", 14, THEME.warning))
-        head.addWidget(self.heading, 1)
-        head.addWidget(tool_button("x", "Clear this list", clear, 14))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(rule())
-        column.addLayout(head)
-        column.addWidget(self._scroll)
-        self.setMaximumHeight(220)
-        self.hide()
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is listed."""
-        return self._shown
-
-    def show_problems(self, problems: Sequence[Problem]) -> None:
-        """List these."""
-        if tuple(problems) == self._shown:
-            return
-        self._shown = tuple(problems)
-        while (item := self._rows.takeAt(0)) is not None:
-            if (widget := item.widget()) is not None:
-                widget.deleteLater()
-        for problem in islice(problems, SHOWN_PROBLEMS):
-            self._rows.addWidget(_problem_row(problem))
-        more = len(problems) - SHOWN_PROBLEMS
-        if more > 0:
-            self._rows.addWidget(label(f"and {more} more", "faint"))
-        self._rows.addStretch(1)
-        count = len(problems)
-        self.heading.setText(f"{count} file{'' if count == 1 else 's'} not opened")
-        self.setVisible(count > 0)
-
-
-def _problem_row(problem: Problem) -> QWidget:
-    row = QWidget()
-    column = QVBoxLayout(row)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(1)
-    name = ElidedLabel(problem.path.name or str(problem.path), "label")
-    name.setToolTip(plain_tip(str(problem.path)))
-    column.addWidget(name)
-    column.addWidget(label(wording.one_line(problem.reason), "caption", wrap=True))
-    if problem.remedy:
-        column.addWidget(label(wording.one_line(problem.remedy), "faint", wrap=True))
-    return row

@@ -1,141 +1,147 @@
-"""The open studies as rows of a list: a heading for each study, then its series."""
+"""The open studies as rows of a list; a growing study changes only the rows that differ."""
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
+from concurrent.futures import Future
 from functools import partial
+from itertools import chain
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+)
 from PySide6.QtGui import QPixmap
 
-from app.imaging.types import Instance, Series, Study
-from app.views import wording
+from app.imaging.types import Instance
+from app.views.browser.study_rows import Row, SeriesRow, StudyRow, WarningRow, key_of, rows_of
 from app.views.canvas.image_layer import to_qimage
 from app.views.loader import Loader, Thumbnail
 from app.views.widgets import plain_tip
 from app.workspace.workspace import Workspace
 
 THUMBNAIL_PX = 112  # twice what is drawn: sharp on dense screens
+KEPT = 400  # thumbnails in memory, 20 MB
+AWAITED = 40  # thumbnails asked for at once; rows that were scrolled past make way
+MOST_RUNS = 50  # places where rows are put in one by one; beyond, the list is made anew
 
 Index = QModelIndex | QPersistentModelIndex
-
-
-@dataclass(frozen=True, slots=True)
-class StudyRow:
-    """A study's heading."""
-
-    study: Study
-
-    @property
-    def patient(self) -> str:
-        """Who."""
-        return wording.person_name(self.study.patient) or "Unknown patient"
-
-    @property
-    def detail(self) -> str:
-        """Id and date."""
-        ident = wording.one_line(self.study.patient_id)
-        parts = [f"ID {ident}" if ident else "", wording.date(self.study.date)]
-        return "  ·  ".join(part for part in parts if part)
-
-    @property
-    def title(self) -> str:
-        """Which examination."""
-        return wording.one_line(self.study.title)
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesRow:
-    """A series below its study."""
-
-    study: Study
-    series: Series
-
-    @property
-    def title(self) -> str:
-        """Its description, else what is known."""
-        series, first = self.series, self.first
-        if series.description:
-            return wording.one_line(series.description)
-        keywords = ("BodyPartExamined", "ViewPosition")
-        known = [wording.one_line(first.get(keyword)) for keyword in keywords] if first else []
-        number = f"Series {series.number}" if series.number else "Series"
-        return " ".join(part for part in known if part) or number
-
-    @property
-    def detail(self) -> str:
-        """Modality and how much there is."""
-        instances = self.series.instances
-        count = len(instances)
-        if count == 1 and instances[0].frames > 1:
-            amount = f"{instances[0].frames} frames"
-        else:
-            amount = f"{count} image{'' if count == 1 else 's'}"
-        modality = wording.one_line(self.series.modality)
-        return "  ·  ".join(part for part in (modality, amount) if part)
-
-    @property
-    def first(self) -> Instance | None:
-        """The image it opens with."""
-        return self.series.instances[0] if self.series.instances else None
-
-
-Row = StudyRow | SeriesRow
 ROW = Qt.ItemDataRole.UserRole
 
 
 class StudyModel(QAbstractListModel):
     """Rows of the study list; thumbnails are fetched when a row is first painted."""
 
+    about_to_change = Signal()  # rows will come, go or move
+    changed = Signal()  # they have
+
     def __init__(self, workspace: Workspace, loader: Loader, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = workspace
         self._loader = loader
         self._rows: list[Row] = []
-        self._thumbnails: dict[str, QPixmap | None] = {}  # None: asked for, or there is none
+        self._places: dict[str, int] = {}
+        self._blocks: dict[str, list[Row]] = {}
+        self._thumbnails: OrderedDict[str, QPixmap | None] = OrderedDict()  # None: there is none
+        self._awaited: OrderedDict[str, Future[Thumbnail]] = OrderedDict()
         self._disconnect: Callable[[], None] = workspace.studies.changed.connect(self.refresh)
         self.refresh()
 
     def close(self) -> None:
         """Stop listening to the workspace."""
         self._disconnect()
+        for future in self._awaited.values():
+            future.cancel()
+
+    # Rows
 
     def refresh(self) -> None:
-        """Take the rows from the workspace."""
-        self.beginResetModel()
-        self._rows = []
+        """Follow the workspace."""
+        blocks: dict[str, list[Row]] = {}
         for study in self._workspace.studies.all:
-            self._rows.append(StudyRow(study))
-            self._rows.extend(SeriesRow(study, series) for series in study.series)
-        self.endResetModel()
+            known = self._blocks.get(key_of(study))
+            same = known is not None and known[0].study is study
+            blocks[key_of(study)] = known if known is not None and same else rows_of(study)
+        self._blocks = blocks
+        rows = list(chain.from_iterable(blocks.values()))
+        if [row.key for row in rows] == [row.key for row in self._rows]:
+            self._replace(rows)
+            return
+        self.about_to_change.emit()
+        if not self._insert_and_remove(rows):
+            self.beginResetModel()
+            self._rows = rows
+            self._places = _places(rows)
+            self.endResetModel()
+        self.changed.emit()
 
-    def rowCount(self, parent: Index | None = None) -> int:
-        return 0 if parent is not None and parent.isValid() else len(self._rows)
+    def _replace(self, rows: list[Row]) -> None:
+        """Take rows that stand in the places of their predecessors."""
+        old, self._rows = self._rows, rows
+        self._places = _places(rows)
+        differing = [n for n, (a, b) in enumerate(zip(old, rows, strict=True)) if a is not b]
+        if differing:
+            self.dataChanged.emit(self.index(differing[0]), self.index(differing[-1]))
+
+    def _insert_and_remove(self, rows: list[Row]) -> bool:
+        """Change only what differs; False when rows would have to move, or in too many places."""
+        wanted, known = _places(rows), self._places
+        kept = [row for row in self._rows if row.key in wanted]
+        if [row.key for row in kept] != [row.key for row in rows if row.key in known]:
+            return False
+        gone = _runs([number for number, row in enumerate(self._rows) if row.key not in wanted])
+        come = _runs([number for number, row in enumerate(rows) if row.key not in known])
+        if len(gone) + len(come) > MOST_RUNS:
+            return False
+        for first, last in reversed(gone):
+            self.beginRemoveRows(QModelIndex(), first, last)
+            del self._rows[first : last + 1]
+            self.endRemoveRows()
+        for first, last in come:
+            self.beginInsertRows(QModelIndex(), first, last)
+            self._rows[first:first] = rows[first : last + 1]
+            self.endInsertRows()
+        self._replace(rows)
+        return True
 
     def row(self, index: Index) -> Row:
         """The row at an index."""
         return self._rows[index.row()]
 
+    def place_of(self, key: str) -> QModelIndex:
+        """The index of a row by its key; invalid when it is gone."""
+        number = self._places.get(key)
+        return QModelIndex() if number is None else self.index(number)
+
     def index_of(self, instance: Instance | None) -> QModelIndex:
         """The row of the series that holds an instance."""
-        series = self._workspace.studies.series_of(instance) if instance else None
-        for number, row in enumerate(self._rows):
-            if isinstance(row, SeriesRow) and row.series is series:
-                return self.index(number)
-        return QModelIndex()
+        studies = self._workspace.studies
+        series = studies.series_of(instance) if instance else None
+        study = studies.study_of(instance) if instance and series else None
+        if study is None or series is None:
+            return QModelIndex()
+        return self.place_of(f"{key_of(study)}\0{series.key}")
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         row = self.row(index)
         if role == ROW:
             return row
         if role == Qt.ItemDataRole.DisplayRole:
+            if isinstance(row, WarningRow):
+                return row.text
             return row.patient if isinstance(row, StudyRow) else row.title
         if role == Qt.ItemDataRole.ToolTipRole:
-            lines = [row.title, row.detail]
-            if isinstance(row, StudyRow):
-                lines.insert(0, row.patient)
-            return plain_tip("\n".join(line for line in lines if line))
+            return plain_tip(row.tip)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return row.tip.replace("\n", ", ")
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
@@ -143,20 +149,44 @@ class StudyModel(QAbstractListModel):
             return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         return Qt.ItemFlag.ItemIsEnabled
 
+    # Thumbnails
+
     def thumbnail(self, row: SeriesRow) -> QPixmap | None:
-        """The series' picture; asked for on the first call."""
-        first = row.first
-        key = row.series.uid
-        if key not in self._thumbnails and first is not None:
-            self._thumbnails[key] = None
-            self._loader.thumbnail(
-                first, THUMBNAIL_PX, partial(self._take, key), lambda _error: None
+        """The series' picture; asked for on the first call, None until it is there."""
+        key, source = row.key, row.middle
+        if key in self._thumbnails:
+            self._thumbnails.move_to_end(key)
+            return self._thumbnails[key]
+        if key not in self._awaited and source is not None and row.look.thumbnail:
+            while len(self._awaited) >= AWAITED:
+                self._awaited.popitem(last=False)[1].cancel()
+            self._awaited[key] = self._loader.thumbnail(
+                source, THUMBNAIL_PX, partial(self._take, key), lambda _error: self._put(key, None)
             )
-        return self._thumbnails.get(key)
+        return None
 
     def _take(self, key: str, pixels: Thumbnail) -> None:
-        self._thumbnails[key] = QPixmap.fromImage(to_qimage(pixels))
-        for number, row in enumerate(self._rows):
-            if isinstance(row, SeriesRow) and row.series.uid == key:
-                index = self.index(number)
-                self.dataChanged.emit(index, index)
+        self._put(key, QPixmap.fromImage(to_qimage(pixels)))
+        index = self.place_of(key)
+        self.dataChanged.emit(index, index)
+
+    def _put(self, key: str, picture: QPixmap | None) -> None:
+        self._awaited.pop(key, None)
+        self._thumbnails[key] = picture
+        while len(self._thumbnails) > KEPT:
+            self._thumbnails.popitem(last=False)
+
+
+def _places(rows: list[Row]) -> dict[str, int]:
+    return {row.key: number for number, row in enumerate(rows)}
+
+
+def _runs(numbers: list[int]) -> list[tuple[int, int]]:
+    """Ascending numbers as (first, last) of their unbroken runs."""
+    runs: list[tuple[int, int]] = []
+    for number in numbers:
+        if runs and runs[-1][1] == number - 1:
+            runs[-1] = (runs[-1][0], number)
+        else:
+            runs.append((number, number))
+    return runs

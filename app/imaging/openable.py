@@ -1,0 +1,21 @@
+"""What can be opened, in words: the one place that errors, dialogs and help take it from."""
+
+from __future__ import annotations
+
+OPENABLE = "DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF"
+"""Formats of files, read by their content, never by their names."""
+
+CONTAINERS = "folders, DICOMDIRs and zip archives"
+"""What they may lie in."""
+
+REMEDY = f"Open {OPENABLE} files, or {CONTAINERS} of them"
+"""What to do about a file that is none of them."""
+
+PATTERNS = {
+    "DICOM": ("*.dcm", "*.dicom", "*.ima", "DICOMDIR"),
+    "Pictures": ("*.png", "*.jpg", "*.jpeg", "*.tif", "*.tiff", "*.ome.tif", "*.ome.tiff"),
+    "Volumes": ("*.nii", "*.nii.gz", "*.hdr", "*.nrrd", "*.nhdr", "*.mha", "*.mhd"),
+    "Documents": ("*.pdf",),
+    "Archives": ("*.zip",),
+}
+"""Usual names of such files, for dialogs; the first choice of a dialog is all of them."""

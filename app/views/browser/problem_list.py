@@ -1,0 +1,158 @@
+"""What could not be opened, by reason: thousands of files with one reason are one entry."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+
+from app.imaging.types import Problem
+from app.views import wording
+from app.views.contents import counted
+from app.views.theme import SPACE, THEME
+from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, rule, tool_button
+
+SHOWN_REASONS = 20
+NAMED = 3  # files of a reason that are named
+LISTED = 30  # ... in its tooltip
+_VARYING = re.compile(r"\S*[\d/\\]\S*")
+ELLIPSIS = "…"
+
+
+@dataclass(frozen=True, slots=True)
+class Reason:
+    """Why some files were not opened.
+
+    Attributes:
+        text: The reason; what differs from file to file in it is left out.
+        remedy: What can be done.
+        problems: The files.
+    """
+
+    text: str
+    remedy: str
+    problems: tuple[Problem, ...]
+
+    @property
+    def heading(self) -> str:
+        """Which files: a name, or a number."""
+        if len(self.problems) == 1:
+            return name_of(self.problems[0])
+        return counted(len(self.problems), "file")
+
+    @property
+    def names(self) -> str:
+        """Some of them by name; "" where the heading names it."""
+        if len(self.problems) == 1:
+            return ""
+        shown = ", ".join(name_of(problem) for problem in self.problems[:NAMED])
+        more = len(self.problems) - NAMED
+        return f"{shown} and {more:,} more" if more > 0 else shown
+
+
+def by_reason(problems: Iterable[Problem]) -> list[Reason]:
+    """Problems of one kind together, the most frequent kind first."""
+    groups: dict[tuple[str, str], list[Problem]] = {}
+    for problem in problems:
+        kind = (_VARYING.sub(ELLIPSIS, problem.reason), problem.remedy)
+        groups.setdefault(kind, []).append(problem)
+    ordered = sorted(groups.items(), key=lambda item: -len(item[1]))
+    return [_reason(remedy, found) for (_, remedy), found in ordered]
+
+
+def _reason(remedy: str, problems: list[Problem]) -> Reason:
+    texts = {problem.reason for problem in problems}
+    text = texts.pop() if len(texts) == 1 else _VARYING.sub(ELLIPSIS, problems[0].reason)
+    return Reason(wording.one_line(text), wording.one_line(remedy), tuple(problems))
+
+
+def name_of(problem: Problem) -> str:
+    """The file's name without its folders."""
+    return wording.one_line(problem.path.name or str(problem.path))
+
+
+class ProblemList(QFrame):
+    """Files that could not be opened, with reason and remedy; hidden while there are none."""
+
+    def __init__(self, clear: Callable[[], object]) -> None:
+        super().__init__()
+        self.heading = ElidedLabel("", "section")
+        self._rows = QVBoxLayout()
+        self._rows.setContentsMargins(SPACE.m, 0, SPACE.m, SPACE.m)
+        self._rows.setSpacing(SPACE.m)
+        self._shown: tuple[Problem, ...] = ()
+        inner = QWidget()
+        inner.setLayout(self._rows)
+        self._scroll = QScrollArea()
+        self._scroll.setWidget(inner)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setAccessibleName("Files that were not opened")
+        head = QHBoxLayout()
+        head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.xs)
+        head.setSpacing(SPACE.s)
+        head.addWidget(IconLabel("triangle-alert", 14, THEME.warning))
+        head.addWidget(self.heading, 1)
+        head.addWidget(tool_button("copy", "Copy the whole list", self.copy, 14))
+        head.addWidget(tool_button("x", "Clear this list", clear, 14))
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(rule())
+        column.addLayout(head)
+        column.addWidget(self._scroll)
+        self.setMaximumHeight(220)
+        self.hide()
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """What is listed."""
+        return self._shown
+
+    def copy(self) -> None:
+        """Put every file with its reason on the clipboard, a line each."""
+        lines = (f"{p.path}\t{p.reason}\t{p.remedy}" for p in self._shown)
+        QGuiApplication.clipboard().setText("\n".join(lines))
+
+    def show_problems(self, problems: Sequence[Problem]) -> None:
+        """List these."""
+        if tuple(problems) == self._shown:
+            return
+        self._shown = tuple(problems)
+        while (item := self._rows.takeAt(0)) is not None:
+            if (widget := item.widget()) is not None:
+                widget.deleteLater()
+        reasons = by_reason(problems)
+        for reason in islice(reasons, SHOWN_REASONS):
+            self._rows.addWidget(_reason_row(reason))
+        more = len(reasons) - SHOWN_REASONS
+        if more > 0:
+            self._rows.addWidget(label(f"and {more} other reasons", "faint"))
+        self._rows.addStretch(1)
+        self.heading.setText(f"{counted(len(problems), 'file')} not opened")
+        self.setVisible(bool(problems))
+
+
+def _reason_row(reason: Reason) -> QWidget:
+    row = QWidget()
+    column = QVBoxLayout(row)
+    column.setContentsMargins(0, 0, 0, 0)
+    column.setSpacing(1)
+    name = ElidedLabel(reason.heading, "label")
+    column.addWidget(name)
+    column.addWidget(label(reason.text, "caption", wrap=True))
+    if reason.remedy:
+        column.addWidget(label(reason.remedy, "faint", wrap=True))
+    if reason.names:
+        column.addWidget(ElidedLabel(reason.names, "faint"))
+    paths = [str(problem.path) for problem in islice(reason.problems, LISTED)]
+    more = len(reason.problems) - LISTED
+    tip = "\n".join([*paths, *([f"and {more:,} more"] if more > 0 else [])])
+    row.setToolTip(plain_tip(tip))
+    name.setToolTip(plain_tip(tip))
+    return row

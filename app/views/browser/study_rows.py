@@ -1,0 +1,154 @@
+"""Rows of the study list: a study's heading, what to be warned of in it, its series."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from app.imaging.types import Content, Instance, Series, Study
+from app.views import wording
+from app.views.contents import LOOKS, Look, amount
+
+
+def key_of(study: Study) -> str:
+    """What tells an open study from all others."""
+    return study.key or study.uid
+
+
+@dataclass(frozen=True)
+class StudyRow:
+    """A study's heading."""
+
+    study: Study
+
+    @property
+    def key(self) -> str:
+        """Unique among the rows."""
+        return key_of(self.study)
+
+    @cached_property
+    def patient(self) -> str:
+        """Who."""
+        return wording.person_name(self.study.patient) or "Unknown patient"
+
+    @cached_property
+    def detail(self) -> str:
+        """Id and date."""
+        ident = wording.one_line(self.study.patient_id)
+        parts = [f"ID {ident}" if ident else "", wording.date(self.study.date)]
+        return "  ·  ".join(part for part in parts if part)
+
+    @cached_property
+    def title(self) -> str:
+        """Which examination."""
+        return wording.one_line(self.study.title)
+
+    @property
+    def tip(self) -> str:
+        """All of it."""
+        lines = (self.patient, self.title, self.detail, *_marked(self.study.warnings))
+        return "\n".join(line for line in lines if line)
+
+
+@dataclass(frozen=True)
+class WarningRow:
+    """What a reader of the study must know, below its heading."""
+
+    study: Study
+
+    @property
+    def key(self) -> str:
+        """Unique among the rows."""
+        return f"{key_of(self.study)}\0warning"
+
+    @cached_property
+    def text(self) -> str:
+        """As a sentence or several."""
+        texts = (wording.one_line(text) for text in self.study.warnings)
+        return " ".join(f"{text[:1].upper()}{text[1:].rstrip('.')}." for text in texts if text)
+
+    @property
+    def tip(self) -> str:
+        """All of it, a line each."""
+        return "\n".join(wording.one_line(text) for text in self.study.warnings)
+
+
+@dataclass(frozen=True)
+class SeriesRow:
+    """A series below its study."""
+
+    study: Study
+    series: Series
+
+    @property
+    def key(self) -> str:
+        """Unique among the rows."""
+        return f"{key_of(self.study)}\0{self.series.key}"
+
+    @cached_property
+    def title(self) -> str:
+        """Its description, else what is known; and which part of the series it is."""
+        part = wording.one_line(self.series.split)
+        return f"{self._name}, {part}" if part else self._name
+
+    @property
+    def _name(self) -> str:
+        series, first = self.series, self.first
+        if series.description:
+            return wording.one_line(series.description)
+        keywords = ("BodyPartExamined", "ViewPosition")
+        known = [wording.one_line(first.get(keyword)) for keyword in keywords] if first else []
+        number = f"Series {series.number}" if series.number else "Series"
+        return " ".join(part for part in known if part) or number
+
+    @cached_property
+    def detail(self) -> str:
+        """Modality and how much there is."""
+        modality = wording.one_line(self.series.modality)
+        return "  ·  ".join(part for part in (modality, amount(self.series)) if part)
+
+    @property
+    def look(self) -> Look:
+        """What stands for it."""
+        return LOOKS[self.series.content]
+
+    @property
+    def displayable(self) -> bool:
+        """Whether anything of it can be shown."""
+        return self.series.content is not Content.OTHER
+
+    @property
+    def first(self) -> Instance | None:
+        """What it opens with."""
+        return self.series.instances[0] if self.series.instances else None
+
+    @property
+    def middle(self) -> Instance | None:
+        """What its thumbnail shows: a stack's ends are mostly empty."""
+        instances = self.series.instances
+        return instances[len(instances) // 2] if instances else None
+
+    @property
+    def tip(self) -> str:
+        """What a line each says: name, amount, order, what to know."""
+        series, first = self.series, self.first
+        number = f"Series {series.number}" if series.number else ""
+        order = f"Sorted by {wording.one_line(series.order)}" if series.order else ""
+        note = wording.one_line(first.note) if first else ""
+        lines = (self.title, self.detail, number, order, note, *_marked(series.warnings))
+        return "\n".join(line for line in lines if line)
+
+
+Row = StudyRow | WarningRow | SeriesRow
+
+
+def rows_of(study: Study) -> list[Row]:
+    """The rows of a study."""
+    head: list[Row] = [StudyRow(study)]
+    if study.warnings:
+        head.append(WarningRow(study))
+    return [*head, *(SeriesRow(study, series) for series in study.series)]
+
+
+def _marked(warnings: tuple[str, ...]) -> list[str]:
+    return [f"⚠ {wording.one_line(text)}" for text in warnings]

@@ -1,0 +1,68 @@
+"""How each kind of content is named and marked in lists and pages."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from app.imaging.types import Content, Series
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What stands for a kind of content.
+
+    Attributes:
+        icon: Where there is no thumbnail.
+        one: Name of a single one.
+        many: Name of several.
+        thumbnail: Whether a small picture of it tells more than the icon.
+    """
+
+    icon: str
+    one: str
+    many: str
+    thumbnail: bool = False
+
+
+LOOKS = {
+    Content.IMAGE: Look("image", "image", "images", thumbnail=True),
+    Content.SEGMENTATION: Look("shapes", "segmentation", "segmentations"),
+    Content.STRUCTURES: Look("spline", "set of contours", "sets of contours"),
+    Content.PRESENTATION: Look("pen-line", "presentation state", "presentation states"),
+    Content.KEY_OBJECTS: Look("star", "selection of key images", "selections of key images"),
+    Content.REPORT: Look("file-text", "report", "reports"),
+    Content.DOCUMENT: Look("file-text", "document", "documents", thumbnail=True),
+    Content.WAVEFORM: Look("activity", "waveform", "waveforms"),
+    Content.OTHER: Look("file-question-mark", "not displayable", "not displayable"),
+}
+
+
+def counted(count: int, one: str, many: str = "") -> str:
+    """`count` with its noun, e.g. "1 image", "2,000 images"."""
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+def amount(series: Series) -> str:
+    """How much a series holds, e.g. "135 images", "2 images, 40 frames", "3 pages"."""
+    look, count = LOOKS[series.content], len(series.instances)
+    frames = sum(instance.frames for instance in series.instances)
+    match series.content:
+        case Content.IMAGE if count == 1 and frames > 1:
+            return counted(frames, "frame")
+        case Content.IMAGE if frames > count:
+            return f"{counted(count, 'image')}, {counted(frames, 'frame')}"
+        case Content.IMAGE:
+            return counted(count, "image")
+        case Content.DOCUMENT:
+            pages = counted(frames, "page")
+            return pages if count == 1 else f"{counted(count, look.one)}, {pages}"
+        case Content.SEGMENTATION:
+            name = look.one if count == 1 else counted(count, look.one)
+            return f"{name}, {counted(frames, 'frame')}"
+        case Content.KEY_OBJECTS:
+            marked = len({uid for one in series.instances for uid in one.references})
+            return counted(marked, "key image")
+        case Content.OTHER:
+            return look.one if count == 1 else f"{counted(count, 'object')}, {look.many}"
+        case _:
+            return look.one if count == 1 else counted(count, look.one, look.many)
