@@ -16,19 +16,28 @@ from pydicom.dataset import Dataset
 from pydicom.uid import JPEGBaseline8Bit, JPEGExtended12Bit, JPEGLSNearLossless
 
 from app.imaging.dicom_file import Header, value_of, value_text
-from app.imaging.geometry import (
-    SpacingAttributes,
-    UltrasoundRegion,
-    direction_letters,
-    spacing_of,
-)
 from app.imaging.pipeline import valid_window
-from app.imaging.types import Lut, Orientation, Rescale, Spacing, Voi, VoiFunction, Window
+from app.imaging.placement import frame_regions, orientation_of, spacing_and_calibration
+from app.imaging.types import Lut, Rescale, Voi, VoiFunction, Window
+
+__all__ = [
+    "FrameAttributes",
+    "frame_regions",
+    "lossy_text",
+    "luts_of",
+    "numbers",
+    "orientation_of",
+    "padding_of",
+    "rescale_of",
+    "spacing_and_calibration",
+    "voi_of",
+]
 
 _MACROS = {
     "PixelSpacing": "PixelMeasuresSequence",
     "ImageOrientationPatient": "PlaneOrientationSequence",
     "ImagePositionPatient": "PlanePositionSequence",
+    "ObjectPixelSpacingInCenterOfBeam": "ProjectionPixelCalibrationSequence",
     "WindowCenter": "FrameVOILUTSequence",
     "WindowWidth": "FrameVOILUTSequence",
     "WindowCenterWidthExplanation": "FrameVOILUTSequence",
@@ -195,70 +204,6 @@ def padding_of(header: Header) -> tuple[int, int] | None:
     if header.value("PixelRepresentation") == 1 and high > 32767:
         low, high = sorted((low - 65536 if low > 32767 else low, high - 65536))
     return low, high
-
-
-def orientation_of(attributes: FrameAttributes) -> Orientation:
-    """How the frame lies in the patient (PS3.3 C.7.6.2.1.1, C.7.6.1.1.1)."""
-    cosines = attributes.numbers("ImageOrientationPatient")
-    position = attributes.numbers("ImagePositionPatient")
-    place = None
-    if len(position) == 3 and all(math.isfinite(part) for part in position):
-        place = (position[0], position[1], position[2])
-    if len(cosines) == 6 and _is_rotation(cosines):
-        a, b, c, d, e, f = cosines
-        row, column = direction_letters(cosines[:3]), direction_letters(cosines[3:])
-        return Orientation(row, column, (a, b, c, d, e, f), place)
-    letters = attributes.text("PatientOrientation").upper().split("\\")
-    if len(letters) == 2 and all(set(text) <= set("LRAPHF") for text in letters):
-        return Orientation(letters[0], letters[1], None, place)
-    return Orientation(position=place)
-
-
-def _is_rotation(cosines: tuple[float, ...]) -> bool:
-    """Whether both directions have unit length and are perpendicular, within a file's rounding."""
-    row, column = np.array(cosines[:3]), np.array(cosines[3:])
-    if not np.isfinite(cosines).all():
-        return False
-    products = (row @ row - 1, column @ column - 1, row @ column)
-    return all(abs(product) < 1e-2 for product in products)
-
-
-def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
-    """The frame's spacing and the text on how it was calibrated."""
-    kind = attributes.text("PixelSpacingCalibrationType").upper()
-    spacing = spacing_of(
-        SpacingAttributes(
-            pixel=attributes.numbers("PixelSpacing"),
-            imager=attributes.numbers("ImagerPixelSpacing"),
-            nominal=attributes.numbers("NominalScannedPixelSpacing"),
-            magnification=attributes.number("EstimatedRadiographicMagnificationFactor"),
-            calibration=kind,
-            aspect=attributes.numbers("PixelAspectRatio"),
-            cross_sectional=len(attributes.numbers("ImageOrientationPatient")) == 6,
-            regions=_regions(attributes.header),
-        )
-    )
-    description = attributes.text("PixelSpacingCalibrationDescription")
-    return spacing, " ".join(part for part in (kind, description) if part)
-
-
-def _regions(header: Header) -> tuple[UltrasoundRegion, ...]:
-    regions: list[UltrasoundRegion] = []
-    for item in header.value("SequenceOfUltrasoundRegions") or ():
-        values = [
-            numbers(value_of(item, keyword))[:1]
-            for keyword in (
-                "RegionSpatialFormat",
-                "PhysicalUnitsXDirection",
-                "PhysicalUnitsYDirection",
-                "PhysicalDeltaX",
-                "PhysicalDeltaY",
-            )
-        ]
-        if all(value and math.isfinite(value[0]) for value in values):
-            form, x_units, y_units, x, y = (value[0] for value in values)
-            regions.append(UltrasoundRegion(int(form), (int(x_units), int(y_units)), (x, y)))
-    return tuple(regions)
 
 
 def lossy_text(header: Header) -> str:

@@ -14,6 +14,7 @@ from app.imaging import guards, sources
 from app.imaging.codecs import Layout, complete_frames, cut_short, decode, layout_of
 from app.imaging.describe import (
     FrameAttributes,
+    frame_regions,
     lossy_text,
     luts_of,
     numbers,
@@ -112,6 +113,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         spacing=spacing,
         calibration=calibration,
         orientation=orientation_of(attributes),
+        regions=frame_regions(attributes),
         bits=min(layout.stored, 8 * stored.dtype.itemsize),
         modality_lut=modality_luts[0] if grey and modality_luts else None,
         palette=palette,

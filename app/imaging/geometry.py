@@ -1,163 +1,58 @@
-"""Scale and direction: pixel spacing with its source, lengths, areas, side letters.
+"""Lengths, areas and angles with what they rest on, and the side letters of an image.
 
 Coordinates are (x, y) = (column, row), pixel centres are integers. Directions are DICOM's patient
-letters (PS3.3 C.7.6.1.1.1): L, R, A, P, H, F for the direction in which x or y grows.
+letters (PS3.3 C.7.6.1.1.1): L, R, A, P, H, F for the direction in which x or y grows. Those of a
+quadruped have one or two letters of their own (Le, Rt, V, D, Cr, Cd, ...; see `_OPPOSITE`).
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.imaging.findings import XY
-from app.imaging.types import Frame, Orientation, Spacing, SpacingSource
+from app.imaging.regions import UltrasoundRegion, common_region
+from app.imaging.spacing import SpacingAttributes, spacing_of
+from app.imaging.types import Frame, Orientation, Region, SpacingSource
 
-MIN_SPACING_MM = 1e-6
-MAX_SPACING_MM = 100.0
-MAX_ANISOTROPY = 100.0
-_SAME = 1e-3
+__all__ = [
+    "Length",
+    "SpacingAttributes",
+    "UltrasoundRegion",
+    "angle",
+    "area",
+    "direction_letters",
+    "edge_letters",
+    "length",
+    "opposite",
+    "polygon_area",
+    "spacing_of",
+]
+
 _OBLIQUE = 0.05
 """Cosine below which a direction does not earn a letter (about 3 degrees)."""
 
-_OPPOSITE = {"L": "R", "R": "L", "A": "P", "P": "A", "H": "F", "F": "H"}
-_CENTIMETRE = 3
-_TISSUE_2D = 1
+_PAIRS = ("L R", "A P", "H F", "Le Rt", "V D", "Cr Cd", "M La", "Pr Di")
+_OPPOSITE: dict[str, str] = {
+    one: other for pair in map(str.split, _PAIRS) for one, other in (pair, pair[::-1])
+}
+"""Opposite directions. A quadruped's letters (PS3.3 C.7.6.1.1.1) are written Le, Cr, ..., so that
+its PR (proximal) is not taken for a biped's P and R; Ro, Pa and Pl have no opposite."""
 
-
-@dataclass(frozen=True, slots=True)
-class UltrasoundRegion:
-    """An item of the Sequence of Ultrasound Regions, PS3.3 C.8.5.5.
-
-    Attributes:
-        spatial_format: Region Spatial Format; 1 is 2-D.
-        units: Physical units of x and y; 3 is cm.
-        delta: Physical delta of x and y: units per pixel.
-    """
-
-    spatial_format: int
-    units: tuple[int, int]
-    delta: tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class SpacingAttributes:
-    """What a file says about its scale; pairs are (between rows, between columns) in mm.
-
-    Attributes:
-        pixel: PixelSpacing.
-        imager: ImagerPixelSpacing.
-        nominal: NominalScannedPixelSpacing.
-        magnification: EstimatedRadiographicMagnificationFactor.
-        calibration: PixelSpacingCalibrationType: GEOMETRY, FIDUCIAL or "".
-        aspect: PixelAspectRatio (vertical, horizontal).
-        cross_sectional: Whether the pixels lie on a plane in the patient (it has a position or
-            orientation there), not on a detector.
-        regions: Ultrasound regions.
-    """
-
-    pixel: Sequence[float] = ()
-    imager: Sequence[float] = ()
-    nominal: Sequence[float] = ()
-    magnification: float | None = None
-    calibration: str = ""
-    aspect: Sequence[float] = ()
-    cross_sectional: bool = False
-    regions: tuple[UltrasoundRegion, ...] = ()
-
-
-def spacing_of(attributes: SpacingAttributes) -> Spacing:
-    """Decide on the spacing, and on what it rests (PS3.3 10.7.1.3).
-
-    A zero, negative or absurd value means unknown, never a default.
-    """
-    a = attributes
-    bad: list[str] = []
-    pixel = _valid(a.pixel, "PixelSpacing", bad)
-    imager = _valid(a.imager, "ImagerPixelSpacing", bad)
-    nominal = _valid(a.nominal, "NominalScannedPixelSpacing", bad)
-    if pixel and a.cross_sectional:
-        return _spacing(pixel, SpacingSource.PATIENT)
-    if pixel and (a.calibration or (imager and not _same(pixel, imager))):
-        return _spacing(pixel, SpacingSource.CALIBRATED)
-    if imager and a.magnification is not None and a.magnification != 1.0:
-        if 1.0 < a.magnification < 10.0:
-            row, column = (mm / a.magnification for mm in imager)
-            note = f"corrected for an estimated magnification of {a.magnification:g}"
-            return _spacing((row, column), SpacingSource.CALIBRATED, note)
-        bad.append(f"magnification {a.magnification:g}")
-    if imager:
-        return _spacing(imager, SpacingSource.DETECTOR, _ignored(bad))
-    if pixel:
-        return _spacing(pixel, SpacingSource.DETECTOR, "the file does not say where it holds")
-    if nominal:
-        return _spacing(nominal, SpacingSource.DETECTOR, "of the film scanner")
-    if a.regions:
-        return _region_spacing(a.regions)
-    return Spacing(aspect=_aspect(a.aspect), note=_ignored(bad) or "the file gives no spacing")
-
-
-def _spacing(pair: tuple[float, float], source: SpacingSource, note: str = "") -> Spacing:
-    return Spacing(pair[0], pair[1], source, pair[0] / pair[1], note)
-
-
-def _valid(pair: Sequence[float], name: str, bad: list[str]) -> tuple[float, float] | None:
-    """The pair when it is a possible spacing; else None, and the reason in `bad`."""
-    if not pair:
-        return None
-    possible = (
-        len(pair) == 2
-        and all(math.isfinite(mm) and MIN_SPACING_MM <= mm <= MAX_SPACING_MM for mm in pair)
-        and max(pair) <= MAX_ANISOTROPY * min(pair)
-    )
-    if possible:
-        return pair[0], pair[1]
-    text = " x ".join(f"{mm:g}" for mm in pair)
-    bad.append(f"{name} of {text}")
-    return None
-
-
-def _ignored(bad: list[str]) -> str:
-    return f"{', '.join(bad)} ignored as impossible" if bad else ""
-
-
-def _same(first: tuple[float, float], second: tuple[float, float]) -> bool:
-    return all(math.isclose(a, b, rel_tol=_SAME) for a, b in zip(first, second, strict=True))
-
-
-def _aspect(ratio: Sequence[float]) -> float:
-    """Height of a pixel divided by its width, from PixelAspectRatio (vertical, horizontal)."""
-    if len(ratio) == 2 and all(math.isfinite(part) and part > 0 for part in ratio):
-        aspect = ratio[0] / ratio[1]
-        return aspect if 1 / MAX_ANISOTROPY <= aspect <= MAX_ANISOTROPY else 1.0
-    return 1.0
-
-
-def _region_spacing(regions: Sequence[UltrasoundRegion]) -> Spacing:
-    """One spacing when all 2-D regions in cm agree; several scales cannot be told apart here."""
-    scales: set[tuple[float, float]] = set()
-    for region in regions:
-        if region.spatial_format == _TISSUE_2D and region.units == (_CENTIMETRE, _CENTIMETRE):
-            x, y = (abs(delta) * 10 for delta in region.delta)
-            pair = _valid((y, x), "", [])
-            if pair:
-                scales.add((round(pair[0], 6), round(pair[1], 6)))
-    if len(scales) == 1:
-        note = "holds inside the ultrasound image, not in scales or traces beside it"
-        return _spacing(scales.pop(), SpacingSource.REGION, note)
-    if scales:
-        return Spacing(note="several ultrasound regions with different scales")
-    return Spacing(note="no ultrasound region is calibrated in cm")
+_LETTER = re.compile("[A-Z][a-z]?")
+_SHOWN = {"La": "L", "Ro": "R"}
 
 
 @dataclass(frozen=True, slots=True)
 class Length:
-    """A measured length or area.
+    """A measured length, area or angle.
 
     Attributes:
         value: In `units`.
-        units: "mm", "mm²" or "px".
-        source: What mm rest on; NONE for px.
+        units: "mm", "mm²", "°" or "px"; in an ultrasound region also "s", "Hz", "mm/s", ...
+        source: What it rests on; NONE for px.
         text: With units and source, as it is to be shown.
     """
 
@@ -170,6 +65,12 @@ class Length:
 def length(frame: Frame, p0: XY, p1: XY) -> Length:
     """Distance of two points: mm only with a real spacing, else pixels.
 
+    In an image with regions, both points must lie in one of them (see `common_region`); a distance
+    across regions, or outside them, is in pixels. Where a region's axes have different units (a
+    Doppler trace: seconds and mm/s) there is no distance: `text` gives both differences, and
+    `value` the vertical one, in the units of the vertical axis (the horizontal one where only that
+    has a scale).
+
     Args:
         frame: The image the points are on.
         p0: (x, y).
@@ -177,43 +78,144 @@ def length(frame: Frame, p0: XY, p1: XY) -> Length:
     """
     spacing = frame.spacing
     dx, dy = p1[0] - p0[0], p1[1] - p0[1]
+    if frame.regions:
+        region = common_region(frame.regions, (p0, p1))
+        return _pixels(math.hypot(dx, dy)) if region is None else _in_region(region, dx, dy)
     if spacing.row_mm is None or spacing.column_mm is None:
-        value = math.hypot(dx, dy)
-        return Length(value, "px", SpacingSource.NONE, f"{value:.1f} px")
+        return _pixels(math.hypot(dx, dy))
     value = math.hypot(dx * spacing.column_mm, dy * spacing.row_mm)
-    return Length(value, "mm", spacing.source, f"{value:.1f} mm ({spacing.source.value})")
+    return Length(value, "mm", spacing.source, _with_source(_mm(value), spacing.source))
 
 
-def area(frame: Frame, pixels: float) -> Length:
-    """Area of a number of pixels: mm² only with a real spacing, else pixels."""
+def _in_region(region: Region, dx: float, dy: float) -> Length:
+    across, down = abs(dx * region.dx), abs(dy * region.dy)
+    source = SpacingSource.REGION
+    if _in_mm(region):
+        value = math.hypot(across, down)
+        return Length(value, "mm", source, _with_source(_mm(value), source))
+    figures = [(across, region.x_units), (down, region.y_units)]
+    shown = [f"{_figure(value)} {units}" for value, units in figures if units]
+    if not shown:
+        return _pixels(math.hypot(dx, dy))
+    value, units = figures[1] if region.y_units else figures[0]
+    return Length(value, units, source, _with_source(", ".join(shown), source))
+
+
+def _in_mm(region: Region) -> bool:
+    return region.x_units == "mm" and region.y_units == "mm"
+
+
+def _pixels(value: float) -> Length:
+    return Length(value, "px", SpacingSource.NONE, f"{value:.1f} px")
+
+
+def _figure(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def _mm(value: float) -> str:
+    """Millimetres, or micrometres for what is seen under a microscope."""
+    return f"{value:.1f} mm" if value >= 0.1 or value == 0 else f"{value * 1000:.3g} µm"
+
+
+def _with_source(text: str, source: SpacingSource) -> str:
+    return f"{text} ({source.value})"
+
+
+def area(frame: Frame, pixels: float, points: Sequence[XY] = ()) -> Length:
+    """Area of a number of pixels: mm² only with a real spacing, else pixels.
+
+    Args:
+        frame: The image.
+        pixels: How many; fractions count.
+        points: Where they lie (corners will do): without them an area in an image with regions
+            stays in pixels, since it is not known in which one it lies.
+    """
+    if frame.regions:
+        region = common_region(frame.regions, points) if points else None
+        if region is None or not _in_mm(region):
+            return _pixel_area(pixels)
+        return _square_mm(pixels * abs(region.dx * region.dy), SpacingSource.REGION)
     spacing = frame.spacing
     if spacing.row_mm is None or spacing.column_mm is None:
-        return Length(pixels, "px", SpacingSource.NONE, f"{pixels:.0f} px")
-    value = pixels * spacing.column_mm * spacing.row_mm
-    shown = f"{value / 100:.1f} cm²" if value >= 100 else f"{value:.1f} mm²"
-    return Length(value, "mm²", spacing.source, f"{shown} ({spacing.source.value})")
+        return _pixel_area(pixels)
+    return _square_mm(pixels * spacing.column_mm * spacing.row_mm, spacing.source)
+
+
+def _pixel_area(pixels: float) -> Length:
+    return Length(pixels, "px", SpacingSource.NONE, f"{pixels:.0f} px")
+
+
+def _square_mm(value: float, source: SpacingSource) -> Length:
+    if value >= 100:
+        shown = f"{value / 100:.1f} cm²"
+    elif value >= 0.1 or value == 0:
+        shown = f"{value:.1f} mm²"
+    else:
+        shown = f"{value * 1e6:.3g} µm²"
+    return Length(value, "mm²", source, _with_source(shown, source))
 
 
 def polygon_area(frame: Frame, points: Sequence[XY]) -> Length:
     """Area inside a closed outline that does not cross itself (shoelace formula)."""
     following = [*points[1:], *points[:1]]
     doubled = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(points, following, strict=True))
-    return area(frame, abs(doubled) / 2)
+    return area(frame, abs(doubled) / 2, points)
 
 
-def direction_letters(direction: Sequence[float]) -> str:
-    """Patient letters of a direction in LPS, the strongest first, e.g. "LA"; "" for none."""
+def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
+    """Angle at `vertex` between the rays to two other points, 0 to 180 degrees.
+
+    It needs only the shape of the pixels: their aspect ratio where no spacing is known, in which
+    case the source is NONE. In an image with regions all three points must lie in one whose axes
+    are both in mm; else the pixels are taken as `Spacing.aspect` has them.
+
+    Returns:
+        None where there is no angle: a ray has no length, or the region's axes differ in kind.
+    """
+    tall, source = frame.spacing.aspect, frame.spacing.source
+    if frame.regions:
+        region = common_region(frame.regions, (first, vertex, second))
+        source = SpacingSource.NONE
+        if region is not None and (region.x_units or region.y_units):
+            if not _in_mm(region):
+                return None
+            tall, source = abs(region.dy / region.dx), SpacingSource.REGION
+    ax, ay = first[0] - vertex[0], (first[1] - vertex[1]) * tall
+    bx, by = second[0] - vertex[0], (second[1] - vertex[1]) * tall
+    if (ax, ay) == (0, 0) or (bx, by) == (0, 0):
+        return None
+    value = abs(math.degrees(math.atan2(ax * by - ay * bx, ax * bx + ay * by)))
+    return Length(value, "°", source, f"{value:.1f}°")
+
+
+def direction_letters(direction: Sequence[float], quadruped: bool = False) -> str:
+    """Patient letters of a direction in LPS, the strongest first, e.g. "LA"; "" for none.
+
+    Args:
+        direction: (x, y, z) in the patient (PS3.3 C.7.6.2.1.1).
+        quadruped: Anatomical Orientation Type QUADRUPED: x grows to the animal's left, y to its
+            back (dorsal), z to its head (cranial).
+    """
     if len(direction) != 3 or not all(math.isfinite(part) for part in direction):
         return ""
-    pairs = zip(direction, ("LR", "PA", "HF"), strict=True)
+    names = (("Le", "Rt"), ("D", "V"), ("Cr", "Cd")) if quadruped else ("LR", "PA", "HF")
+    pairs = zip(direction, names, strict=True)
     strong = [(abs(part), pair[part < 0]) for part, pair in pairs if abs(part) > _OBLIQUE]
     return "".join(letter for _, letter in sorted(strong, key=lambda item: -item[0]))
 
 
 def opposite(letters: str) -> str:
     """Letters of the opposite direction; "" when one is not a patient direction we know."""
-    turned = [_OPPOSITE.get(letter, "") for letter in letters]
-    return "".join(turned) if all(turned) else ""
+    found: list[str] = _LETTER.findall(letters)
+    turned = [_OPPOSITE.get(letter, "") for letter in found]
+    return "".join(turned) if all(turned) and "".join(found) == letters else ""
+
+
+def _shown(letters: str) -> str:
+    """As an image shows them: a quadruped's in DICOM's own capitals."""
+    found: list[str] = _LETTER.findall(letters)
+    return "".join(_SHOWN.get(letter, letter.upper()) for letter in found)
 
 
 def edge_letters(
@@ -241,4 +243,4 @@ def edge_letters(
         top, bottom = bottom, top
     for _ in range(quarter_turns % 4):
         left, right, top, bottom = bottom, top, left, right
-    return left, right, top, bottom
+    return _shown(left), _shown(right), _shown(top), _shown(bottom)

@@ -1,0 +1,134 @@
+"""Parts of an image with their own scale: ultrasound regions (PS3.3 C.8.5.5).
+
+`Frame.regions` lists them most specific first: the standard lets regions overlap and gives each a
+priority (Region Flags, C.8.5.5.1.3, bit 0: 0 is high, 1 is low). Within one priority the smaller
+region goes first, since it was drawn over the larger.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.imaging.findings import XY
+from app.imaging.types import Region
+
+_UNITS: dict[int, tuple[str, float]] = {
+    0: ("", 1.0),
+    1: ("%", 1.0),
+    2: ("dB", 1.0),
+    3: ("mm", 10.0),
+    4: ("s", 1.0),
+    5: ("Hz", 1.0),
+    6: ("dB/s", 1.0),
+    7: ("mm/s", 10.0),
+    8: ("mm²", 100.0),
+    9: ("mm²/s", 100.0),
+    10: ("mm³", 1000.0),
+    11: ("mm³/s", 1000.0),
+    12: ("°", 1.0),
+}
+"""Physical Units X and Y Direction (PS3.3 C.8.5.5.1.15): our units, and the factor to them."""
+
+_KINDS = {1: "2D", 2: "M-mode", 3: "spectral", 4: "waveform", 5: "graph"}
+"""Region Spatial Format, PS3.3 C.8.5.5.1.1."""
+
+_SAME_SCALE = 1e-3
+_SLACK = 2
+"""Pixels by which a region may stick out of the image: many devices count its edges from 1."""
+
+MAX_REGIONS = 64
+_MAX_MM = 100.0
+
+
+@dataclass(frozen=True, slots=True)
+class UltrasoundRegion:
+    """An item of the Sequence of Ultrasound Regions, PS3.3 C.8.5.5, as the file gives it.
+
+    Attributes:
+        spatial_format: Region Spatial Format; 1 is 2-D.
+        units: Physical units of x and y; 3 is cm.
+        delta: Physical delta of x and y: units per pixel.
+        box: Region Location Min X0, Min Y0, Max X1, Max Y1 in pixels from 0; () when not given.
+        low_priority: Bit 0 of the Region Flags.
+    """
+
+    spatial_format: int
+    units: tuple[int, int]
+    delta: tuple[float, float]
+    box: tuple[int, ...] = ()
+    low_priority: bool = False
+
+
+def regions_of(
+    items: Sequence[UltrasoundRegion], rows: int, columns: int
+) -> tuple[tuple[Region, ...], str]:
+    """Regions of an image, most specific first, and what is wrong with those left out.
+
+    A region that does not lie in the image was drawn on another matrix: the image was scaled after
+    it was calibrated, and a length in mm would be wrong by that factor. All are left out then.
+    """
+    found: list[tuple[bool, int, Region]] = []
+    for item in items[:MAX_REGIONS]:
+        if len(item.box) != 4:
+            continue
+        x0, y0, x1, y1 = item.box
+        if x0 > x1 or y0 > y1 or x0 < -_SLACK or y0 < -_SLACK:
+            continue
+        if x1 > columns - 1 + _SLACK or y1 > rows - 1 + _SLACK:
+            return (), "the ultrasound regions do not fit the image: it was scaled, mm are unknown"
+        x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, columns - 1), min(y1, rows - 1)
+        dx, x_units = _scale(item.delta[0], item.units[0])
+        dy, y_units = _scale(item.delta[1], item.units[1])
+        kind = _KINDS.get(item.spatial_format, "")
+        region = Region(x0, y0, x1, y1, dx, dy, x_units, y_units, kind)
+        found.append((item.low_priority, (x1 - x0 + 1) * (y1 - y0 + 1), region))
+    found.sort(key=lambda one: (one[0], one[1], one[2].y0, one[2].x0))
+    return tuple(region for _, _, region in found), ""
+
+
+def _scale(delta: float, code: int) -> tuple[float, str]:
+    """Units per pixel and their name; 1 pixel and "" where the file gives no usable scale."""
+    units, factor = _UNITS.get(code, ("", 1.0))
+    value = delta * factor
+    if not units or not math.isfinite(value) or value == 0 or abs(value) < 1e-9:
+        return 1.0, ""
+    if units == "mm" and abs(value) > _MAX_MM:
+        return 1.0, ""
+    return value, units
+
+
+def contains(region: Region, point: XY) -> bool:
+    """Whether a point lies on the region's pixels (its edge pixels included)."""
+    x, y = point
+    return region.x0 - 0.5 <= x <= region.x1 + 0.5 and region.y0 - 0.5 <= y <= region.y1 + 0.5
+
+
+def region_at(regions: Sequence[Region], point: XY) -> Region | None:
+    """The region whose scale holds at a point, or None."""
+    return next((region for region in regions if contains(region, point)), None)
+
+
+def common_region(regions: Sequence[Region], points: Sequence[XY]) -> Region | None:
+    """The region whose scale holds for all points together, or None.
+
+    It contains them all, and where a more specific region covers one of them, that has the same
+    scale: a colour box inside the B-mode image does, a colour bar or a Doppler trace does not.
+    """
+    own = [region_at(regions, point) for point in points]
+    for region in regions:
+        if not all(contains(region, point) for point in points):
+            continue
+        if all(one is not None and same_scale(one, region) for one in own):
+            return region
+    return None
+
+
+def same_scale(first: Region, second: Region) -> bool:
+    """Whether two regions have the same units per pixel."""
+    return (
+        (first.x_units, first.y_units) == (second.x_units, second.y_units)
+        and math.isclose(abs(first.dx), abs(second.dx), rel_tol=_SAME_SCALE)
+        and math.isclose(abs(first.dy), abs(second.dy), rel_tol=_SAME_SCALE)
+    )
