@@ -20,6 +20,7 @@ _GESTURES = (
             ("Ctrl + wheel", "zoom at the cursor"),
             ("Double click", "fit to the window"),
             ("Click on a finding", "select it"),
+            ("Drag a measurement's point", "move it"),
         ),
     ),
     (
@@ -33,6 +34,10 @@ _GESTURES = (
             ("F", "fit"),
             ("1", "one image pixel on one screen pixel"),
             ("+ and -", "zoom"),
+            ("H, V", "flip left-right, top-bottom"),
+            ("[ and ]", "rotate left, right"),
+            ("L, Shift+L", "measure a length (drag), an angle (three clicks)"),
+            ("Escape", "put the measuring tool away, deselect"),
             ("P", "play or pause a cine"),
             ("Delete", "remove the selected finding"),
             ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),

@@ -24,6 +24,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.theme import SPACE
 from app.views.widgets import plain_tip
+from app.workspace import measurements
 from app.workspace.workspace import Workspace
 
 
@@ -81,6 +82,7 @@ class WindowActions:
         canvas.picture_changed.connect(self.refresh)
         canvas.status_changed.connect(self.refresh)
         canvas.scroller.playing_changed.connect(lambda _on: self.refresh())
+        canvas.measuring.tool_changed.connect(lambda _tool: self.refresh())
         self.refresh()
 
     def close(self) -> None:
@@ -133,6 +135,33 @@ class WindowActions:
         self.zoom_out = self._action(
             "Zoom out", lambda: canvas.zoom_by(1 / WHEEL_STEP), "Ctrl+-", "zoom-out"
         )
+        self.flip_h = self._action(
+            "Flip left-right", lambda: canvas.flip(across=True), "H", "flip-horizontal"
+        )
+        self.flip_v = self._action(
+            "Flip top-bottom", lambda: canvas.flip(across=False), "V", "flip-vertical"
+        )
+        self.turn_left = self._action(
+            "Rotate left", lambda: canvas.rotate(-1), "[", "rotate-ccw-square"
+        )
+        self.turn_right = self._action(
+            "Rotate right", lambda: canvas.rotate(1), "]", "rotate-cw-square"
+        )
+        measure = canvas.measuring.toggle
+        self.ruler = self._action(
+            "Measure a length",
+            lambda: measure(measurements.RULER),
+            "L",
+            "ruler",
+            checkable=True,
+        )
+        self.angle = self._action(
+            "Measure an angle",
+            lambda: measure(measurements.ANGLE),
+            "Shift+L",
+            "angle",
+            checkable=True,
+        )
         self.play = self._action("Play cine", scroll.toggle, "P", "play", checkable=True)
         self.next = self._action("Next image or frame", lambda: scroll.step(1), "Ctrl+Right")
         self.previous = self._action(
@@ -145,6 +174,12 @@ class WindowActions:
             self.one_to_one,
             self.zoom_in,
             self.zoom_out,
+            self.flip_h,
+            self.flip_v,
+            self.turn_left,
+            self.turn_right,
+            self.ruler,
+            self.angle,
         )
 
     def _make_findings(self) -> None:
@@ -191,6 +226,14 @@ class WindowActions:
                 self.presets,
                 self.invert,
                 self.reset,
+                None,
+                self.flip_h,
+                self.flip_v,
+                self.turn_left,
+                self.turn_right,
+                None,
+                self.ruler,
+                self.angle,
                 None,
                 self.previous,
                 self.next,
@@ -246,6 +289,12 @@ class WindowActions:
         bar.addAction(self.fit)
         bar.addAction(self.one_to_one)
         bar.addSeparator()
+        for action in (self.flip_h, self.flip_v, self.turn_right):
+            bar.addAction(action)
+        bar.addSeparator()
+        bar.addAction(self.ruler)
+        bar.addAction(self.angle)
+        bar.addSeparator()
         bar.addAction(self.play)
         bar.addAction(self.undo)
         bar.addAction(self.redo)
@@ -293,6 +342,9 @@ class WindowActions:
         self.window_button.setEnabled(self._canvas.shown_window is not None)
         self.presets.menuAction().setEnabled(self._canvas.shown_window is not None)
         self.invert.setChecked(self._workspace.viewport.display.invert)
+        tool = self._canvas.measuring.tool
+        self.ruler.setChecked(tool == measurements.RULER)
+        self.angle.setChecked(tool == measurements.ANGLE)
         scroll = self._canvas.scroller
         self.play.setEnabled(scroll.playable)
         self.play.setChecked(scroll.playing)

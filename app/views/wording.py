@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from app.imaging.findings import Finding
 from app.imaging.types import Spacing, Window
+from app.workspace import measurements
 
 NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
+BY_HAND = "Measured by hand"
 DOT = " · "  # between the parts of a line; a line that is too long is broken there
 UNKNOWN_SPACING = "Pixel spacing unknown: lengths in px"
 SHORT_FORMS = {
@@ -67,6 +70,31 @@ def spacing_text(spacing: Spacing) -> str:
     return f"{size} mm/px{DOT}{spacing.source.value}"
 
 
+def sentence(text: str) -> str:
+    """A note on one line that begins with a capital letter."""
+    line = one_line(text)
+    return line[:1].upper() + line[1:]
+
+
+def patient_parts(point: Sequence[float]) -> list[str]:
+    """x, y and z of patient mm (LPS) with the letters of their directions, e.g. "L 12.3"."""
+    letters = (("L", "R"), ("P", "A"), ("H", "F"))
+    return [
+        f"{pair[round(value, 1) < 0]} {abs(round(value, 1)):.1f}"
+        for value, pair in zip(point, letters, strict=True)
+    ]
+
+
+def patient_text(point: Sequence[float]) -> str:
+    """A place in the patient, e.g. "L 12.3  P 45.6  H 102.0 mm"."""
+    return f"{'  '.join(patient_parts(point))} mm"
+
+
+def time_text(time_ms: float | None) -> str:
+    """A frame's time from the start of its cine, e.g. "0.83 s"; "" for none."""
+    return "" if time_ms is None else f"{time_ms / 1000:.2f} s"
+
+
 def value_text(finding: Finding) -> str:
     """The finding's measurement with its units and mark, e.g. "≈ 0.52"; "" without one."""
     if finding.value is None:
@@ -85,7 +113,9 @@ def chip_text(finding: Finding) -> str:
 
 
 def maker_text(finding: Finding) -> str:
-    """Which tool and model made it."""
+    """Which tool and model made it, or that it was measured by hand."""
+    if measurements.by_hand(finding):
+        return BY_HAND
     made = finding.provenance
     tool = f"{made.tool} {made.tool_version}".strip()
     return DOT.join(one_line(part) for part in (tool, made.model) if part)

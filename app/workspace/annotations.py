@@ -70,6 +70,17 @@ class Annotations:
             after[finding.id] = Annotation(finding, self._color(finding.label))
         self._push(label or f"Add {len(findings)} findings", before, after)
 
+    def put(self, finding: Finding, label: str) -> None:
+        """Add what the user made, or change what has its id, as one undoable step.
+
+        Unlike `add`, nothing of the same label is replaced: an image may have many lengths.
+        """
+        before = dict(self._items)
+        known = before.get(finding.id)
+        color = known.color if known else self._color(finding.label)
+        after = before | {finding.id: Annotation(finding, color)}
+        self._push(label, before, after)
+
     def remove(self, finding_ids: Iterable[str]) -> None:
         """Remove findings as one undoable step; unknown ids are ignored."""
         gone = set(finding_ids) & set(self._items)
@@ -95,6 +106,10 @@ class Annotations:
     def selected(self) -> str:
         """Id of the selected finding, or ""."""
         return self._selected
+
+    def color_of(self, label: str) -> int:
+        """The colour that a finding of this label has or would get."""
+        return self._colors.get(label, len(self._colors))
 
     def _color(self, label: str) -> int:
         return self._colors.setdefault(label, len(self._colors))

@@ -6,7 +6,7 @@ number: a late answer to an older request is dropped.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.imaging.types import Frame, Instance, Window
 from app.workspace.signals import Signal
@@ -23,10 +23,49 @@ class FrameRequest:
 
 @dataclass(frozen=True, slots=True)
 class Display:
-    """How it is shown. `window` None means the file's own or the automatic one."""
+    """How it is shown.
+
+    Attributes:
+        window: None means the file's own or the automatic one.
+        invert: Black and white are exchanged.
+        flip_h: Left and right are exchanged, before the rotation.
+        flip_v: Top and bottom are exchanged, before the rotation.
+        quarter_turns: Clockwise quarter turns, 0 to 3, after the flips (as `geometry.edge_letters`
+            and PS3.3 C.10.6).
+    """
 
     window: Window | None = None
     invert: bool = False
+    flip_h: bool = False
+    flip_v: bool = False
+    quarter_turns: int = 0
+
+    def flipped(self, *, across: bool) -> Display:
+        """What is seen now, mirrored on the screen: left and right, or top and bottom."""
+        # The flips come before the rotation: a quarter turn makes one of the other.
+        if across != bool(self.quarter_turns % 2):
+            return self._plain(not self.flip_h, self.flip_v, self.quarter_turns)
+        return self._plain(self.flip_h, not self.flip_v, self.quarter_turns)
+
+    def turned(self, quarters: int) -> Display:
+        """What is seen now, turned clockwise on the screen."""
+        return self._plain(self.flip_h, self.flip_v, self.quarter_turns + quarters)
+
+    def _plain(self, flip_h: bool, flip_v: bool, turns: int) -> Display:
+        if flip_h and flip_v:  # the same as half a turn
+            flip_h, flip_v, turns = False, False, turns + 2
+        return replace(self, flip_h=flip_h, flip_v=flip_v, quarter_turns=turns % 4)
+
+    @property
+    def turn_text(self) -> str:
+        """How it lies otherwise than in the file, in words; "" for as in the file."""
+        turns = (self.quarter_turns + 2 * self.flip_v) % 4
+        rotated = ("", "rotated 90° right", "rotated 180°", "rotated 90° left")[turns]
+        if self.flip_h == self.flip_v:
+            return rotated.capitalize()
+        if turns == 2:
+            return "Flipped top-bottom"
+        return "Flipped left-right" + (f", {rotated}" if rotated else "")
 
 
 class Viewport:
@@ -47,10 +86,14 @@ class Viewport:
     @property
     def loading(self) -> bool:
         """Whether a frame was asked for and has not come yet."""
-        return self.instance is not None and self.frame is None and not self.error
+        shown = self.instance
+        return shown is not None and shown.has_frames and self.frame is None and not self.error
 
     def show(self, instance: Instance | None, frame_index: int = 0) -> None:
-        """Show an instance from its frame `frame_index`, with its own window."""
+        """Show an instance from its frame `frame_index`, with its own window.
+
+        A report or another object without frames is shown by what reads it; none is asked for.
+        """
         self.instance = instance
         self.frame = None
         self.error = ""
@@ -58,7 +101,7 @@ class Viewport:
         self.frame_index = 0
         self._number += 1
         self.image_changed.emit()
-        if instance is not None:
+        if instance is not None and instance.has_frames:
             self._request(frame_index)
 
     def scroll_to(self, frame_index: int) -> None:
@@ -94,7 +137,7 @@ class Viewport:
             self.display_changed.emit()
 
     def _request(self, frame_index: int) -> None:
-        if self.instance is None:
+        if self.instance is None or not self.instance.has_frames:
             return
         self.frame_index = max(0, min(frame_index, self.instance.frames - 1))
         self._number += 1

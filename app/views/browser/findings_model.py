@@ -18,6 +18,7 @@ from app.imaging.findings import Finding
 from app.imaging.types import ImageRef
 from app.views import wording
 from app.views.widgets import plain_tip
+from app.workspace import measurements
 from app.workspace.annotations import Annotation
 from app.workspace.workspace import Workspace
 
@@ -32,6 +33,7 @@ class MakerRow:
     maker: str
     ids: tuple[str, ...]
     visible: bool
+    by_hand: bool = False  # the user measured them
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +124,8 @@ class FindingsModel(QAbstractListModel):
         rows: list[Row] = []
         for maker, members in groups.items():
             ids = tuple(item.finding.id for item in members)
-            rows.append(MakerRow(maker, ids, any(item.visible for item in members)))
+            by_hand = measurements.by_hand(members[0].finding)
+            rows.append(MakerRow(maker, ids, any(item.visible for item in members), by_hand))
             rows.extend(FindingRow(item, item.finding.image == shown) for item in members)
         return rows
 
@@ -163,6 +166,6 @@ class FindingsModel(QAbstractListModel):
 
 def _tip(row: Row) -> str:
     if isinstance(row, MakerRow):
-        return f"{row.maker}\n{wording.NOT_FOR_DIAGNOSIS}"
+        return row.maker if row.by_hand else f"{row.maker}\n{wording.NOT_FOR_DIAGNOSIS}"
     lines = [f"{row.title}  {row.value}".strip(), row.detail, wording.maker_text(row.finding)]
     return "\n".join(line for line in lines if line)

@@ -18,6 +18,7 @@ from app.views.canvas.image_view import ImageView
 from app.views.canvas.items import AnnotationItem, Look, make_item
 from app.views.canvas.labels import Chip
 from app.views.theme import THEME
+from app.workspace import measurements
 from app.workspace.annotations import Annotation, Annotations
 
 REACH = 8.0  # px on screen within which a click hits a line
@@ -45,6 +46,7 @@ class AnnotationLayer(QObject):
         self._items: dict[str, AnnotationItem] = {}
         self._shapes: dict[str, shapes.Shape] = {}
         self._hovered = ""
+        self._draft: Finding | None = None
         # One mask at a time, and not at once: a tool's result makes a chat card and list rows too,
         # and whatever runs beside them holds Python's lock by turns and so the window.
         self._queue: deque[Finding] = deque()
@@ -78,6 +80,12 @@ class AnnotationLayer(QObject):
         """Whether every item has its shape."""
         return all(item.ready for item in self._items.values())
 
+    def set_draft(self, finding: Finding | None) -> None:
+        """Draw what is not finished, instead of the finding that has its id; None for nothing."""
+        if finding is not self._draft:
+            self._draft = finding
+            self.sync()
+
     def set_image(self, ref: ImageRef | None) -> None:
         """Draw the findings of exactly these pixels."""
         if ref != self._ref:
@@ -92,11 +100,19 @@ class AnnotationLayer(QObject):
             for annotation in (self._annotations.on_image(self._ref) if self._ref else ())
             if annotation.visible
         }
+        draft = self._draft
+        if draft is not None and draft.image == self._ref:
+            known = wanted.get(draft.id)
+            color = known.color if known else self._annotations.color_of(draft.label)
+            wanted[draft.id] = Annotation(draft, color)
         for finding_id in [key for key in self._items if key not in wanted]:
             self._view.remove_item(self._items.pop(finding_id))
         for finding_id, annotation in wanted.items():
-            if finding_id not in self._items:
+            item, finding = self._items.get(finding_id), annotation.finding
+            if item is None:
                 self._add(annotation)
+            elif item.finding is not finding and shapes.is_light(finding):
+                item.take(finding, shapes.build(finding))
         self._restyle()
 
     def _add(self, annotation: Annotation) -> None:
@@ -171,8 +187,10 @@ class AnnotationLayer(QObject):
 
     def _look(self, annotation: Annotation) -> Look:
         finding_id = annotation.finding.id
-        strong = finding_id in (self._annotations.selected, self._hovered)
-        return Look(THEME.annotation_color(annotation.color), strong)
+        drawn = self._draft is not None and finding_id == self._draft.id
+        strong = drawn or finding_id in (self._annotations.selected, self._hovered)
+        handles = strong and bool(measurements.points_of(annotation.finding))
+        return Look(THEME.annotation_color(annotation.color), strong, handles=handles)
 
     def chips(self) -> list[Chip]:
         """The labels of what is drawn, lines first: they carry measurements."""

@@ -1,9 +1,8 @@
 """The canvas: one image with its findings, corner text and mouse tools.
 
-Mouse: left drag = window, middle or space + left = pan, right = zoom, double click = fit; the
-wheel scrolls through frames or the series where there is something to scroll, else it zooms;
-Ctrl + wheel always zooms. Keys: arrows, Page Up/Down, Home, End = frames; I invert, R reset,
-F fit, 1 = 1:1, + and - zoom, Escape deselects, Delete removes the selected finding.
+Mouse: left drag = window, or what the measuring tool that is on draws; middle or space + left =
+pan, right = zoom, double click = fit; the wheel scrolls through frames or the series where there
+is something to scroll, else it zooms; Ctrl + wheel always zooms. Keys: see `keys`.
 """
 
 from __future__ import annotations
@@ -32,6 +31,8 @@ from app.views.canvas.interaction import (
     dragged_window,
 )
 from app.views.canvas.items import AnnotationItem
+from app.views.canvas.keys import key_actions
+from app.views.canvas.measuring import Measuring
 from app.views.canvas.overlay import Overlay
 from app.views.canvas.rendering import Job, Picture, Renderer
 from app.views.canvas.scrolling import Scroller
@@ -68,8 +69,13 @@ class Canvas(ImageView):
         self._renderer = Renderer(background, self._take_picture, self._take_error)
         self.overlay = Overlay(self)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
+        self.measuring = Measuring(
+            self, self.findings_layer, workspace.annotations, lambda: self.frame
+        )
+        self.measuring.tool_changed.connect(lambda _tool: self._show_cursor(None))
         self.scroller = Scroller(workspace, self)
         model = self._viewport_model
+        self._keys = key_actions(self, workspace.annotations)
         self._disconnects: list[Callable[[], None]] = [
             model.image_changed.connect(self._image_changed),
             model.frame_changed.connect(self._frame_changed),
@@ -141,6 +147,7 @@ class Canvas(ImageView):
     def _clear(self) -> None:
         self._picture = None
         self._place = None
+        self.measuring.cancel()
         self.show_levels((), 1.0, refit=False)
         self.findings_layer.set_image(None)
         self.overlay.set_sides(Sides())
@@ -164,7 +171,14 @@ class Canvas(ImageView):
         model = self._viewport_model
         if shown is not None and model.frame is shown.job.frame:
             self._renderer.request(replace(shown.job, display=model.display))
+            self._lay_out(shown.job.frame)
             self._update_overlay()
+
+    def _lay_out(self, frame: Frame) -> None:
+        """Flip and turn image and letters together, so that neither is ever seen without."""
+        display = self._viewport_model.display
+        self.set_turn(display)
+        self.overlay.set_sides(corner_text.side_letters(frame, display))
 
     def _take_picture(self, picture: Picture) -> None:
         job, model = picture.job, self._viewport_model
@@ -172,11 +186,12 @@ class Canvas(ImageView):
             return  # late: the viewport shows something else by now
         other = self._picture is None or self._picture.job.frame is not job.frame
         self._picture = picture
+        self._lay_out(job.frame)
         self.show_levels(picture.levels, job.frame.spacing.aspect, refit=other and self._refit)
         if other:
             self._refit = False
+            self.measuring.cancel()
             self.findings_layer.set_image(job.frame.ref)
-            self.overlay.set_sides(corner_text.side_letters(job.frame))
             self.status_changed.emit()
         self._update_overlay()
         self.picture_changed.emit()
@@ -197,8 +212,16 @@ class Canvas(ImageView):
         """Exchange black and white."""
         self._set_display(invert=not self._viewport_model.display.invert)
 
+    def flip(self, *, across: bool) -> None:
+        """Mirror what is seen: left and right (`across`), or top and bottom."""
+        self._viewport_model.set_display(self._viewport_model.display.flipped(across=across))
+
+    def rotate(self, quarters: int) -> None:
+        """Turn what is seen by quarter turns, clockwise."""
+        self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
+
     def reset(self) -> None:
-        """The image's own window, not inverted, all of it in view."""
+        """The image's own window, not inverted, as it lies in the file, all of it in view."""
         self._viewport_model.set_display(Display())
         self.fit()
 
@@ -216,21 +239,25 @@ class Canvas(ImageView):
         picture = self._picture
         if picture is None:
             return Corners()
-        job = picture.job
+        job, display = picture.job, self._viewport_model.display
         return Corners(
             corner_text.patient_lines(job.instance),
             corner_text.series_lines(
-                job.instance, job.frame_index, self.scroller.position_of(job.instance)
+                job.instance, job.frame_index, self.scroller.position_of(job.instance), job.frame
             ),
             corner_text.display_lines(
                 self.shown_window,
-                lut=picture.lut if self._viewport_model.display.window is None else "",
-                inverted=self._viewport_model.display.invert,
+                lut=picture.lut if display.window is None else "",
+                inverted=display.invert,
                 zoom=self.zoom,
                 place=self._place,
             ),
             corner_text.frame_lines(job.frame),
             corner_text.warning_lines(self.findings_layer.findings),
+            series_warning=corner_text.series_warnings(
+                self.scroller.series_of(job.instance), job.instance
+            ),
+            mark=corner_text.mark_lines(self.turn),
         )
 
     def _place_at(self, position: QPointF) -> Place | None:
@@ -240,7 +267,9 @@ class Canvas(ImageView):
         grey = pipeline.grey_at(self.frame, at.x(), at.y())
         if grey is None:
             return None
-        return Place(math.floor(at.x() + 0.5), math.floor(at.y() + 0.5), grey.text)
+        column, row = math.floor(at.x() + 0.5), math.floor(at.y() + 0.5)
+        point = corner_text.patient_point(self.frame, column, row)
+        return Place(column, row, grey.text, point)
 
     def _hover(self, position: QPointF | None) -> str:
         """Update the value under the cursor; returns the finding there."""
@@ -265,6 +294,9 @@ class Canvas(ImageView):
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:
         kind = drag_of(ev.button(), space=self._space)
+        free = kind is Drag.WINDOW and self._press is None
+        if free and self.measuring.press(ev.position()):
+            kind = None
         if kind is not None and self._press is None and self._picture is not None:
             self._press = (ev.position(), kind, self.shown_window)
             self._drag_from = ev.position()
@@ -276,8 +308,9 @@ class Canvas(ImageView):
     def mouseMoveEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
         if self._press is None or self._drag_from is None:
+            drawing = self.measuring.move(ev.position())
             hit = self._hover(ev.position())
-            self._show_cursor(Qt.CursorShape.PointingHandCursor if hit else None)
+            self._show_cursor(Qt.CursorShape.PointingHandCursor if hit and not drawing else None)
             return
         start, kind, window = self._press
         total = ev.position() - start
@@ -297,12 +330,21 @@ class Canvas(ImageView):
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
         ev.accept()
         if self._press is None:
+            left = ev.button() == Qt.MouseButton.LeftButton and self.measuring.active
+            if left and not self.measuring.release(ev.position()):
+                self._workspace.annotations.select(self._hover(ev.position()))
             return
         clicked = self._press[1] is not Drag.ZOOM and not self._moved
         self._press = self._drag_from = None
         self._show_cursor(Qt.CursorShape.OpenHandCursor if self._space else None)
         if clicked and ev.button() == Qt.MouseButton.LeftButton:
             self._workspace.annotations.select(self._hover(ev.position()))
+
+    def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
+        if self.measuring.tool:
+            self.mousePressEvent(ev)  # two quick clicks: the second sets a point too
+        else:
+            super().mouseDoubleClickEvent(ev)
 
     def wheelEvent(self, ev: QWheelEvent) -> None:
         ev.accept()
@@ -322,7 +364,7 @@ class Canvas(ImageView):
                 self._space = True
                 self._show_cursor(Qt.CursorShape.OpenHandCursor)
             return
-        action = self._key_actions().get(Qt.Key(ev.key()))
+        action = self._keys.get(Qt.Key(ev.key()))
         if action is None or ev.modifiers() & Qt.KeyboardModifier.ControlModifier:
             ev.ignore()
             return
@@ -338,31 +380,10 @@ class Canvas(ImageView):
         self._space = False
         super().focusOutEvent(event)
 
-    def _key_actions(self) -> dict[Qt.Key, Callable[[], object]]:
-        key, scroll = Qt.Key, self.scroller
-        annotations = self._workspace.annotations
-        return {
-            key.Key_Up: lambda: scroll.step(-1),
-            key.Key_Left: lambda: scroll.step(-1),
-            key.Key_Down: lambda: scroll.step(1),
-            key.Key_Right: lambda: scroll.step(1),
-            key.Key_PageUp: lambda: scroll.step(-10),
-            key.Key_PageDown: lambda: scroll.step(10),
-            key.Key_Home: lambda: scroll.to_end(-1),
-            key.Key_End: lambda: scroll.to_end(1),
-            key.Key_I: self.toggle_invert,
-            key.Key_R: self.reset,
-            key.Key_F: self.fit,
-            key.Key_1: self.one_to_one,
-            key.Key_Plus: lambda: self.zoom_by(WHEEL_STEP),
-            key.Key_Equal: lambda: self.zoom_by(WHEEL_STEP),
-            key.Key_Minus: lambda: self.zoom_by(1 / WHEEL_STEP),
-            key.Key_Escape: lambda: annotations.select(""),
-            key.Key_Delete: lambda: annotations.remove([annotations.selected]),
-        }
-
     def _show_cursor(self, shape: Qt.CursorShape | None) -> None:
-        if shape is None:
+        if shape is None and self.measuring.tool:
+            self.setCursor(Qt.CursorShape.CrossCursor)
+        elif shape is None:
             self.unsetCursor()
         else:
             self.setCursor(shape)

@@ -2,24 +2,33 @@
 
 from __future__ import annotations
 
+import contextlib
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
 from app.imaging import geometry
 from app.imaging.findings import Finding
-from app.imaging.types import Frame, Instance, Window
+from app.imaging.types import Frame, Instance, Orientation, Series, Window
 from app.views import wording
+from app.workspace import measurements
+from app.workspace.viewport import Display
 
 Lines = tuple[str, ...]
+
+_ALIGNED = 0.9999  # cosine from which on a normal counts as an axis of the patient (under 1 degree)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """The pixel under the cursor: x (column), y (row), and its value in words."""
+    """The pixel under the cursor: x (column), y (row), its value in words, its place."""
 
     x: int
     y: int
     value: str
+    point: tuple[float, float, float] | None = None  # patient mm, LPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +40,8 @@ class Corners:
     bottom_left: Lines = ()
     bottom_right: Lines = ()
     warning: Lines = ()  # above bottom_right, in the warning colour
+    series_warning: Lines = ()  # below top_right, in the warning colour
+    mark: Lines = ()  # below bottom_left, in the warning colour: flipped, turned
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,25 +69,77 @@ def patient_lines(instance: Instance) -> Lines:
     )
 
 
-def series_lines(instance: Instance, frame_index: int, position: tuple[int, int]) -> Lines:
+def series_lines(
+    instance: Instance,
+    frame_index: int,
+    position: tuple[int, int],
+    frame: Frame | None = None,
+) -> Lines:
     """Top right: which image.
 
     Args:
         instance: The image file.
         frame_index: Frame from 0.
         position: (place from 0, number) of the instance in its series.
+        frame: For its place in the patient and its time.
     """
     get = instance.get
     series = [wording.one_line(get("Modality")), wording.one_line(get("SeriesDescription"))]
     view = [wording.one_line(get("BodyPartExamined")), wording.one_line(get("ViewPosition"))]
     place, count = position
+    time = wording.time_text(frame.time_ms) if frame else ""
+    number = f"Frame {frame_index + 1} / {instance.frames}" if instance.frames > 1 else ""
     return _kept(
         "  ".join(part for part in series if part),
         "  ".join(part for part in view if part),
         f"Image {place + 1} / {count}" if count > 1 else "",
-        f"Frame {frame_index + 1} / {instance.frames}" if instance.frames > 1 else "",
+        "   ".join(part for part in (number, time) if part),
+        slice_text(frame.orientation, instance.get("SliceThickness")) if frame else "",
         "" if instance.kind == "dicom" else wording.one_line(instance.path.name),
     )
+
+
+def slice_text(orientation: Orientation, thickness: str) -> str:
+    """Where the slice lies along its normal and how thick it is; "" where it is not told."""
+    parts: list[str] = []
+    if orientation.cosines is not None and orientation.position is not None:
+        normal = np.cross(orientation.cosines[:3], orientation.cosines[3:])
+        along = float(np.dot(normal, orientation.position))
+        axis = int(np.argmax(np.abs(normal)))
+        if abs(normal[axis]) > _ALIGNED:
+            point = [0.0, 0.0, 0.0]
+            point[axis] = along * float(np.sign(normal[axis]))
+            parts.append(f"Slice {wording.patient_parts(point)[axis]} mm")
+        else:
+            parts.append(f"Slice {along:.1f} mm along its normal")
+    with contextlib.suppress(ValueError):
+        if math.isfinite(width := float(thickness)) and width > 0:
+            parts.append(f"{wording.number(width)} mm thick")
+    return wording.DOT.join(parts)
+
+
+def series_warnings(series: Series | None, instance: Instance) -> Lines:
+    """Below them: what the reader of the series and of this file must know."""
+    warnings = [*(series.warnings if series else ()), instance.note]
+    return _kept(*(wording.sentence(text) for text in warnings))
+
+
+def patient_point(frame: Frame, x: float, y: float) -> tuple[float, float, float] | None:
+    """Patient mm (LPS) of an image point; None where the file does not tell."""
+    orientation, spacing = frame.orientation, frame.spacing
+    if orientation.cosines is None or orientation.position is None:
+        return None
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return None
+    along = np.array(orientation.cosines[:3]) * (x * spacing.column_mm)
+    down = np.array(orientation.cosines[3:]) * (y * spacing.row_mm)
+    px, py, pz = (float(part) for part in np.array(orientation.position) + along + down)
+    return px, py, pz
+
+
+def mark_lines(display: Display) -> Lines:
+    """Below the bottom left: that the image does not lie as its file says."""
+    return _kept(display.turn_text)
 
 
 def display_lines(
@@ -100,6 +163,7 @@ def display_lines(
     shown = [grey, "INVERTED" if inverted else ""]
     return _kept(
         f"x {place.x}  y {place.y}   {place.value}" if place else "",
+        wording.patient_text(place.point) if place and place.point else "",
         f"Zoom {zoom * 100:.0f}%" if zoom is not None else "",
         "   ".join(part for part in shown if part),
     )
@@ -107,24 +171,33 @@ def display_lines(
 
 def frame_lines(frame: Frame) -> Lines:
     """Bottom right: what to be careful about."""
+    spacing = frame.spacing
     return _kept(
         wording.one_line(frame.lossy),
+        wording.sentence(frame.note),
         wording.one_line(frame.calibration),
-        wording.spacing_text(frame.spacing),
+        wording.spacing_text(spacing),
+        # Without spacing the line above says what it means; why is in the attributes.
+        wording.one_line(spacing.note) if spacing.known else "",
     )
 
 
 def warning_lines(findings: Sequence[Finding]) -> Lines:
-    """The mark of AI results with the tools and models that made them; empty without findings."""
-    if not findings:
+    """The mark of AI results with the tools and models that made them; empty without any."""
+    made = [finding for finding in findings if not measurements.by_hand(finding)]
+    if not made:
         return ()
-    makers = dict.fromkeys(wording.maker_text(finding) for finding in findings)
+    makers = dict.fromkeys(wording.maker_text(finding) for finding in made)
     return (wording.NOT_FOR_DIAGNOSIS, *(maker for maker in makers if maker))
 
 
-def side_letters(frame: Frame) -> Sides:
-    """The letters of the four edges of an image that is neither turned nor flipped."""
-    return Sides(*geometry.edge_letters(frame.orientation))
+def side_letters(frame: Frame, display: Display) -> Sides:
+    """The letters of the four edges as the image lies on the screen."""
+    return Sides(
+        *geometry.edge_letters(
+            frame.orientation, display.flip_h, display.flip_v, display.quarter_turns
+        )
+    )
 
 
 def _kept(*lines: str) -> Lines:

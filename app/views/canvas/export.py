@@ -8,18 +8,20 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
-from PySide6.QtGui import QGuiApplication, QImage, QPainter
+from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
 
 from app.imaging import pipeline
 from app.imaging.findings import Finding
 from app.imaging.types import Frame, Instance, Window
 from app.views import style, wording
-from app.views.canvas import corner_text, labels, overlay, shapes
+from app.views.canvas import corner_text, labels, overlay, shapes, turning
 from app.views.canvas.corner_text import Corners
 from app.views.canvas.image_layer import to_qimage
 from app.views.canvas.items import ITEMS, Look
 from app.views.canvas.labels import Chip
+from app.views.canvas.turning import UPRIGHT
 from app.views.theme import THEME
+from app.workspace.viewport import Display
 
 REFERENCE_PX = 900.0
 """Shorter side for which text has the size it has on screen; larger matrices get larger text."""
@@ -35,6 +37,7 @@ def render_annotated(
     invert: bool = False,
     findings: Sequence[Finding] = (),
     frame_index: int = 0,
+    turn: Display = UPRIGHT,
 ) -> NDArray[np.uint8]:
     """Image, findings, corner text and side letters as the canvas shows them.
 
@@ -45,28 +48,34 @@ def render_annotated(
         invert: Exchange black and white.
         findings: Those that carry another `ImageRef` are left out.
         frame_index: Number of the frame from 0, for the corner text.
+        turn: How it is flipped and turned; nothing else of it counts.
 
     Returns:
-        uint8 [rows, columns, 3] RGB. Needs a QGuiApplication: see `render_annotated_offscreen`.
+        uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]. Needs a
+        QGuiApplication: see `render_annotated_offscreen`.
     """
     own = [finding for finding in findings if finding.image == frame.ref]
-    picture = to_qimage(np.ascontiguousarray(pipeline.render(frame, window, invert)))
+    pixels = turning.turned(pipeline.render(frame, window, invert), turn)
+    picture = to_qimage(pixels)
     canvas = picture.convertToFormat(QImage.Format.Format_RGB32)
     size = max(min(frame.rows, frame.columns) / REFERENCE_PX, SMALLEST_SIZE)
-    area = QRectF(0, 0, frame.columns, frame.rows)
+    area = QRectF(0, 0, canvas.width(), canvas.height())
     painter = QPainter(canvas)
     try:
-        chips = _draw_findings(painter, own, size)
+        to_picture = turning.transform((frame.columns, frame.rows), turn)
+        chips = _draw_findings(painter, own, size, to_picture)
         if min(frame.rows, frame.columns) >= NO_TEXT_PX:
             shown = window if window is not None else pipeline.default_window(frame)
             corners = Corners(
                 corner_text.patient_lines(instance),
-                corner_text.series_lines(instance, frame_index, (0, 1)),
-                corner_text.display_lines(shown, inverted=invert),
+                corner_text.series_lines(instance, frame_index, (0, 1), frame),
+                corner_text.display_lines(shown, lut=_lut_name(frame, shown), inverted=invert),
                 corner_text.frame_lines(frame),
                 corner_text.warning_lines(own),
+                series_warning=corner_text.series_warnings(None, instance),
+                mark=corner_text.mark_lines(turn),
             )
-            overlay.draw_sides(painter, corner_text.side_letters(frame), area, size)
+            overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
             overlay.draw_corners(painter, corners, area, size)
             taken = overlay.corner_rects(corners, area, size)
             labels.draw(painter, labels.place(chips, area, taken, size), size)
@@ -82,6 +91,7 @@ def render_annotated_offscreen(
     invert: bool = False,
     findings: Sequence[Finding] = (),
     frame_index: int = 0,
+    turn: Display = UPRIGHT,
 ) -> NDArray[np.uint8]:
     """`render_annotated` for a command without a window: makes the Qt application it needs."""
     application = QGuiApplication.instance()
@@ -94,16 +104,26 @@ def render_annotated_offscreen(
         else:
             os.environ["QT_QPA_PLATFORM"] = before
         style.load_fonts()
-    return render_annotated(frame, instance, window, invert, findings, frame_index)
+    return render_annotated(frame, instance, window, invert, findings, frame_index, turn)
 
 
-def _draw_findings(painter: QPainter, findings: Sequence[Finding], size: float) -> list[Chip]:
+def _lut_name(frame: Frame, shown: Window | None) -> str:
+    """Name of the VOI LUT that is applied instead of a window, or ""."""
+    if shown is not None or frame.is_color or not frame.voi.luts:
+        return ""
+    return frame.voi.luts[0].explanation or "VOI LUT"
+
+
+def _draw_findings(
+    painter: QPainter, findings: Sequence[Finding], size: float, to_picture: QTransform
+) -> list[Chip]:
     """Draw the shapes; returns their chips, lines first as on the canvas."""
     colors: dict[str, str] = {}
     drawn: list[tuple[float, Chip]] = []
     painter.save()
     # Findings lie on pixel centres; a picture's painter counts from the pixel's corner.
     painter.translate(0.5, 0.5)
+    painter.setTransform(to_picture, True)
     for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):
         tint = colors.setdefault(finding.label, THEME.annotation_color(len(colors)))
         shape = shapes.build(finding)

@@ -1,7 +1,8 @@
 """A zoomable view of one image in its own pixel coordinates.
 
-Scene of the view box: x = column, y = row, pixel centres at integers (the image layer starts at
--0.5), y downwards. So a finding's coordinates need no conversion.
+Everything that lies on the image is a child of one item whose coordinates are the image's: x =
+column, y = row, pixel centres at integers (the image layer starts at -0.5), y downwards. So a
+finding's coordinates need no conversion. That item's transform flips and turns them all at once.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QFrame, QGraphicsItem, QWidget
+from PySide6.QtGui import QMouseEvent, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QFrame, QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
+from app.views.canvas import turning
 from app.views.canvas.image_layer import ImageLayer
 from app.views.theme import THEME
+from app.workspace.viewport import Display
 
 MIN_PIXELS_ACROSS = 4  # closest zoom: so many image pixels across the view
 MAX_SHRINK = 8.0  # farthest zoom: the image at 1/8 of the fitted size
@@ -40,9 +43,12 @@ class ImageView(pg.GraphicsView):
         self.box.invertY(True)
         self.box.disableAutoRange()
         self.setCentralItem(self.box)
+        self._content = _Content()
+        self.box.addItem(self._content, ignoreBounds=True)
         self.layer = ImageLayer()
-        self.box.addItem(self.layer, ignoreBounds=True)
+        self.layer.setParentItem(self._content)
         self._aspect = 1.0
+        self._turn = turning.UPRIGHT
         self._fitted = True
         self._drag_from: QPointF | None = None
         self._lock_aspect()
@@ -56,6 +62,28 @@ class ImageView(pg.GraphicsView):
         pixels = self.layer.pixels
         return (0, 0) if pixels is None else (pixels.shape[1], pixels.shape[0])
 
+    @property
+    def turn(self) -> Display:
+        """How the image on the screen lies: only flips and turns of it count."""
+        return self._turn
+
+    def set_turn(self, display: Display) -> None:
+        """Flip and turn the image and all that lies on it; the middle of the view stays there."""
+        if turning.same_turn(display, self._turn):
+            return
+        middle = self.to_image(QPointF(self.viewport().rect().center()))
+        self._turn = display
+        self._place_content()
+        self._lock_aspect()
+        if self._fitted:
+            self.fit()
+        else:
+            self._center(middle)
+        self.view_changed.emit()
+
+    def _place_content(self) -> None:
+        self._content.setTransform(turning.transform(self.image_size, self._turn))
+
     def show_levels(
         self, levels: tuple[NDArray[np.uint8], ...], aspect: float, *, refit: bool
     ) -> None:
@@ -67,6 +95,7 @@ class ImageView(pg.GraphicsView):
             refit: Fit it to the view even if the user had zoomed.
         """
         self.layer.set_levels(levels)
+        self._place_content()
         if aspect != self._aspect:
             self._aspect = aspect
             self._lock_aspect()
@@ -76,32 +105,38 @@ class ImageView(pg.GraphicsView):
     def _lock_aspect(self) -> None:
         # pyqtgraph's ratio is the screen length of one x unit over that of one y unit. Its
         # constructor's `lockAspect` ignores the ratio; annotated int, it takes any.
-        ratio: Any = 1.0 / self._aspect
+        on_its_side = self._turn.quarter_turns % 2
+        ratio: Any = self._aspect if on_its_side else 1.0 / self._aspect
         self.box.setAspectLocked(True, ratio=ratio)
 
     def add_item(self, item: QGraphicsItem) -> None:
         """Put an item over the image, in pixel coordinates."""
-        self.box.addItem(item, ignoreBounds=True)
+        item.setParentItem(self._content)
 
     def remove_item(self, item: QGraphicsItem) -> None:
         """Take an item away."""
-        self.box.removeItem(item)
+        self.scene().removeItem(item)
 
     # Where things are
 
     def to_image(self, position: QPointF) -> QPointF:
         """Position in the widget (px) -> image (x, y), pixel centres at integers."""
         inverse, _ = self.viewportTransform().inverted()
-        return QPointF(self.box.mapSceneToView(inverse.map(position)))
+        return self._content.mapFromParent(self.box.mapSceneToView(inverse.map(position)))
 
     def to_widget(self, x: float, y: float) -> QPointF:
         """Image (x, y) -> position in the widget, in logical px."""
-        scene = self.box.mapViewToScene(QPointF(x, y))
+        scene = self.box.mapViewToScene(self._content.mapToParent(QPointF(x, y)))
         return QPointF(self.viewportTransform().map(scene))
 
     @property
     def pixel_scale(self) -> tuple[float, float]:
-        """Logical px on screen of one image pixel, (horizontal, vertical)."""
+        """Logical px on screen of one image pixel, (along its rows, along its columns)."""
+        across, down = self._screen_scale()
+        return (down, across) if self._turn.quarter_turns % 2 else (across, down)
+
+    def _screen_scale(self) -> tuple[float, float]:
+        """Logical px on screen of one image pixel, (horizontal, vertical) as it lies there."""
         width, height = self.box.viewPixelSize()
         return (1.0 / width if width else 0.0, 1.0 / height if height else 0.0)
 
@@ -114,7 +149,7 @@ class ImageView(pg.GraphicsView):
 
     def fit(self) -> None:
         """Show the whole image, and keep doing so when the view is resized."""
-        columns, rows = self.image_size
+        columns, rows = turning.shown_size(self.image_size, self._turn)
         self._fitted = True
         if columns and rows:
             self.box.setRange(QRectF(-0.5, -0.5, columns, rows), padding=0)
@@ -130,7 +165,7 @@ class ImageView(pg.GraphicsView):
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
         """Zoom in (above 1) or out, keeping the image point `at` (default: centre) in place."""
-        columns, rows = self.image_size
+        columns, rows = turning.shown_size(self.image_size, self._turn)
         if not columns or factor <= 0:
             return
         view = self.box.viewRect()
@@ -138,22 +173,24 @@ class ImageView(pg.GraphicsView):
         width = min(max(view.width() / factor, MIN_PIXELS_ACROSS), widest)
         factor = view.width() / width
         self._fitted = False
-        center = at if at is not None else view.center()
+        center = self._content.mapToParent(at) if at is not None else view.center()
         self.box.scaleBy((1.0 / factor, 1.0 / factor), center=center)
 
     def pan_by(self, dx: float, dy: float) -> None:
         """Move the image by (dx, dy) logical px on the screen."""
-        across, down = self.pixel_scale
+        across, down = self._screen_scale()
         if across and down:
             self._fitted = False
             self.box.translateBy((-dx / across, -dy / down))
 
     def center_on(self, x: float, y: float) -> None:
         """Bring an image point into the middle, unless all of the image is in view already."""
-        if self._fitted:
-            return
-        middle = self.box.viewRect().center()
-        self.box.translateBy((x - middle.x(), y - middle.y()))
+        if not self._fitted:
+            self._center(QPointF(x, y))
+
+    def _center(self, point: QPointF) -> None:
+        offset = self._content.mapToParent(point) - self.box.viewRect().center()
+        self.box.translateBy((offset.x(), offset.y()))
 
     def close(self) -> bool:
         """Hide like any widget; pyqtgraph's own `close` takes the viewport apart and crashes."""
@@ -188,3 +225,22 @@ class ImageView(pg.GraphicsView):
     def wheelEvent(self, ev: QWheelEvent) -> None:
         self.zoom_by(WHEEL_STEP ** (ev.angleDelta().y() / 120.0), self.to_image(ev.position()))
         ev.accept()
+
+
+class _Content(QGraphicsItem):
+    """Carries image and findings; draws nothing itself."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents)
+
+    def boundingRect(self) -> QRectF:
+        return QRectF()
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionGraphicsItem,
+        widget: QWidget | None = None,
+    ) -> None:
+        pass

@@ -33,6 +33,7 @@ FILL_STRONG = 0.28  # under the mouse or selected
 LINE = 1.8  # px on screen
 LINE_STRONG = 2.8
 TICK = 6.0  # half length of a measured line's end ticks, px on screen
+HANDLE = 4.0  # radius of a point that can be moved, px on screen
 CROSS = 7.0  # half size of a point's cross, px on screen
 
 
@@ -44,11 +45,13 @@ class Look:
         color: #RRGGBB.
         strong: Selected or under the mouse.
         size: Factor on widths and ticks: 1 on screen, more in an export of a large matrix.
+        handles: Whether its points are marked as such that can be moved.
     """
 
     color: str
     strong: bool = False
     size: float = 1.0
+    handles: bool = False
 
 
 class AnnotationItem(QGraphicsItem):
@@ -88,6 +91,11 @@ class AnnotationItem(QGraphicsItem):
         self.prepareGeometryChange()
         self._shape = shape
         self.update()
+
+    def take(self, finding: Finding, shape: Shape) -> None:
+        """Show the finding as it is after a change."""
+        self.finding = finding
+        self.set_shape(shape)
 
     def set_look(self, look: Look) -> None:
         """Change how it is drawn."""
@@ -174,7 +182,7 @@ class BoxItem(AnnotationItem):
 
 
 class PolylineItem(AnnotationItem):
-    """A measured line with ticks across its ends."""
+    """A measured line with ticks across its ends; lines of more points have corners."""
 
     z = 18.0
 
@@ -199,11 +207,19 @@ class PolylineItem(AnnotationItem):
         under.setWidthF(under.widthF() + 2.0 * look.size)
         with on_screen(painter) as transform:
             line = transform.map(shape.path)
-            ticks = _ticks(transform, shape.ends, look.size)
+            # Across a bent line as a whole ticks would lie askew.
+            ends = shape.ends if line.elementCount() == 2 else ()
+            ticks = _ticks(transform, ends, look.size)
             for pen in (under, cls.pen(look)):
                 painter.setPen(pen)
                 painter.drawPath(line)
                 painter.drawLines(ticks)
+            if look.handles:
+                painter.setBrush(with_alpha(THEME.overlay_shade, 0.55))
+                for place in range(line.elementCount()):
+                    element = line.elementAt(place)
+                    center = QPointF(element.x, element.y)
+                    painter.drawEllipse(center, HANDLE * look.size, HANDLE * look.size)
 
 
 class PointItem(AnnotationItem):
@@ -259,7 +275,9 @@ def _tinted(image: QImage, fill: QColor) -> QImage:
 
 
 def _ticks(transform: QTransform, ends: tuple[QPointF, ...], size: float) -> list[QLineF]:
-    """End ticks in screen px, across the line as it lies there."""
+    """End ticks in screen px, across the line as it lies there; none without ends."""
+    if not ends:
+        return []
     first, last = transform.map(ends[0]), transform.map(ends[-1])
     line = QLineF(first, last)
     if line.length() == 0:

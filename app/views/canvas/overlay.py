@@ -53,8 +53,8 @@ def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Blo
     blocks: list[Block] = []
     for parts, right, bottom in (
         (((corners.top_left, ink),), False, False),
-        (((corners.top_right, ink),), True, False),
-        (((corners.bottom_left, ink),), False, True),
+        (((corners.top_right, ink), (corners.series_warning, warn)), True, False),
+        (((corners.bottom_left, ink), (corners.mark, warn)), False, True),
         (((corners.warning, warn), (corners.bottom_right, ink)), True, True),
     ):
         lines = tuple(

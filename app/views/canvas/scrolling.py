@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QObject, QTimer, Signal
 
-from app.imaging.types import Instance
+from app.imaging.types import Instance, Series
 from app.workspace.workspace import Workspace
 
 DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
@@ -36,6 +36,7 @@ class Scroller(QObject):
             workspace.studies.changed.connect(self._forget_place),
         ]
         self._instance = self._model.instance
+        self._series: Series | None = None
         self._place: tuple[Instance, tuple[int, int]] | None = None
 
     def stop(self) -> None:
@@ -67,9 +68,15 @@ class Scroller(QObject):
         if self._place is None or self._place[0] is not instance:
             # A search through all open images: too slow for every mouse move.
             series = self._workspace.studies.series_of(instance)
+            self._series = series
             found = (series.instances.index(instance), len(series.instances)) if series else (0, 1)
             self._place = (instance, found)
         return self._place[1]
+
+    def series_of(self, instance: Instance) -> Series | None:
+        """The series that an instance is in, or None."""
+        self.position_of(instance)
+        return self._series
 
     def _forget_place(self) -> None:
         self._place = None

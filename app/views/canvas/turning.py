@@ -1,0 +1,54 @@
+"""Flips and quarter turns: where an image's pixels lie in the picture that is shown of it.
+
+Both have pixel centres at integers, x to the right and y downwards. A quarter turn exchanges
+columns and rows, so the picture of a wide image is tall.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtGui import QTransform
+
+from app.workspace.viewport import Display
+
+UPRIGHT = Display()
+
+
+def same_turn(one: Display, other: Display) -> bool:
+    """Whether both show an image lying the same way."""
+    return (one.flip_h, one.flip_v, one.quarter_turns) == (
+        other.flip_h,
+        other.flip_v,
+        other.quarter_turns,
+    )
+
+
+def shown_size(size: tuple[int, int], display: Display) -> tuple[int, int]:
+    """(columns, rows) of the picture of an image of `size`."""
+    columns, rows = size
+    return (rows, columns) if display.quarter_turns % 2 else (columns, rows)
+
+
+def transform(size: tuple[int, int], display: Display) -> QTransform:
+    """Image (x, y) -> (x, y) in the picture, for an image of `size` (columns, rows)."""
+    columns, rows = size
+    # QTransform(m11, m12, m21, m22, dx, dy): x' = m11 x + m21 y + dx, y' = m12 x + m22 y + dy
+    result = QTransform()
+    if display.flip_h:
+        result *= QTransform(-1, 0, 0, 1, columns - 1, 0)
+    if display.flip_v:
+        result *= QTransform(1, 0, 0, -1, 0, rows - 1)
+    for _ in range(display.quarter_turns % 4):
+        result *= QTransform(0, 1, -1, 0, rows - 1, 0)
+        columns, rows = rows, columns
+    return result
+
+
+def turned(pixels: NDArray[np.uint8], display: Display) -> NDArray[np.uint8]:
+    """The picture of [rows, columns] or [rows, columns, 3] pixels."""
+    if display.flip_h:
+        pixels = pixels[:, ::-1]
+    if display.flip_v:
+        pixels = pixels[::-1]
+    return np.ascontiguousarray(np.rot90(pixels, -(display.quarter_turns % 4)))
