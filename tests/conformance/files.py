@@ -37,7 +37,7 @@ def sources() -> tuple[Source, ...]:
         _folder("pydicom", pydicom_root / "test_files"),
         _folder("pydicom charsets", pydicom_root / "charset_files"),
         _folder("pydicom palettes", pydicom_root / "palettes"),
-        _folder("pydicom-data", _data_store()),
+        _folder("pydicom-data", data_store()),
     )
     here = (
         n for n in ("dicom", "series", "volumes", "chest", "microscopy") if (SHARED / n).is_dir()
@@ -51,7 +51,7 @@ def _folder(name: str, root: Path) -> Source:
     return Source(name, root, kept)
 
 
-def _data_store() -> Path:
+def data_store() -> Path:
     """Where pydicom-data keeps its files."""
     for file in importlib.metadata.files("pydicom-data") or ():
         path = Path(str(file.locate()))
