@@ -191,6 +191,10 @@ class Layers:
         if visible:
             self._ask()
 
+    def set_visible_of(self, instance: Instance) -> None:
+        """Show the layer of an object."""
+        self.set_visible(key_of(instance), True)
+
     def set_item_visible(self, key: str, item: int, visible: bool) -> None:
         """Show or hide one of its parts."""
         look = self.look(key)
