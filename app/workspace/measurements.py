@@ -5,7 +5,6 @@ They are made by hand: nothing of them may be called a result of an AI.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 
 from app.imaging import geometry
@@ -18,6 +17,7 @@ POINTS = {RULER: 2, ANGLE: 3}
 """How many points each tool takes."""
 
 _LABELS = {RULER: "Length", ANGLE: "Angle"}
+_MICRO = 0.1  # mm below which a length is given in micrometres
 
 
 def by_hand(finding: Finding) -> bool:
@@ -43,15 +43,15 @@ def measure(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "")
         finding_id: Of the finding that it replaces; "" for a new one.
     """
     kept = tuple(_inside(frame, point) for point in points)
-    value, units, basis = None, "", ""
+    label, value, units, basis = _LABELS[tool], None, "", ""
     if len(kept) == POINTS[tool]:
-        value, units, basis = _LENGTH_OR_ANGLE[tool](frame, kept)
+        label, value, units, basis = _MEASURE[tool](frame, kept)
     made = Provenance(tool, "", "", "", "", "")
     return Finding(
         id=finding_id or new_id(),
         image=frame.ref,
         geometry=Polyline(kept),
-        label=_LABELS[tool],
+        label=label,
         score=None,
         units=units,
         provenance=made,
@@ -73,22 +73,27 @@ def _inside(frame: Frame, point: XY) -> XY:
     return x, y
 
 
-def _length(frame: Frame, points: Sequence[XY]) -> tuple[float, str, str]:
+def _length(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str, str]:
     found = geometry.length(frame, points[0], points[1])
+    note = "" if frame.regions else frame.spacing.note
     if found.source is SpacingSource.NONE:
-        return found.value, found.units, frame.spacing.note
-    return found.value, f"{found.units} ({found.source.value})", frame.spacing.note
+        return "Length", found.value, found.units, note
+    source = f"({found.source.value})"
+    across, _, down = found.text.removesuffix(source).strip().partition(", ")
+    if down:  # axes of different units, as time and speed: no length, but two differences
+        return "Difference", found.value, f"{found.units}, {across} {source}", note
+    if found.units == "mm" and found.value < _MICRO:
+        return "Length", found.value * 1000, f"µm {source}", note
+    label = "Length" if found.units == "mm" else "Difference"
+    return label, found.value, f"{found.units} {source}", note
 
 
-def _angle(frame: Frame, points: Sequence[XY]) -> tuple[float, str, str]:
-    """Angle at the second point in degrees, of the true shape of the pixels."""
-    (ax, ay), (x, y), (bx, by) = points
-    aspect = frame.spacing.aspect
-    first = math.atan2((ay - y) * aspect, ax - x)
-    second = math.atan2((by - y) * aspect, bx - x)
-    turn = math.degrees(abs(first - second)) % 360
-    basis = "" if frame.spacing.known or aspect != 1 else "taking the pixels for square"
-    return min(turn, 360 - turn), "°", basis
+def _angle(frame: Frame, points: Sequence[XY]) -> tuple[str, float | None, str, str]:
+    found = geometry.angle(frame, *points)
+    if found is None:
+        return "Angle", None, "", "there is no angle between these axes"
+    square = found.source is SpacingSource.NONE and frame.spacing.aspect == 1
+    return "Angle", found.value, found.units, "taking the pixels for square" if square else ""
 
 
-_LENGTH_OR_ANGLE = {RULER: _length, ANGLE: _angle}
+_MEASURE = {RULER: _length, ANGLE: _angle}

@@ -124,19 +124,6 @@ def series_warnings(series: Series | None, instance: Instance) -> Lines:
     return _kept(*(wording.sentence(text) for text in warnings))
 
 
-def patient_point(frame: Frame, x: float, y: float) -> tuple[float, float, float] | None:
-    """Patient mm (LPS) of an image point; None where the file does not tell."""
-    orientation, spacing = frame.orientation, frame.spacing
-    if orientation.cosines is None or orientation.position is None:
-        return None
-    if spacing.row_mm is None or spacing.column_mm is None:
-        return None
-    along = np.array(orientation.cosines[:3]) * (x * spacing.column_mm)
-    down = np.array(orientation.cosines[3:]) * (y * spacing.row_mm)
-    px, py, pz = (float(part) for part in np.array(orientation.position) + along + down)
-    return px, py, pz
-
-
 def mark_lines(display: Display) -> Lines:
     """Below the bottom left: that the image does not lie as its file says."""
     return _kept(display.turn_text)
