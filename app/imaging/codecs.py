@@ -1,127 +1,150 @@
 """Decoding one frame to stored values. Runs in a worker process: these libraries crash.
 
-Which decoder serves which transfer syntax, all with licences that fit a closed bundle:
-
-| transfer syntax | decoder | why |
-|---|---|---|
-| uncompressed, all endian and VR forms, deflated | pydicom, numpy | no codec |
-| RLE lossless | pydicom (pylibjpeg-rle if installed); 1 bit: here | pydicom refuses packed bits |
-| JPEG baseline (8 bit) | pydicom with Pillow (libjpeg-turbo) | keeps YBR for our conversion |
-| JPEG extended (8, 12 bit), lossless | imagecodecs (libjpeg-turbo 3) | free, 12 and 16 bit |
-| JPEG-LS | pydicom with pyjpegls (CharLS) | handles interleaves and precision |
-| JPEG 2000, HTJ2K | pydicom with pylibjpeg-openjpeg | handles HTJ2K and sign mismatch |
-| deflated image frames | zlib | no codec |
-
-pylibjpeg-libjpeg is GPL and must not be used.
+`DECODERS` says which decoder serves which transfer syntax, and why; all have licences that fit a
+closed bundle. pylibjpeg-libjpeg is GPL and must not be used.
 """
 
 from __future__ import annotations
 
 import io
-import math
-import struct
-import zlib
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import lru_cache, partial
+from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
-from pydicom.encaps import get_frame
-from pydicom.pixels.decoders.base import get_decoder
-from pydicom.pixels.utils import as_pixel_options
-from pydicom.uid import (
-    UID,
-    JPEGExtended12Bit,
-    JPEGLossless,
-    JPEGLosslessSV1,
-    RLELossless,
-)
+from pydicom.uid import UID
 
 from app.errors import FileProblem
-from app.imaging import guards, sources
+from app.imaging import code_streams, guards, sources
+from app.imaging.code_streams import Decoded, code_stream_size
 from app.imaging.dicom_file import Header
+from app.imaging.fragments import Fragments, find_fragments, frame_spans
+from app.imaging.native_pixels import read_words, values_of
+from app.imaging.pixel_layout import Layout, complete_frames, cut_short, layout_of
+
+__all__ = [
+    "DECODERS",
+    "Decoder",
+    "Layout",
+    "code_stream_size",
+    "complete_frames",
+    "cut_short",
+    "decode",
+    "decode_words",
+    "layout_of",
+]
 
 Array = NDArray[Any]
 
-DEFLATED_FRAMES = UID("1.2.840.10008.1.2.8.1")
+_DEFLATED = "1.2.840.10008.1.2.1.99"
 
 
 @dataclass(frozen=True, slots=True)
-class Layout:
-    """The Image Pixel module's figures (PS3.3 C.7.6.3), checked."""
+class Decoder:
+    """What decodes a transfer syntax.
 
-    rows: int
-    columns: int
-    samples: int
-    frames: int
-    allocated: int
-    stored: int
-    signed: bool
-    photometric: str
-
-    @property
-    def pixels(self) -> int:
-        """Pixels of one frame."""
-        return self.rows * self.columns
-
-    @property
-    def frame_bits(self) -> int:
-        """Bits of one uncompressed frame."""
-        bits = self.pixels * self.samples * self.allocated
-        return bits * 2 // 3 if self.photometric == "YBR_FULL_422" else bits
-
-
-def layout_of(header: Header) -> Layout:
-    """Read and check the figures that decoding rests on.
-
-    Raises:
-        FileProblem: There are no pixels, or figures are missing, damaged or impossible.
+    Attributes:
+        library: The package that does it, with the C library beneath.
+        licence: Of that library.
+        why: Why this one.
+        decode: (header, layout, a frame's bytes) -> words and their photometric interpretation;
+            None for uncompressed pixels.
     """
-    path = header.path
-    if header.pixels is None:
-        raise guards.problem(path, "it holds no pixels", guards.COPY_AGAIN)
-    floating = {"FloatPixelData": 32, "DoubleFloatPixelData": 64}.get(header.pixels.keyword)
-    layout = Layout(
-        rows=header.count("Rows", 0),
-        columns=header.count("Columns", 0),
-        samples=header.count("SamplesPerPixel", 1),
-        frames=header.count("NumberOfFrames", 1) or 1,
-        allocated=floating or header.count("BitsAllocated", 0),
-        stored=floating or header.count("BitsStored", 0) or header.count("BitsAllocated", 0),
-        signed=header.count("PixelRepresentation", 0) == 1,
-        photometric=header.text("PhotometricInterpretation").upper() or "MONOCHROME2",
-    )
-    guards.check_matrix(path, layout.rows, layout.columns, layout.samples, layout.frames)
-    if layout.allocated not in (1, 8, 16, 32, 64) or not 0 < layout.stored <= layout.allocated:
-        raise guards.problem(
-            path,
-            f"its header is damaged: {layout.stored} of {layout.allocated} bits per pixel",
-            guards.COPY_AGAIN,
-        )
-    return layout
+
+    library: str
+    licence: str
+    why: str
+    decode: Callable[[Header, Layout, bytes], Decoded] | None = None
 
 
-def complete_frames(header: Header, layout: Layout) -> int:
-    """How many frames the file really holds; the declared number for compressed pixels."""
-    span = header.pixels
-    if span is None or span.length == 0:
-        return 0
-    if header.encapsulated:
-        return layout.frames
-    return min(layout.frames, span.length * 8 // layout.frame_bits)
+_NATIVE = Decoder("numpy", "BSD-3-Clause", "no codec: the bytes are the pixels")
+_RLE = Decoder(
+    "imagecodecs (own C)",
+    "BSD-3-Clause",
+    "packed runs only; takes packed bits and keeps bits outside the value, as others do not",
+    code_streams.decode_rle,
+)
+_JPEG = Decoder(
+    "Pillow (libjpeg-turbo) for 8-bit colour, imagecodecs (libjpeg-turbo 3) for the rest",
+    "MIT-CMU, BSD-3-Clause, IJG",
+    "free, 8, 12 and 16 bits, lossy and lossless; keeps YBR for our own conversion",
+    code_streams.decode_jpeg,
+)
+_JPEG_LS = Decoder(
+    "pyjpegls (CharLS)",
+    "MIT, BSD-3-Clause",
+    "all interleaves and precisions",
+    code_streams.decode_jpeg,
+)
+_JPEG_2000 = Decoder(
+    "pylibjpeg-openjpeg (OpenJPEG)",
+    "MIT, BSD-2-Clause",
+    "1 to 32 bits, signed and unsigned; mends a sign that differs from the header's",
+    code_streams.decode_jpeg_2000,
+)
+_HTJ2K = Decoder(
+    "pylibjpeg-openjpeg (OpenJPEG)",
+    "MIT, BSD-2-Clause",
+    "the same library decodes the high-throughput coding",
+    code_streams.decode_htj2k,
+)
+_JPEG_XL = Decoder(
+    "imagecodecs (libjxl)", "BSD-3-Clause", "the reference decoder", code_streams.decode_jpeg_xl
+)
+_PLAIN = Decoder(
+    "numpy", "BSD-3-Clause", "no codec: frames in fragments", code_streams.decode_plain
+)
+_DEFLATE = Decoder("zlib", "Zlib", "in Python itself", code_streams.decode_deflated)
+
+DECODERS: dict[str, Decoder] = {
+    "1.2.840.10008.1.2": _NATIVE,
+    "1.2.840.10008.1.2.1": _NATIVE,
+    "1.2.840.10008.1.2.1.98": _PLAIN,
+    _DEFLATED: Decoder("zlib, numpy", "Zlib", "the whole data set is inflated in memory"),
+    "1.2.840.10008.1.2.2": _NATIVE,
+    "1.2.840.10008.1.2.4.50": _JPEG,
+    "1.2.840.10008.1.2.4.51": _JPEG,
+    "1.2.840.10008.1.2.4.53": _JPEG,
+    "1.2.840.10008.1.2.4.55": _JPEG,
+    "1.2.840.10008.1.2.4.57": _JPEG,
+    "1.2.840.10008.1.2.4.70": _JPEG,
+    "1.2.840.10008.1.2.4.80": _JPEG_LS,
+    "1.2.840.10008.1.2.4.81": _JPEG_LS,
+    "1.2.840.10008.1.2.4.90": _JPEG_2000,
+    "1.2.840.10008.1.2.4.91": _JPEG_2000,
+    "1.2.840.10008.1.2.4.92": _JPEG_2000,
+    "1.2.840.10008.1.2.4.93": _JPEG_2000,
+    "1.2.840.10008.1.2.4.110": _JPEG_XL,
+    "1.2.840.10008.1.2.4.111": _JPEG_XL,
+    "1.2.840.10008.1.2.4.112": _JPEG_XL,
+    "1.2.840.10008.1.2.4.201": _HTJ2K,
+    "1.2.840.10008.1.2.4.202": _HTJ2K,
+    "1.2.840.10008.1.2.4.203": _HTJ2K,
+    "1.2.840.10008.1.2.5": _RLE,
+    "1.2.840.10008.1.2.8.1": _DEFLATE,
+}
+"""Transfer syntax UID -> its decoder."""
+
+_VIDEO = tuple(f"1.2.840.10008.1.2.4.10{number}" for number in range(9))
+_JPIP = tuple(f"1.2.840.10008.1.2.4.{number}" for number in (94, 95, 204, 205))
+_NAMES = {
+    "1.2.840.10008.1.2.4.110": "JPEG XL Lossless",
+    "1.2.840.10008.1.2.4.111": "JPEG XL JPEG Recompression",
+    "1.2.840.10008.1.2.4.112": "JPEG XL",
+    "1.2.840.10008.1.2.8.1": "Deflated Image Frame Compression",
+}
+"""Names that pydicom's dictionary does not have yet."""
 
 
-def cut_short(header: Header, layout: Layout) -> FileProblem:
-    """The words for uncompressed pixels of which some are missing."""
-    length = header.pixels.length if header.pixels else 0
-    expected = math.ceil(layout.frame_bits * layout.frames / 8)
-    return guards.problem(
-        header.path,
-        f"the file is cut short: it holds {length:,} of {expected:,} bytes of pixels",
-        guards.COPY_AGAIN,
-    )
+def syntax_name(syntax: str) -> str:
+    """The transfer syntax's name in PS3.6, or its UID where it has none."""
+    uid = UID(syntax)
+    known = _NAMES.get(syntax)
+    return known or (uid.name if uid.is_transfer_syntax or uid.is_private else str(uid))
 
 
 def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
@@ -139,19 +162,36 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
     Raises:
         FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.
     """
+    words, photometric = decode_words(header, layout, index)
+    return stored_values(header, layout, words), photometric
+
+
+def stored_values(header: Header, layout: Layout, words: Array) -> Array:
+    """What `decode_words` gave, without the bits that are not the value's."""
+    high = layout.high
+    if header.encapsulated and high != layout.stored - 1 and words.dtype.kind in "iu":
+        unsigned = words.view(f"u{words.dtype.itemsize}")
+        if not int(unsigned.max(initial=0)) >> layout.stored:
+            high = layout.stored - 1  # compressors often move the value to the lowest bits
+    values = values_of(words, layout, high)
+    return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
+
+
+def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
+    """As `decode`, but with all bits of each word: some files keep overlays in the others."""
     path = header.path
     if not 0 <= index < layout.frames:
         raise guards.problem(path, f"it has {layout.frames} frames; there is no {index + 1}th")
     if index >= complete_frames(header, layout):
         raise cut_short(header, layout)
+    reader = _reader(header)
     try:
         with ExitStack() as stack:
             if header.inflated is not None:
                 source: BinaryIO = io.BytesIO(header.inflated)
             else:
                 source = stack.enter_context(sources.open_file(path))
-            source.seek(header.pixels.offset if header.pixels else 0)
-            array, photometric = _decoder(header)(header, layout, source, index)
+            return reader(layout, source, index)
     except (FileProblem, MemoryError, KeyboardInterrupt, SystemExit):
         raise
     except OSError as error:
@@ -160,134 +200,95 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
         reason = f"frame {index + 1}: " if layout.frames > 1 else ""
         raise guards.problem(
             path,
-            f"{reason}its pixels are damaged and cannot be decoded ({_name(header.syntax)})",
+            f"{reason}its pixels are damaged and cannot be decoded ({syntax_name(header.syntax)})",
             guards.COPY_AGAIN,
             f"{type(error).__name__}: {error}"[:500],
         ) from None
-    return np.ascontiguousarray(array, array.dtype.newbyteorder("=")), photometric
 
 
-def _decoder(header: Header) -> Callable[[Header, Layout, BinaryIO, int], tuple[Array, str]]:
-    syntax = header.syntax
-    if syntax in (JPEGExtended12Bit, JPEGLossless, JPEGLosslessSV1):
-        return _decode_jpeg
-    if syntax == DEFLATED_FRAMES:
-        return _decode_deflated
-    if syntax == RLELossless and header.count("BitsAllocated", 0) == 1:
-        return _decode_rle_bits
-    try:
-        get_decoder(syntax)
-    except NotImplementedError:
-        raise guards.problem(
+def _reader(header: Header) -> Callable[[Layout, BinaryIO, int], Decoded]:
+    decoder = DECODERS.get(str(header.syntax))
+    if decoder is None:
+        raise _not_supported(header)
+    if decoder.decode is None:
+        return partial(_read_native, header)
+    return partial(_read_compressed, header, decoder.decode)
+
+
+def _not_supported(header: Header) -> FileProblem:
+    name = syntax_name(header.syntax)
+    if str(header.syntax).startswith(_VIDEO):
+        return guards.problem(
             header.path,
-            f"its compression ({_name(syntax)}) cannot be decoded",
-            "Ask for an export without compression, or in JPEG 2000",
-        ) from None
-    return _decode_pydicom
+            f"it is a video ({name}), which cannot be shown here",
+            "Play it in a video player, or ask for an export as single images without compression",
+        )
+    if str(header.syntax) in _JPIP:
+        return guards.problem(
+            header.path,
+            f"it holds no pixels, only a link to a server that has them ({name})",
+            "Ask for an export with the pixels in the file",
+        )
+    return guards.problem(
+        header.path,
+        f"its compression ({name}) cannot be decoded",
+        "Ask for an export without compression, or in JPEG 2000",
+    )
 
 
-def _name(syntax: UID) -> str:
-    return syntax.name if syntax.is_transfer_syntax or syntax.is_private else str(syntax)
-
-
-def _decode_pydicom(
-    header: Header, layout: Layout, source: BinaryIO, index: int
-) -> tuple[Array, str]:
+def _read_native(header: Header, layout: Layout, source: BinaryIO, index: int) -> Decoded:
     span = header.pixels
     assert span is not None
-    options: dict[str, Any] = dict(as_pixel_options(header.dataset))
-    options |= {
-        "transfer_syntax_uid": header.syntax,
-        "pixel_keyword": span.keyword,
-        "rows": layout.rows,
-        "columns": layout.columns,
-        "samples_per_pixel": layout.samples,
-        "number_of_frames": layout.frames,
-        "bits_allocated": layout.allocated,
-        "photometric_interpretation": layout.photometric,
-    }
-    if span.keyword == "PixelData":
-        options |= {"bits_stored": layout.stored, "pixel_representation": int(layout.signed)}
-    if layout.samples > 1:
-        options.setdefault("planar_configuration", 0)
-    if span.vr:
-        options["pixel_vr"] = span.vr
-    if header.encapsulated:
-        _check_code_stream(header, layout, _frame_bytes(header, layout, source, index))
-    decoder = get_decoder(header.syntax)
-    array, properties = decoder.as_array(source, index=index, raw=True, **options)
-    return array, str(properties["photometric_interpretation"])
+    source.seek(span.offset)
+    words = read_words(
+        source,
+        layout,
+        index,
+        little=header.little_endian,
+        words_of_16=span.vr != "OB",
+    )
+    return words, layout.photometric
 
 
-def _decode_jpeg(header: Header, layout: Layout, source: BinaryIO, index: int) -> tuple[Array, str]:
-    import imagecodecs
-
+def _read_compressed(
+    header: Header,
+    decoder: Callable[[Header, Layout, bytes], Decoded],
+    layout: Layout,
+    source: BinaryIO,
+    index: int,
+) -> Decoded:
     data = _frame_bytes(header, layout, source, index)
     _check_code_stream(header, layout, data)
-    space = "YCBCR" if layout.photometric.startswith("YBR") else "RGB"
-    if layout.samples == 3:
-        array: Array = imagecodecs.jpeg8_decode(data, colorspace=space, outcolorspace="RGB")
-    else:
-        array = imagecodecs.jpeg8_decode(data)
-    expected = (layout.rows, layout.columns) + ((layout.samples,) if layout.samples > 1 else ())
-    if array.shape != expected:
-        raise ValueError(f"decoded {array.shape} instead of {expected}")
-    array = array.astype(f"u{layout.allocated // 8}", copy=False)
-    if layout.signed:
-        shift = layout.allocated - layout.stored
-        array = (array << shift).view(f"i{layout.allocated // 8}") >> shift
-    return array, "RGB" if layout.samples == 3 else layout.photometric
+    words, photometric = decoder(header, layout, data)
+    return code_streams.shaped_like(words, layout), photometric
 
 
-def _decode_deflated(
-    header: Header, layout: Layout, source: BinaryIO, index: int
-) -> tuple[Array, str]:
-    """PS3.5 A.4.13: each frame is a raw deflate stream of the native encoding."""
-    size = math.ceil(layout.frame_bits / 8)
-    data = _frame_bytes(header, layout, source, index)
-    plain = zlib.decompressobj(-zlib.MAX_WBITS).decompress(data, size)
-    if layout.allocated == 1:
-        return _unpack_bits(plain, layout), layout.photometric
-    kind = "i" if layout.signed else "u"
-    array = np.frombuffer(plain, f"<{kind}{layout.allocated // 8}")
-    if layout.samples > 1 and header.count("PlanarConfiguration", 0) == 1:
-        planes = array.reshape(layout.samples, layout.rows, layout.columns)
-        return planes.transpose(1, 2, 0), layout.photometric
-    shape = (layout.rows, layout.columns, layout.samples)
-    return array.reshape(shape[: 3 if layout.samples > 1 else 2]), layout.photometric
-
-
-def _decode_rle_bits(
-    header: Header, layout: Layout, source: BinaryIO, index: int
-) -> tuple[Array, str]:
-    """PS3.5 annex G on packed bits: one segment of ceil(pixels / 8) bytes."""
-    import imagecodecs
-
-    data = _frame_bytes(header, layout, source, index)
-    segments, first = struct.unpack("<LL", data[:8])
-    if segments != 1:
-        raise ValueError(f"{segments} segments")
-    plain = bytes(imagecodecs.packbits_decode(data[first:]))
-    return _unpack_bits(plain, layout), layout.photometric
-
-
-def _unpack_bits(plain: bytes, layout: Layout) -> Array:
-    bits = np.unpackbits(np.frombuffer(plain, np.uint8), bitorder="little", count=layout.pixels)
-    return bits.reshape(layout.rows, layout.columns)
+@lru_cache(maxsize=8)
+def _fragments(path: Path, status: sources.FileStatus, offset: int, length: int) -> Fragments:
+    """Kept while the frames of a cine are asked for one by one."""
+    with sources.open_file(path) as file:
+        return find_fragments(file, offset, length)
 
 
 def _frame_bytes(header: Header, layout: Layout, source: BinaryIO, index: int) -> bytes:
-    """One frame's code stream; leaves `source` where it was."""
-    start = source.tell()
-    offsets = header.value("ExtendedOffsetTable"), header.value("ExtendedOffsetTableLengths")
-    data = get_frame(
-        source,  # pyright: ignore[reportArgumentType] - a binary file is what it asks for
-        index,
-        number_of_frames=layout.frames,
-        extended_offsets=offsets if all(offsets) else None,
-    )
-    source.seek(start)
-    return bytes(data)
+    """One frame's code stream."""
+    span = header.pixels
+    assert span is not None
+    fragments = _fragments(header.path, sources.status(header.path), span.offset, span.length)
+    extended = header.value("ExtendedOffsetTable"), header.value("ExtendedOffsetTableLengths")
+    found = frame_spans(fragments, layout.frames, index, extended)
+    if not found:
+        raise guards.problem(
+            header.path,
+            f"frame {index + 1} of {layout.frames} is not in the file: it holds "
+            f"{len(fragments.spans)} compressed parts",
+            guards.COPY_AGAIN,
+        )
+    parts: list[bytes] = []
+    for place, size in found:
+        source.seek(place)
+        parts.append(source.read(size))
+    return b"".join(parts)
 
 
 def _check_code_stream(header: Header, layout: Layout, data: bytes) -> None:
@@ -300,24 +301,3 @@ def _check_code_stream(header: Header, layout: Layout, data: bytes) -> None:
             f"{size[1]} x {size[0]}",
             guards.COPY_AGAIN,
         )
-
-
-def code_stream_size(data: bytes) -> tuple[int, int] | None:
-    """(rows, columns) that a JPEG, JPEG-LS or JPEG 2000 code stream declares, or None."""
-    if data[:4] == b"\xff\x4f\xff\x51" and len(data) >= 24:
-        x1, y1, x0, y0 = struct.unpack(">LLLL", data[8:24])
-        return y1 - y0, x1 - x0
-    if data[:2] != b"\xff\xd8":
-        return None
-    position = 2
-    while position + 9 <= len(data) and data[position] == 0xFF:
-        marker = data[position + 1]
-        if marker == 0xFF:
-            position += 1
-            continue
-        is_start_of_frame = 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)
-        if is_start_of_frame or marker == 0xF7:
-            rows, columns = struct.unpack(">HH", data[position + 5 : position + 9])
-            return (rows, columns) if rows else None
-        position += 2 + int(struct.unpack(">H", data[position + 2 : position + 4])[0])
-    return None

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging import guards, sources
-from app.imaging.codecs import Layout, complete_frames, cut_short, decode, layout_of
+from app.imaging.codecs import decode
 from app.imaging.describe import (
     FrameAttributes,
     frame_regions,
@@ -29,6 +29,7 @@ from app.imaging.dicom_objects import content_of, object_instance, references_of
 from app.imaging.instance_attributes import attribute_texts, cached_header
 from app.imaging.palette import palette_of
 from app.imaging.pictures import content_uid
+from app.imaging.pixel_layout import Layout, complete_frames, cut_short, layout_of
 from app.imaging.reading_types import IndexFile, pixel_sha256
 from app.imaging.types import Content, Frame, ImageRef, Instance, Rescale, Voi
 

@@ -1,0 +1,138 @@
+"""Encapsulated pixels: which fragments make up a frame (PS3.5 A.4).
+
+Offset tables are often missing, empty or wrong, and the number of frames too; what the fragments
+themselves say decides.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, BinaryIO
+
+_ITEM = 0xE000FFFE
+_UNDEFINED = 0xFFFFFFFF
+_STARTS = (
+    b"\xff\xd8\xff",  # JPEG, JPEG-LS
+    b"\xff\x4f\xff\x51",  # JPEG 2000
+    b"\x00\x00\x00\x0cjP  ",  # its file format, which should not be here but is
+    b"\xff\x0a",  # JPEG XL
+    b"\x00\x00\x00\x0cJXL ",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Fragments:
+    """Where the fragments lie.
+
+    Attributes:
+        base: Position of the first fragment's item, which offsets count from.
+        spans: (position of the data, its length) of each.
+        starts: Whether each begins a code stream.
+        offsets: The Basic Offset Table, "" when empty.
+    """
+
+    base: int
+    spans: tuple[tuple[int, int], ...]
+    starts: tuple[bool, ...]
+    offsets: tuple[int, ...]
+
+
+def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
+    """Walk over the items without reading them.
+
+    Args:
+        source: The file.
+        position: Of the pixel data element's value.
+        length: Bytes there are at most.
+    """
+    end = position + length
+    spans: list[tuple[int, int]] = []
+    starts: list[bool] = []
+    source.seek(position)
+    table = _item(source, end)
+    offsets: tuple[int, ...] = ()
+    if table:
+        data = source.read(table)
+        offsets = struct.unpack(f"<{len(data) // 4}L", data[: len(data) & ~3])
+    base = source.tell()
+    while True:
+        size = _item(source, end)
+        if size is None:
+            break
+        place = source.tell()
+        spans.append((place, size))
+        starts.append(source.read(min(size, 12)).startswith(_STARTS))
+        source.seek(place + size)
+    return Fragments(base, tuple(spans), tuple(starts), offsets)
+
+
+def _item(source: BinaryIO, end: int) -> int | None:
+    """The length of the item that begins here, cut at the end of the file; None at the end."""
+    start = source.read(8)
+    if len(start) < 8:
+        return None
+    tag, size = struct.unpack("<LL", start)
+    if tag != _ITEM:
+        return None
+    rest = max(end - source.tell(), 0)
+    return rest if size == _UNDEFINED else min(size, rest)
+
+
+def frame_spans(
+    fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any] = (None, None)
+) -> tuple[tuple[int, int], ...]:
+    """The spans that make up frame `index`; empty when it is not there.
+
+    Args:
+        fragments: Of the pixel data.
+        frames: The declared number of frames.
+        index: Frame from 0.
+        extended: Extended Offset Table and its lengths, as bytes, where the file has them.
+    """
+    spans = fragments.spans
+    if not spans:
+        return ()
+    if frames == 1:
+        return spans if index == 0 else ()
+    by_table = _by_extended_table(fragments, frames, index, extended)
+    if by_table:
+        return by_table
+    if len(spans) == frames:
+        return (spans[index],)
+    firsts = _firsts_by_offsets(fragments, frames)
+    if firsts is None:
+        firsts = [number for number, start in enumerate(fragments.starts) if start]
+    if not firsts:
+        firsts = list(range(len(spans)))
+    if index >= len(firsts):
+        return ()
+    after = firsts[index + 1] if index + 1 < len(firsts) else len(spans)
+    return spans[firsts[index] : after]
+
+
+def _firsts_by_offsets(fragments: Fragments, frames: int) -> list[int] | None:
+    """Each frame's first fragment by the Basic Offset Table; None when that cannot be right."""
+    if len(fragments.offsets) != frames:
+        return None
+    number = {place - 8 - fragments.base: n for n, (place, _) in enumerate(fragments.spans)}
+    firsts = [number.get(offset, -1) for offset in fragments.offsets]
+    ordered = all(a < b for a, b in pairwise(firsts))
+    return firsts if firsts[0] == 0 and ordered else None
+
+
+def _by_extended_table(
+    fragments: Fragments, frames: int, index: int, extended: tuple[Any, Any]
+) -> tuple[tuple[int, int], ...]:
+    offsets, lengths = extended
+    if not (isinstance(offsets, bytes) and isinstance(lengths, bytes)):
+        return ()
+    if not len(offsets) == len(lengths) == 8 * frames:
+        return ()
+    (offset,) = struct.unpack_from("<Q", offsets, 8 * index)
+    (length,) = struct.unpack_from("<Q", lengths, 8 * index)
+    for place, size in fragments.spans:
+        if place - 8 - fragments.base == offset:
+            return ((place, min(size, length)),)
+    return ()
