@@ -17,16 +17,22 @@ class ImagePresentation:
     Attributes:
         rescale: Modality rescale that replaces the image's own (C.11.6).
         modality_lut: Modality LUT that replaces it.
-        voi: Windows and LUTs that replace the image's own (C.11.8).
+        voi: Windows and LUTs that replace the image's own (C.11.8); an empty one means that there
+            is no window: the full range of values is shown.
         inverse: Presentation LUT Shape INVERSE; None when the state does not say.
         presentation_lut: P-LUT, or None.
         shutter: Display shutter.
-        overlays: Bitmaps that the state itself brings.
+        overlays: Bitmaps that the state itself brings and shows.
         flip_h: Left and right are exchanged before the rotation (C.10.6).
         quarter_turns: Clockwise quarter turns, after the flip.
         displayed_area: (x0, y0, x1, y1) of pixels to be shown, edges of pixels, or None for all.
         pixel_spacing: (row, column) mm that the state gives for display, or None.
         shapes: Graphic and text annotations, in pixels of the image.
+        image_overlays: Groups (0x6000, ...) of the image's own overlays that are shown (C.11.7);
+            None when the state does not say.
+        aspect: Height of a pixel divided by its width, for display, or None (C.10.4).
+        size_mode: Presentation Size Mode: SCALE TO FIT, TRUE SIZE or MAGNIFY.
+        magnification: Display pixels per image pixel for MAGNIFY, or None.
     """
 
     rescale: Rescale | None = None
@@ -41,6 +47,10 @@ class ImagePresentation:
     displayed_area: tuple[float, float, float, float] | None = None
     pixel_spacing: tuple[float, float] | None = None
     shapes: tuple[Shape, ...] = ()
+    image_overlays: tuple[int, ...] | None = None
+    aspect: float | None = None
+    size_mode: str = "SCALE TO FIT"
+    magnification: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,14 +79,26 @@ class PresentationState:
 
 
 def presentation_message(state: PresentationState) -> dict[str, Any]:
-    """The state as a message for `wire`, whose keys can only be text."""
-    entries = [[uid, frame, pack(image)] for (uid, frame), image in state.images.items()]
+    """The state as a message for `wire`, whose keys can only be text.
+
+    What is said of many images is there but once.
+    """
+    numbers: dict[int, int] = {}
+    said: list[Any] = []
+    entries: list[Any] = []
+    for (uid, frame), image in state.images.items():
+        if id(image) not in numbers:
+            numbers[id(image)] = len(said)
+            said.append(pack(image))
+        entries.append([uid, frame, numbers[id(image)]])
     plain = pack(PresentationState(state.layer, state.description, {}, state.warnings))
-    return plain | {"images": entries}
+    return plain | {"images": entries, "said": said}
 
 
 def presentation_from(message: dict[str, Any]) -> PresentationState:
     """The inverse of `presentation_message`."""
-    images = {(uid, frame): unpack(ImagePresentation, one) for uid, frame, one in message["images"]}
-    plain = unpack(PresentationState, message | {"images": {}})
+    said = [unpack(ImagePresentation, one) for one in message["said"]]
+    images = {(uid, frame): said[number] for uid, frame, number in message["images"]}
+    rest = {key: value for key, value in message.items() if key != "said"}
+    plain = unpack(PresentationState, rest | {"images": {}})
     return PresentationState(plain.layer, plain.description, images, plain.warnings)
