@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         mtime_ns=status.mtime_ns,
         content=content,
         references=references_of(header) if content is Content.SEGMENTATION else (),
+        frame_times_ms=_frame_times(header, layout.frames),
     )
     return (instance,)
 
@@ -170,3 +172,14 @@ def _frame_time(header: Header) -> float | None:
         rate = _first(header, "RecommendedDisplayFrameRate") or _first(header, "CineRate")
         time = 1000 / rate if rate else None
     return time if time is not None and 0 < time < 60_000 else None
+
+
+def _frame_times(header: Header, frames: int) -> tuple[float, ...]:
+    """Time of every frame from the first by FrameTimeVector, ms; () where it gives none.
+
+    The vector holds the increments, the first of them 0 (PS3.3 C.7.6.5.1.2).
+    """
+    steps = numbers(header.value("FrameTimeVector"))[1:]
+    if frames < 2 or len(steps) != frames - 1 or not all(0 <= step < 60_000 for step in steps):
+        return ()
+    return tuple(itertools.accumulate(steps, initial=0.0))

@@ -82,12 +82,15 @@ class Window:
         width: Window Width (0028,1051); at least 1 for LINEAR, above 0 otherwise.
         function: VOI LUT Function (0028,1056).
         explanation: The file's or preset's name for it, or "auto".
+        lut: Which of the frame's VOI LUTs (`Frame.voi.luts`) is meant instead of the function;
+            centre and width then tell the range that it maps. -1 for none.
     """
 
     center: float
     width: float
     function: VoiFunction = VoiFunction.LINEAR
     explanation: str = ""
+    lut: int = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +276,7 @@ class Frame:
     modality_lut: Lut | None = None
     palette: NDArray[np.uint8] | None = None
     palette_first: int = 0
-    padding: tuple[int, int] | None = None
+    padding: tuple[float, float] | None = None
     lossy: str = ""
     inverse: bool = False
     presentation_lut: Lut | None = None
@@ -344,6 +347,8 @@ class Instance:
         references: SOP Instance UIDs of the images that an object without its own pixels, or a
             segmentation, is about; in the file's order.
         note: Why it is not displayable, or what its reader must know; "" for nothing.
+        frame_times_ms: Time of every frame from the start of the cine where they are not evenly
+            spread (FrameTimeVector), else empty.
     """
 
     path: Path
@@ -361,6 +366,7 @@ class Instance:
     part: int = 0
     references: tuple[str, ...] = ()
     note: str = ""
+    frame_times_ms: tuple[float, ...] = ()
 
     @property
     def has_frames(self) -> bool:
