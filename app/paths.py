@@ -37,6 +37,18 @@ def data_dir() -> Path:
     return _made(home / "data" if home else Path(platformdirs.user_data_dir(_APP, False)))
 
 
+def cache_dir() -> Path:
+    """What can be made again, on this machine only; made on demand."""
+    home = _home()
+    return _made(home / "cache" if home else Path(platformdirs.user_cache_dir(_APP, False)))
+
+
+def index_file() -> Path | None:
+    """The index of opened files, which holds patients' names; None with SIGHTLINE_NO_INDEX=1."""
+    off = os.environ.get("SIGHTLINE_NO_INDEX", "").strip().lower()
+    return cache_dir() / "index.sqlite" if off in ("", "0", "no", "false") else None
+
+
 def log_dir() -> Path:
     """Log files; made on demand."""
     home = _home()

@@ -83,7 +83,7 @@ class Program:
     @cached_property
     def decoder(self) -> Decoder:
         """The decode workers."""
-        return Decoder()
+        return Decoder(index=paths.index_file())
 
     @cached_property
     def registry(self) -> Registry:

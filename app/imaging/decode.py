@@ -42,6 +42,7 @@ class Decoder:
         workers: Decoding processes; by default one per two cores, two at least.
         cache_bytes: Budget of the frame cache; the least recently used frames go first.
         memory_limit_bytes: Address space that one process may use.
+        index: Where to keep what scans find, so that the second is immediate; None to keep nothing.
 
     Example:
         >>> decoder = Decoder()
@@ -56,12 +57,14 @@ class Decoder:
         *,
         cache_bytes: int = CACHE_BYTES,
         memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
+        index: Path | None = None,
     ) -> None:
+        self._index = index
         count = workers or max(2, min(4, (os.cpu_count() or 2) // 2))
         self._pool = WorkerPool(
             count,
             memory_limit_bytes=memory_limit_bytes,
-            preload=("app.imaging.reading",),
+            preload=("app.imaging.header_reading", "app.imaging.listing"),
             quiet=True,
         )
         self._cache = _FrameCache(cache_bytes)
@@ -84,7 +87,7 @@ class Decoder:
         Args:
             paths: Files and folders; relative ones are made absolute.
             cancel: Ends the scan; the future then raises `Cancelled`.
-            progress: Called with files done and files found, on a thread of the scan.
+            progress: Called with files done and files found so far, on a thread of the scan.
             found: Called now and then with the studies that have grown since it was last called,
                 each with all that is known of it, on a thread of the scan; so that the first
                 study can be shown while the others are still being read.
@@ -93,7 +96,7 @@ class Decoder:
             Never fails because of a file: each that is not shown is a `Problem` in the result.
         """
         where = [Path(path).absolute() for path in paths]
-        return Scan(self._pool, where, cancel, progress, found).start()
+        return Scan(self._pool, where, cancel, progress, found, self._index).start()
 
     def frame(
         self, instance: Instance, index: int = 0, priority: int = Priority.VISIBLE

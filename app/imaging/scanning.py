@@ -1,17 +1,30 @@
-"""Scanning files and folders in the worker processes: list, read headers in batches, group."""
+"""Scanning files and folders in the worker processes: list, read headers in batches, group.
+
+Listing and reading overlap, and studies are told as they grow, so that the first can be shown long
+before a large folder is through. A file that kills its worker is found by trying the files of its
+batch one by one.
+"""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass, field
 from pathlib import Path
+from queue import SimpleQueue
 from typing import Any
 
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
+from app.imaging import listing
 from app.imaging.catalogue import group
+from app.imaging.copies import Copies
 from app.imaging.futures import Reply, as_file_problem, settle
-from app.imaging.records import unpack
+from app.imaging.index import Index
+from app.imaging.scan_memory import ScanMemory
+from app.imaging.shared_texts import InstanceBuilder
 from app.imaging.types import Instance, Problem, ScanResult
 from app.imaging.worker_pool import Priority, WorkerPool
 from app.imaging.workers import CancelLike
@@ -21,11 +34,66 @@ ScanFound = Callable[[ScanResult], None]
 
 SCAN_TIMEOUT_S = 60.0
 LIST_TIMEOUT_S = 600.0
-_BATCH = 32
+FOUND_EVERY_S = 0.5
+_GROUPING_SHARE = 10
+"""Of the time that telling about growing studies costs, so many times as much goes by between."""
+_IN_FLIGHT = 6
+_FIRST_BATCH = 8
+_LARGEST_BATCH = 256
+_BATCH_S = 0.1
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Files whose headers are read in one call: their places in the listing, and paths."""
+
+    places: list[int]
+    paths: list[Path]
+
+    def singles(self) -> list[_Batch]:
+        pairs = zip(self.places, self.paths, strict=True)
+        return [_Batch([place], [path]) for place, path in pairs]
+
+
+@dataclass(slots=True)
+class _Found:
+    """What is known so far, in the order of the listing."""
+
+    instances: list[tuple[Instance, ...]] = field(default_factory=list[tuple[Instance, ...]])
+    studies: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+    grown: set[str] = field(default_factory=set[str])
+
+    def take(self, place: int, instances: tuple[Instance, ...]) -> None:
+        self.instances[place] = instances
+        for instance in instances:
+            # Studies are made of instances that agree in this; which, is the catalogue's affair.
+            key = instance.get("StudyInstanceUID") or str(instance.path.parent)
+            places = self.studies.setdefault(key, [])
+            if not places or places[-1] != place:
+                places.append(place)
+            self.grown.add(key)
+
+    def of_grown(self) -> list[Instance]:
+        """All instances of the studies that have grown since this was last asked."""
+        places = sorted({place for key in self.grown for place in self.studies[key]})
+        self.grown.clear()
+        return [instance for place in places for instance in self.instances[place]]
+
+    def all(self) -> list[Instance]:
+        return [instance for instances in self.instances for instance in instances]
 
 
 class Scan:
-    """One scan: list, read headers in batches, group."""
+    """One scan.
+
+    Args:
+        pool: Where files are listed and read.
+        paths: Absolute paths of files and folders.
+        cancel: Ends it.
+        progress: Called with files done and files found so far.
+        found: Called with the studies that have grown, each as far as it is known.
+        index: Where to find and keep the index of opened files, or None.
+    """
 
     def __init__(
         self,
@@ -34,14 +102,29 @@ class Scan:
         cancel: CancelLike | None,
         progress: ScanProgress | None,
         found: ScanFound | None = None,
+        index: Path | None = None,
     ) -> None:
         self.future: Future[ScanResult] = Future()
         self._pool = pool
         self._paths = paths
         self._cancel = cancel
         self._progress = progress
-        self._found = found
-        self._problems: list[Problem] = []
+        self._tell = found
+        self._index = index
+        self._events: SimpleQueue[tuple[_Batch | listing.Todo, Reply]] = SimpleQueue()
+        self._running = 0
+        self._waiting: deque[tuple[int, Path]] = deque()
+        self._suspects: deque[_Batch] = deque()
+        self._size = _FIRST_BATCH
+        self._done = 0
+        self._seen: set[Path] = set()
+        self._fruitful: set[int] = set()
+        self._found = _Found()
+        self._builder = InstanceBuilder()
+        self._problems: dict[int, Problem] = {}
+        self._other_problems: list[Problem] = []
+        self._next_telling = 0.0
+        self._memory: ScanMemory
 
     def start(self) -> Future[ScanResult]:
         """Begin, on a thread of its own."""
@@ -50,71 +133,138 @@ class Scan:
 
     def _run(self) -> None:
         try:
-            settle(self.future, self._scan())
+            self._memory = ScanMemory(Index(self._index) if self._index else None)
+            try:
+                outcome: ScanResult | BaseException = self._scan()
+            finally:
+                self._memory.close()
+            settle(self.future, outcome)
         except BaseException as error:
             settle(self.future, error)
 
     def _scan(self) -> ScanResult:
+        self._list(listing.start(self._paths))
+        while self._running:
+            job, reply = self._events.get()
+            self._running -= 1
+            if isinstance(job, _Batch):
+                self._take_headers(job, reply)
+            else:
+                self._take_listing(job, reply)
+            self._read_on()
+            self._report()
+        self._memory.finish(self._paths)
+        kept, copies = Copies(self._pool, self._cancel).without(self._found.all())
+        problems = [self._problems[place] for place in sorted(self._problems)]
+        problems += self._other_problems + copies
+        problems += listing.barren(self._paths, self._fruitful)
+        return group(kept, problems, self._paths)
+
+    def _list(self, todo: listing.Todo) -> None:
+        self._submit("app.imaging.listing:list_entry", {"todo": todo}, todo, LIST_TIMEOUT_S)
+
+    def _take_listing(self, todo: listing.Todo, reply: Reply) -> None:
         try:
-            listed = self._list()
+            listed = _result(reply)
         except WorkerDied as error:
-            self._problems += [Problem(path, error.reason, "Try again") for path in self._paths]
-            return group([], self._problems)
-        self._problems += [Problem(Path(p), why, cure) for p, why, cure in listed["problems"]]
-        files = [Path(text) for text in listed["files"]]
-        batches = [files[start : start + _BATCH] for start in range(0, len(files), _BATCH)]
-        replies = [self._submit(batch) for batch in batches]
-        instances: list[Instance] = []
-        for number, (batch, reply) in enumerate(zip(batches, replies, strict=True), start=1):
-            instances += self._collect(batch, reply)
-            if self._progress is not None:
-                self._progress(min(number * _BATCH, len(files)), len(files))
-        return group(instances, self._problems, self._paths)
+            paths = {self._paths[root] for _, _, root, _ in todo}
+            self._other_problems += [Problem(path, error.reason, "Try again") for path in paths]
+            self._fruitful |= {root for _, _, root, _ in todo}
+            return
+        for root, folder, names in listed["files"]:
+            self._fruitful.add(root)
+            self._add(Path(folder), names)
+        for root, path, reason, remedy in listed["problems"]:
+            self._fruitful.add(root)
+            self._other_problems.append(Problem(Path(path), reason, remedy))
+        if listed["todo"] and len(self._found.instances) < listing.MAX_FILES:
+            self._list(listed["todo"])
+        elif listed["todo"]:
+            folder = Path(listed["todo"][-1][1])
+            self._other_problems.append(listing.too_many(folder))
 
-    def _collect(self, batch: list[Path], reply: Reply) -> list[Instance]:
-        """A batch's instances; when it kills its worker, its files are tried one by one."""
+    def _add(self, folder: Path, names: Iterable[str]) -> None:
+        several = len(self._paths) > 1  # only then a file may be met twice
+        for name in names:
+            path = folder / name
+            if several and path in self._seen:
+                continue
+            if several:
+                self._seen.add(path)
+            self._waiting.append((len(self._found.instances), path))
+            self._found.instances.append(())
+            self._memory.listed(path)
+
+    def _read_on(self) -> None:
+        """Keep the workers busy, with not so much in line that a cancel or a scroll waits."""
+        while self._running < _IN_FLIGHT and (self._suspects or self._waiting):
+            if self._suspects:
+                self._read(self._suspects.popleft())
+                continue
+            count = min(self._size, len(self._waiting))
+            pairs = [self._waiting.popleft() for _ in range(count)]
+            self._read(_Batch([place for place, _ in pairs], [path for _, path in pairs]))
+
+    def _read(self, batch: _Batch) -> None:
+        payload = {
+            "paths": [str(path) for path in batch.paths],
+            "known": self._memory.known(batch.paths),
+        }
+        self._submit("app.imaging.header_reading:headers_entry", payload, batch, SCAN_TIMEOUT_S)
+
+    def _take_headers(self, batch: _Batch, reply: Reply) -> None:
         try:
-            answers = reply.result()["answers"]
-        except CancelledError:
-            raise Cancelled from None
+            result = _result(reply)
         except SightlineError as error:
-            if len(batch) == 1:
-                problem = as_file_problem(error, batch[0])
-                assert isinstance(problem, FileProblem)
-                self._problems.append(Problem(batch[0], problem.reason, problem.remedy))
-                return []
-            singles = [([path], self._submit([path])) for path in batch]
-            return [one for path, single in singles for one in self._collect(path, single)]
-        found: list[Instance] = []
-        for path, answer in zip(batch, answers, strict=True):
-            if "instances" in answer:
-                found += [unpack(Instance, item) for item in answer["instances"]]
-            elif "problem" in answer:
-                self._problems.append(Problem(path, **answer["problem"]))
-        return found
+            if len(batch.paths) > 1:
+                self._suspects += batch.singles()
+                return
+            problem = as_file_problem(error, batch.paths[0])
+            assert isinstance(problem, FileProblem)
+            self._problems[batch.places[0]] = Problem(
+                batch.paths[0], problem.reason, problem.remedy
+            )
+            self._done += 1
+            return
+        self._done += len(batch.paths)
+        if len(batch.paths) == self._size:
+            factor = _BATCH_S / max(float(result["seconds"]), 0.001)
+            wanted = round(self._size * min(max(factor, 0.25), 4))
+            self._size = min(max(wanted, 1), _LARGEST_BATCH)
+        for place, path, answer in zip(batch.places, batch.paths, result["answers"], strict=True):
+            self._take_answer(place, path, self._memory.resolve(path, answer))
 
-    def _submit(self, batch: list[Path]) -> Reply:
-        return self._pool.submit(
-            "app.imaging.reading:instances_entry",
-            {"paths": self._texts(batch)},
-            priority=Priority.NEIGHBOUR,
-            timeout_s=SCAN_TIMEOUT_S,
-            cancel=self._cancel,
-        )
+    def _take_answer(self, place: int, path: Path, answer: dict[str, Any]) -> None:
+        if "instances" in answer:
+            built = tuple(self._builder.build(path, item) for item in answer["instances"])
+            self._found.take(place, built)
+        elif "problem" in answer:
+            self._problems[place] = Problem(path, **answer["problem"])
 
-    def _list(self) -> dict[str, Any]:
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(self._done, len(self._found.instances))
+        started = time.monotonic()
+        if self._tell is None or not self._found.grown or started < self._next_telling:
+            return
+        studies = group(self._found.of_grown(), []).studies
+        self._tell(ScanResult(studies, ()))
+        cost = time.monotonic() - started
+        self._next_telling = time.monotonic() + max(FOUND_EVERY_S, cost * _GROUPING_SHARE)
+
+    def _submit(
+        self, entry: str, payload: dict[str, Any], job: _Batch | listing.Todo, limit_s: float
+    ) -> None:
+        # Behind what is looked at and its thumbnails, which take turns with it.
         reply = self._pool.submit(
-            "app.imaging.listing:list_entry",
-            {"paths": self._texts(self._paths)},
-            priority=Priority.VISIBLE,
-            timeout_s=LIST_TIMEOUT_S,
-            cancel=self._cancel,
+            entry, payload, priority=Priority.THUMBNAIL, timeout_s=limit_s, cancel=self._cancel
         )
-        try:
-            return reply.result()
-        except CancelledError:
-            raise Cancelled from None
+        self._running += 1
+        reply.add_done_callback(lambda reply: self._events.put((job, reply)))
 
-    @staticmethod
-    def _texts(paths: Sequence[Path]) -> list[str]:
-        return [str(path) for path in paths]
+
+def _result(reply: Reply) -> dict[str, Any]:
+    try:
+        return reply.result()
+    except CancelledError:
+        raise Cancelled from None
