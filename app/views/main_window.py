@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import chain
 from pathlib import Path
 
-from PySide6.QtCore import QMimeData, Qt, QTimer
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import (
     QCloseEvent,
-    QDragEnterEvent,
-    QDragLeaveEvent,
-    QDropEvent,
     QGuiApplication,
     QResizeEvent,
     QShowEvent,
@@ -26,16 +24,21 @@ from PySide6.QtWidgets import (
 )
 
 from app import paths
+from app.imaging.openable import PATTERNS
 from app.views import dialogs, window_layout
 from app.views.application import spare_the_collector
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
 from app.views.browser.study_list import StudyList
+from app.views.browser.study_rows import key_of
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.placeholder import Placeholder
 from app.views.chat.dock import ChatDock
+from app.views.contents import counted
+from app.views.documents.stack import DocumentStack
+from app.views.drops import Drops
 from app.views.loader import DecoderLike, Loader
 from app.views.notices import Action, Notices
 from app.views.opening import Opening
@@ -45,7 +48,13 @@ from app.views.window_actions import Commands, WindowActions
 from app.workspace.workspace import Workspace
 
 TITLE = "Sightline"  # never a patient's name: titles show up in task lists and recordings
-_FILTER = "Images (*.dcm *.dicom *.ima *.png *.jpg *.jpeg DICOMDIR);;All files (*)"
+_FILTER = ";;".join(
+    (
+        f"All that can be opened ({' '.join(chain.from_iterable(PATTERNS.values()))})",
+        *(f"{name} ({' '.join(patterns)})" for name, patterns in PATTERNS.items()),
+        "All files (*)",
+    )
+)
 NARROW = 480  # px of the middle below which canvas and panes lie one below the other
 _AREA = Qt.DockWidgetArea
 
@@ -79,7 +88,6 @@ class MainWindow(QMainWindow):
         self.background = Background(parent=self)
         self.loader = Loader(workspace.viewport, decoder, self.background)
         self.setWindowTitle(TITLE)
-        self.setAcceptDrops(True)
         self.setDockNestingEnabled(True)
         self.setMinimumSize(820, 560)
         self.resize(1440, 900)
@@ -96,6 +104,7 @@ class MainWindow(QMainWindow):
         self.findings_list.removed.connect(self._offer_undo)
         self._disconnect = workspace.studies.changed.connect(self._update_status)
         self._update_status()
+        Drops(self, self.open_paths, self._dragging)
         if self._layout_file is not None:
             window_layout.restore(self, self._layout_file)
 
@@ -105,7 +114,10 @@ class MainWindow(QMainWindow):
         self.canvas = Canvas(self.workspace, self.background)
         self.panes = PaneArea(self.workspace.panes, self.background)
         self.splitter = _Center()
-        self.splitter.addWidget(self.canvas)
+        self.documents = DocumentStack(
+            self.canvas, self.workspace, self.loader, lambda: self.docks["Attributes"].show()
+        )
+        self.splitter.addWidget(self.documents)
         self.splitter.addWidget(self.panes)
         self.splitter.setSizes([600, 400])
         self.splitter.setStretchFactor(0, 3)
@@ -174,6 +186,8 @@ class MainWindow(QMainWindow):
             close_study=self.close_study,
             shortcuts=lambda: dialogs.shortcuts(self).open(),
             about=lambda: dialogs.about(self).open(),
+            key_image=self.documents.key_images.step,
+            has_key_images=lambda: bool(self.documents.key_images.links),
         )
 
     # What the window can do
@@ -191,7 +205,7 @@ class MainWindow(QMainWindow):
 
     def choose_files(self) -> None:
         """Ask for files and open them."""
-        names, _ = QFileDialog.getOpenFileNames(self, "Open images", "", _FILTER)
+        names, _ = QFileDialog.getOpenFileNames(self, "Open files", "", _FILTER)
         self.open_paths([Path(name) for name in names])
 
     def choose_folder(self) -> None:
@@ -207,7 +221,7 @@ class MainWindow(QMainWindow):
         if study is None and studies.all:
             study = studies.all[-1]
         if study is not None:
-            self.workspace.close_study(study.uid)
+            self.workspace.close_study(key_of(study))
 
     def _show_finding(self, finding_id: str) -> None:
         """Bring a finding into view, on its own image if that is open."""
@@ -216,11 +230,9 @@ class MainWindow(QMainWindow):
             return
         finding, shown = annotation.finding, self.canvas.frame
         if shown is None or finding.image != shown.ref:
-            uid, index = finding.image.sop_instance_uid, finding.image.frame
-            for instance in self.workspace.studies.instances():
-                if instance.sop_instance_uid == uid:
-                    self.workspace.viewport.show(instance, index)
-                    return
+            instance = self.workspace.instance_of(finding.image.sop_instance_uid)
+            if instance is not None:
+                self.workspace.viewport.show(instance, finding.image.frame)
             return
         for item in self.canvas.annotation_items():
             if item.finding.id == finding_id and item.outline is not None:
@@ -235,27 +247,17 @@ class MainWindow(QMainWindow):
     def _update_status(self) -> None:
         studies = self.workspace.studies
         count, problems = len(studies.all), len(studies.problems)
-        parts = [f"{count} stud{'y' if count == 1 else 'ies'} open" if count else "No study open"]
+        parts = [f"{counted(count, 'study', 'studies')} open" if count else "No study open"]
         if problems:
-            parts.append(f"{problems} file{'' if problems == 1 else 's'} could not be opened")
+            parts.append(f"{counted(problems, 'file')} could not be opened")
         self._status.setText("  ·  ".join(parts))
 
-    # Drag and drop
-
-    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
-        if _local_paths(event.mimeData()):
-            event.acceptProposedAction()
+    def _dragging(self, over: bool) -> None:
+        """Files are dragged over the window, or not any more."""
+        if over:
             self._drop_mark.appear(self._center)
-
-    def dragLeaveEvent(self, event: QDragLeaveEvent) -> None:
-        self._drop_mark.hide()
-
-    def dropEvent(self, event: QDropEvent) -> None:
-        self._drop_mark.hide()
-        dropped = _local_paths(event.mimeData())
-        if dropped:
-            event.acceptProposedAction()
-            self.open_paths(dropped)
+        else:
+            self._drop_mark.hide()
 
     # Qt events
 
@@ -308,6 +310,7 @@ class MainWindow(QMainWindow):
         self._disconnect()
         for part in (
             self.canvas,
+            self.documents,
             self.panes,
             self.study_list,
             self.findings_list,
@@ -357,7 +360,3 @@ def _own_layout_file() -> Path | None:
     if QGuiApplication.platformName() == "offscreen":
         return None
     return paths.config_dir() / window_layout.FILE
-
-
-def _local_paths(data: QMimeData) -> list[Path]:
-    return [Path(url.toLocalFile()) for url in data.urls() if url.isLocalFile()]

@@ -11,10 +11,13 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from app.errors import SightlineError
 from app.imaging.types import Problem
 from app.views import wording
+from app.views.browser.problem_list import by_reason
+from app.views.contents import counted
 from app.views.theme import SPACE, THEME
 from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, push_button, tool_button
 
 MOST = 3  # shown at once; older ones make way
+TOLD = 2  # reasons in one notice; the study list has all
 WIDTH = 420
 CLEARANCE = 104  # px above the bottom: clear of the canvas's corner text
 SHORT_MS = 8000  # a notice that asks for nothing goes by itself
@@ -129,12 +132,14 @@ class Notices(QWidget):
             notice = self.show_notice("error", problem.path.name or str(problem.path), error.text)
             notice.title.setToolTip(plain_tip(str(problem.path)))
         elif problems:
-            names = ", ".join(wording.one_line(problem.path.name) for problem in problems[:3])
-            rest = f" and {len(problems) - 3} more" if len(problems) > 3 else ""
+            reasons = by_reason(problems)
+            told = [f"{reason.heading}: {reason.text}." for reason in reasons[:TOLD]]
+            more = len(reasons) - TOLD
+            rest = f" {counted(more, 'other reason')}." if more > 0 else ""
             self.show_notice(
                 "warning",
-                f"{len(problems)} files could not be opened",
-                f"{names}{rest}. The study list says why and what to do.",
+                f"{counted(len(problems), 'file')} could not be opened",
+                f"{' '.join(told)}{rest} The study list says what to do.",
             )
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:

@@ -126,6 +126,11 @@ class IconLabel(QLabel):
         self.setFixedSize(size, size)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
 
+    def set_icon(self, name: str) -> None:
+        """Show another icon."""
+        self._name = name
+        self.update()
+
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         icons.draw(painter, self._name, self.rect(), self._tint)

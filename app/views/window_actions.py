@@ -38,6 +38,8 @@ class Commands:
     close_study: Callable[[], object]
     shortcuts: Callable[[], object]
     about: Callable[[], object]
+    key_image: Callable[[int], object]
+    has_key_images: Callable[[], bool]
 
 
 class WindowActions:
@@ -167,6 +169,9 @@ class WindowActions:
         self.previous = self._action(
             "Previous image or frame", lambda: scroll.step(-1), "Ctrl+Left"
         )
+        do = self._commands
+        self.next_key = self._action("Next key image", lambda: do.key_image(1), "K", "star")
+        self.previous_key = self._action("Previous key image", lambda: do.key_image(-1), "Shift+K")
         self._on_image = (
             self.invert,
             self.reset,
@@ -237,6 +242,8 @@ class WindowActions:
                 None,
                 self.previous,
                 self.next,
+                self.next_key,
+                self.previous_key,
                 self.play,
             ],
             "Findings": [
@@ -354,6 +361,8 @@ class WindowActions:
             self.play.setIcon(icons.icon("pause" if scroll.playing else "play"))
         for action in (self.next, self.previous):
             action.setEnabled(scroll.scrollable)
+        for action in (self.next_key, self.previous_key):
+            action.setEnabled(self._commands.has_key_images())
         self.close_study.setEnabled(bool(self._workspace.studies.all))
         for action, label in ((self.undo, stack.undo_label), (self.redo, stack.redo_label)):
             action.setEnabled(bool(label))

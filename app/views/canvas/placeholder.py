@@ -16,6 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.imaging.openable import CONTAINERS, OPENABLE
 from app.views.canvas.canvas import Canvas
 from app.views.theme import SPACE, THEME
 from app.views.widgets import IconLabel, label, push_button
@@ -127,7 +128,7 @@ def _begin_page(actions: list[tuple[str, Callable[[], object]]]) -> QWidget:
     labels = [
         label("Open a study to begin", "heading"),
         label(
-            "Drop DICOM files or folders, PNG or JPEG anywhere on this window. "
+            f"Drop {OPENABLE} files, or {CONTAINERS} of them, anywhere on this window. "
             "Images stay on this computer.",
             "muted",
             wrap=True,

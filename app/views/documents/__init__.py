@@ -1,0 +1,1 @@
+"""What is read instead of looked at: reports, key objects, and objects that cannot be shown."""

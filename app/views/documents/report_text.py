@@ -1,0 +1,171 @@
+"""A report as text to read: links to images, search, copy; nothing is ever loaded by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from PySide6.QtCore import QMimeData, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QContextMenuEvent,
+    QGuiApplication,
+    QImage,
+    QResizeEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QTextDocument,
+    QTextFrameFormat,
+)
+from PySide6.QtWidgets import QFrame, QMenu, QTextBrowser, QTextEdit
+
+from app.imaging.report import ImageLink, Report
+from app.views.documents.writing import PICTURE, Names, read_href, write_report
+from app.views.style import color
+from app.views.theme import SPACE, THEME
+
+COLUMN = 780  # px; longer lines are hard to read
+MOST_MATCHES = 1000
+
+
+class ReportText(QTextBrowser):
+    """Shows one report.
+
+    Attributes:
+        link_clicked: The `ImageLink` whose text or picture was activated.
+    """
+
+    link_clicked = Signal(object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._matches: list[QTextCursor] = []
+        self._current = -1
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setOpenLinks(False)
+        self.setOpenExternalLinks(False)
+        self.setUndoRedoEnabled(False)
+        self.setAcceptDrops(False)
+        self.setAccessibleName("Report")
+        self.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+            | Qt.TextInteractionFlag.LinksAccessibleByMouse
+            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
+        )
+        self.setProperty("document", True)
+        self.anchorClicked.connect(self._on_anchor)
+
+    def show_report(self, report: Report, names: Names, *, pictures: bool) -> None:
+        """Write it anew; the place that was read stays if it is the same report."""
+        place = self.verticalScrollBar().value()
+        document = QTextDocument(self)
+        write_report(document, report, names, pictures=pictures)
+        old = self.document()
+        self.setDocument(document)
+        if old.parent() is self:
+            old.deleteLater()
+        self._matches, self._current = [], -1
+        self._set_margins()
+        self.verticalScrollBar().setValue(place)
+
+    def set_picture(self, number: int, image: QImage) -> None:
+        """Put a key image in its place."""
+        document = self.document()
+        kind = QTextDocument.ResourceType.ImageResource
+        document.addResource(kind.value, QUrl(f"{PICTURE}{number}"), image)
+        document.markContentsDirty(0, document.characterCount())
+
+    # Search
+
+    @property
+    def matches(self) -> tuple[int, int]:
+        """(the current match from 1 or 0, how many there are)."""
+        return self._current + 1, len(self._matches)
+
+    def search(self, text: str) -> None:
+        """Mark every place of `text` and go to the first from what is in view."""
+        self._matches = []
+        cursor = QTextCursor(self.document())
+        while text.strip() and len(self._matches) < MOST_MATCHES:
+            cursor = self.document().find(text, cursor)
+            if cursor.isNull():
+                break
+            self._matches.append(QTextCursor(cursor))
+        self._current = -1
+        top = self.cursorForPosition(self.viewport().rect().topLeft()).position()
+        after = (n for n, match in enumerate(self._matches) if match.position() >= top)
+        self._go(next(after, 0))
+
+    def step(self, by: int) -> None:
+        """Go to another match."""
+        self._go(self._current + by)
+
+    def _go(self, number: int) -> None:
+        self._current = number % len(self._matches) if self._matches else -1
+        marks: list[QTextEdit.ExtraSelection] = []
+        for n, match in enumerate(self._matches):
+            mark = QTextEdit.ExtraSelection()
+            form = QTextCharFormat()
+            form.setBackground(color(THEME.warning, 0.75 if n == self._current else 0.3))
+            if n == self._current:
+                form.setForeground(color(THEME.accent_text))
+            mark.format = form  # pyright: ignore[reportAttributeAccessIssue]
+            mark.cursor = match  # pyright: ignore[reportAttributeAccessIssue]
+            marks.append(mark)
+        self.setExtraSelections(marks)
+        if self._current >= 0:
+            place = QTextCursor(self._matches[self._current])
+            place.clearSelection()
+            self.setTextCursor(place)
+            self.ensureCursorVisible()
+
+    # Nothing reaches beyond the text
+
+    def loadResource(self, kind: int, name: QUrl) -> Any:
+        """Only pictures that were put in are shown; nothing is fetched, whatever asks."""
+        return None
+
+    def doSetSource(self, name: QUrl, kind: Any = None) -> None:
+        """There is nowhere to go."""
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """What is copied is plain text."""
+        # Qt's own object, emptied: see `views.chat.textview`.
+        data = super().createMimeDataFromSelection()
+        data.data("text/plain")
+        data.clear()
+        data.setText(self.textCursor().selection().toPlainText())
+        return data
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        menu = QMenu(self)
+        copy = menu.addAction("Copy", self.copy)
+        copy.setEnabled(self.textCursor().hasSelection())
+        menu.addAction("Copy all", self.copy_all)
+        menu.addSeparator()
+        menu.addAction("Select all", self.selectAll)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(event.globalPos())
+
+    def copy_all(self) -> None:
+        """Put the whole text on the clipboard."""
+        QGuiApplication.clipboard().setText(self.toPlainText())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        self._set_margins()
+        super().resizeEvent(event)
+
+    def _set_margins(self) -> None:
+        side = max(SPACE.xl, (self.viewport().width() - COLUMN) // 2)
+        frame = self.document().rootFrame()
+        form = QTextFrameFormat(frame.frameFormat())
+        if form.leftMargin() != side:
+            form.setLeftMargin(side)
+            form.setRightMargin(side)
+            form.setTopMargin(SPACE.xl)
+            form.setBottomMargin(SPACE.xl)
+            frame.setFrameFormat(form)
+
+    def _on_anchor(self, url: QUrl) -> None:
+        link = read_href(url.toString())
+        if isinstance(link, ImageLink):
+            self.link_clicked.emit(link)

@@ -1,0 +1,70 @@
+"""The place of the image: the canvas, or what is read instead of looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from PySide6.QtWidgets import QStackedWidget, QWidget
+
+from app.imaging.types import Content, Instance
+from app.views.documents.key_images import KeyImages
+from app.views.documents.note_page import NotePage
+from app.views.documents.report_page import ReportPage
+from app.views.loader import Loader
+from app.workspace.workspace import Workspace
+
+_READ = (Content.REPORT, Content.KEY_OBJECTS)
+
+
+class DocumentStack(QStackedWidget):
+    """Shows the page that fits what the viewport holds.
+
+    Args:
+        canvas: Shown for everything with frames, and while nothing is open.
+        workspace: The models.
+        loader: Reads reports.
+        show_attributes: Opens the attributes panel.
+    """
+
+    def __init__(
+        self,
+        canvas: QWidget,
+        workspace: Workspace,
+        loader: Loader,
+        show_attributes: Callable[[], object],
+    ) -> None:
+        super().__init__()
+        self._workspace = workspace
+        self._canvas = canvas
+        self._shown: Instance | None = None
+        self.key_images = KeyImages(workspace)
+        self.report = ReportPage(workspace, loader, self.key_images)
+        self.note = NotePage(show_attributes)
+        for page in (canvas, self.report, self.note):
+            self.addWidget(page)
+        self._disconnects: list[Callable[[], None]] = [
+            workspace.viewport.image_changed.connect(self.refresh),
+            workspace.studies.changed.connect(self.report.refresh),
+        ]
+        self.refresh()
+
+    def close_models(self) -> None:
+        """Stop listening to the workspace."""
+        for disconnect in self._disconnects:
+            disconnect()
+        self._disconnects.clear()
+        self.report.forget()
+
+    def refresh(self) -> None:
+        """Follow the viewport."""
+        instance = self._workspace.viewport.instance
+        if instance is None or instance.has_frames:
+            self.report.forget()
+            self.setCurrentWidget(self._canvas)
+        elif instance.content in _READ:
+            self.report.show_instance(instance)
+            self.setCurrentWidget(self.report)
+        else:
+            self.report.forget()
+            self.note.show_instance(instance)
+            self.setCurrentWidget(self.note)
