@@ -8,6 +8,8 @@ from pathlib import Path
 from app.imaging import sources
 from app.imaging.describe import FrameAttributes
 from app.imaging.dicom_file import Header, read_header
+from app.imaging.frame_places import frames_geometry, private_b_value
+from app.imaging.stacks import STACK_KEYWORD
 
 ATTRIBUTES = tuple(
     """
@@ -25,6 +27,9 @@ ATTRIBUTES = tuple(
     XRayTubeCurrent Exposure EchoTime RepetitionTime LossyImageCompression
     LossyImageCompressionRatio LossyImageCompressionMethod BurnedInAnnotation
     PixelIntensityRelationship PresentationLUTShape DerivationDescription
+    IssuerOfPatientID AnatomicalOrientationType GantryDetectorTilt TemporalPositionIdentifier
+    TriggerTime NominalPercentageOfCardiacPhase EchoNumbers DiffusionBValue InversionTime FlipAngle
+    ConvolutionKernel ContrastBolusAgent
     """.split()  # noqa: SIM905 - a list of 70 literals reads worse
 )
 """Attributes that an Instance carries (`Instance.attributes`), and TransferSyntaxUID."""
@@ -36,6 +41,8 @@ def attribute_texts(header: Header) -> dict[str, str]:
     attributes = FrameAttributes(header, 0)
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
         texts[keyword] = texts[keyword] or attributes.text(keyword)
+    texts["DiffusionBValue"] = texts["DiffusionBValue"] or private_b_value(header)
+    texts[STACK_KEYWORD] = frames_geometry(header)
     texts["TransferSyntaxUID"] = str(header.syntax)
     return {keyword: text[:1024] for keyword, text in texts.items() if text}
 

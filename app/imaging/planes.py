@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -135,17 +136,34 @@ def pixel_of(plane: FramePlane, point: XYZ) -> XYZ:
 
 def instance_plane(instance: Instance) -> FramePlane | None:
     """The plane of an instance (of its first frame) from its header's attributes alone."""
-    cosines = numbers_in(instance.get("ImageOrientationPatient"))
+    place = instance_place(instance)
+    return place if place is not None and math.isfinite(place.spacing[0]) else None
+
+
+def instance_place(instance: Instance) -> FramePlane | None:
+    """The same with a spacing of NaN where it is unknown: enough to sort images by."""
+    directions = _directions(instance.get("ImageOrientationPatient"))
     position = numbers_in(instance.get("ImagePositionPatient"))
-    if len(cosines) != 6 or len(position) != 3 or not is_rotation(cosines):
+    if directions is None or len(position) != 3:
         return None
-    spacing = spacing_of(
-        SpacingAttributes(pixel=numbers_in(instance.get("PixelSpacing")), cross_sectional=True)
-    )
-    a, b, c, d, e, f = cosines
     x, y, z = position
-    orientation = Orientation(cosines=(a, b, c, d, e, f), position=(x, y, z))
-    return plane_of(orientation, spacing, instance.get("FrameOfReferenceUID"))
+    spacing = _pixel_spacing(instance.get("PixelSpacing"))
+    return FramePlane((x, y, z), *directions, spacing, instance.get("FrameOfReferenceUID"))
+
+
+@lru_cache(maxsize=256)
+def _directions(text: str) -> tuple[XYZ, XYZ] | None:
+    """Unit vectors of ImageOrientationPatient's text, which most slices of a stack share."""
+    cosines = numbers_in(text)
+    return (_unit(cosines[:3]), _unit(cosines[3:])) if is_rotation(cosines) else None
+
+
+@lru_cache(maxsize=256)
+def _pixel_spacing(text: str) -> tuple[float, float]:
+    spacing = spacing_of(SpacingAttributes(pixel=numbers_in(text), cross_sectional=True))
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return math.nan, math.nan
+    return spacing.row_mm, spacing.column_mm
 
 
 def numbers_in(text: str) -> tuple[float, ...]:

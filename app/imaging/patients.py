@@ -1,0 +1,109 @@
+"""Whose images these are: telling two patients apart whatever the formatting of their names."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+
+from app.imaging.types import Instance
+
+_MAX_COMPARED = 100
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Identity:
+    """What a file says of its patient, without its formatting; "" and () where it is silent.
+
+    Attributes:
+        patient_id: PatientID, without case and spaces.
+        issuer: IssuerOfPatientID, the same.
+        birth: PatientBirthDate's digits.
+        names: PatientName's component groups (alphabetic, ideographic, phonetic), each as its
+            sorted words without case, accents and punctuation.
+    """
+
+    patient_id: str = ""
+    issuer: str = ""
+    birth: str = ""
+    names: tuple[tuple[str, ...], ...] = ()
+
+    @property
+    def filled(self) -> int:
+        """How much it says."""
+        return sum(bool(part) for part in (self.patient_id, self.issuer, self.birth, self.names))
+
+
+def identity_of(instance: Instance) -> Identity:
+    """The patient that a file names."""
+    groups = (_words(group) for group in instance.get("PatientName").split("="))
+    return Identity(
+        _plain(instance.get("PatientID")),
+        _plain(instance.get("IssuerOfPatientID")),
+        "".join(char for char in instance.get("PatientBirthDate") if char.isdecimal()),
+        tuple(sorted({group for group in groups if group})),
+    )
+
+
+def _plain(text: str) -> str:
+    return "".join(text.casefold().split())
+
+
+def _words(group: str) -> tuple[str, ...]:
+    spread = unicodedata.normalize("NFKD", group.casefold())
+    kept = "".join(
+        char if char.isalnum() else " " for char in spread if not unicodedata.combining(char)
+    )
+    return tuple(sorted(kept.split()))
+
+
+def conflict(first: Identity, second: Identity) -> bool:
+    """Whether two identities cannot be one patient: both say something, and not the same."""
+    pairs = (
+        (first.patient_id, second.patient_id),
+        (first.issuer, second.issuer),
+        (first.birth, second.birth),
+    )
+    if any(a and b and a != b for a, b in pairs):
+        return True
+    return not _same_name(first.names, second.names)
+
+
+def _same_name(first: tuple[tuple[str, ...], ...], second: tuple[tuple[str, ...], ...]) -> bool:
+    """Whether a component group of one is that of the other, or lacks some of its words."""
+    if not first or not second:
+        return True
+    return any(set(a) <= set(b) or set(b) <= set(a) for a in first for b in second)
+
+
+def by_patient(instances: Iterable[Instance]) -> list[list[Instance]]:
+    """Instances of one study by patient, in an order that does not depend on theirs.
+
+    Files that name no patient, or only a part of what others say, belong to the one patient that
+    they fit; where they fit several, they stay by themselves.
+    """
+    known: dict[Hashable, Identity] = {}
+    members: dict[Identity, list[Instance]] = {}
+    for instance in instances:
+        keywords = ("PatientID", "IssuerOfPatientID", "PatientBirthDate", "PatientName")
+        raw = tuple(instance.get(keyword) for keyword in keywords)
+        identity = known.get(raw)
+        if identity is None:
+            identity = known[raw] = identity_of(instance)
+        members.setdefault(identity, []).append(instance)
+    if len(members) == 1:
+        return list(members.values())
+    identities = sorted(members, key=lambda one: (-one.filled, one))
+    patients: list[list[Identity]] = []
+    for identity in identities:
+        # So many different patients in one study are no patients: compare no further.
+        fitting = [] if len(patients) > _MAX_COMPARED else _fitting(identity, patients)
+        if len(fitting) == 1:
+            fitting[0].append(identity)
+        else:
+            patients.append([identity])
+    return [[one for identity in patient for one in members[identity]] for patient in patients]
+
+
+def _fitting(identity: Identity, patients: list[list[Identity]]) -> list[list[Identity]]:
+    return [patient for patient in patients if not any(conflict(identity, one) for one in patient)]
