@@ -10,12 +10,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from pydicom.dataset import Dataset
+from pydicom.sequence import Sequence
 from pydicom.uid import JPEGBaseline8Bit, JPEGExtended12Bit, JPEGLSNearLossless
 
 from app.imaging.dicom_file import Header, value_of, value_text
+from app.imaging.luts import ANY, Range, lut_of_item, stored_range
 from app.imaging.pipeline import valid_window
 from app.imaging.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.types import Lut, Rescale, Voi, VoiFunction, Window
@@ -25,6 +25,7 @@ __all__ = [
     "frame_regions",
     "lossy_text",
     "luts_of",
+    "modality_of",
     "numbers",
     "orientation_of",
     "padding_of",
@@ -45,7 +46,31 @@ _MACROS = {
     "RescaleSlope": "PixelValueTransformationSequence",
     "RescaleIntercept": "PixelValueTransformationSequence",
     "RescaleType": "PixelValueTransformationSequence",
+    "VOILUTSequence": "FrameVOILUTSequence",
+    "FrameReferenceDateTime": "FrameContentSequence",
+    "FrameAcquisitionDateTime": "FrameContentSequence",
+    "TemporalPositionTimeOffset": "TemporalPositionSequence",
 }
+_UNITS = {
+    "US": "",
+    "HU_MOD": "HU (modified)",
+    "PCT": "%",
+    "PCNT": "%",
+    "Z_EFF": "Z effective",
+    "ED": "10^23 electrons/ml",
+    "MGML": "mg/ml",
+    "BQML": "Bq/ml",
+    "GML": "g/ml",
+    "CNTS": "counts",
+    "PROPCNTS": "proportional to counts",
+    "PROPCPS": "proportional to counts/s",
+    "CPS": "counts/s",
+    "NONE": "",
+    "CM2ML": "cm2/ml",
+    "UMOLML": "umol/ml",
+    "OD": "10^-3 OD",
+}
+"""Rescale Type (C.11.1.1.2) and PET Units (C.8.9.1.1.3) that are not units as they are written."""
 _METHODS = {
     "ISO_10918_1": "JPEG",
     "ISO_14495_1": "JPEG-LS",
@@ -129,14 +154,25 @@ def rescale_of(attributes: FrameAttributes) -> Rescale:
     intercept = attributes.number("RescaleIntercept")
     modality = attributes.text("Modality")
     units = attributes.text("RescaleType") or attributes.text("Units")
+    units = _UNITS.get(units.upper(), units)
     dose = attributes.number("DoseGridScaling")
     if slope is None and dose:
         units = {"GY": "Gy"}.get(attributes.text("DoseUnits"), attributes.text("DoseUnits"))
-        return Rescale(dose, 0.0, units)
+        return Rescale(dose, 0.0, "" if units == "RELATIVE" else units)
     if slope is None and intercept is None:
         return Rescale(units="" if modality == "CT" else units)
     # A slope of zero would make every pixel equal: it is a mistake, never meant.
     return Rescale(slope or 1.0, intercept or 0.0, units or ("HU" if modality == "CT" else ""))
+
+
+def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
+    """The modality transformation: the LUT where there is one, else rescale (C.11.1)."""
+    luts = luts_of(attributes, "ModalityLUTSequence")
+    if not luts:
+        return rescale_of(attributes), None
+    items: Any = attributes.value("ModalityLUTSequence")
+    kind = value_text(value_of(items[0], "ModalityLUTType")).upper()
+    return Rescale(units=_UNITS.get(kind, kind)), luts[0]
 
 
 def voi_of(attributes: FrameAttributes) -> Voi:
@@ -155,55 +191,53 @@ def voi_of(attributes: FrameAttributes) -> Voi:
 
 
 def luts_of(attributes: FrameAttributes, keyword: str) -> tuple[Lut, ...]:
-    """The usable items of a Modality or VOI LUT Sequence (PS3.3 C.11.1.1, C.11.2.1.1)."""
-    sequence: Any = attributes.value(keyword) or ()
-    signed = attributes.header.value("PixelRepresentation") == 1
-    luts: list[Lut] = []
-    for item in sequence:
-        lut = _lut(item, signed)
-        if lut is not None:
-            luts.append(lut)
-    return tuple(luts)
+    """The usable items of a Modality, VOI or Presentation LUT Sequence."""
+    sequence: Any = attributes.value(keyword)
+    if not isinstance(sequence, Sequence):
+        return ()
+    inputs = _modality_output(attributes) if keyword == "VOILUTSequence" else _stored(attributes)
+    little = attributes.header.little_endian
+    luts = (lut_of_item(item, inputs, little=little) for item in sequence)
+    return tuple(lut for lut in luts if lut is not None)
 
 
-def _lut(item: Dataset, signed: bool) -> Lut | None:
-    descriptor = numbers(value_of(item, "LUTDescriptor"))
-    if len(descriptor) != 3 or not all(math.isfinite(part) for part in descriptor):
-        return None
-    entries, first, bits = (int(part) for part in descriptor)
-    entries = entries % 65536 or 65536
-    data = _lut_data(value_of(item, "LUTData"), entries)
-    if data is None or not 0 < bits <= 16:
-        return None
-    if signed and first > 32767:
-        first -= 65536
-    return Lut(first, bits, data, value_text(value_of(item, "LUTExplanation")))
+def _stored(attributes: FrameAttributes) -> Range:
+    """What the stored values can be."""
+    bits = numbers(attributes.header.value("BitsStored"))[:1]
+    if not bits or not 0 < bits[0] <= 64:
+        return ANY
+    return stored_range(int(bits[0]), signed=attributes.header.value("PixelRepresentation") == 1)
 
 
-def _lut_data(value: Any, entries: int) -> NDArray[np.uint16] | None:
-    """LUT data as 16-bit numbers, from words, packed bytes or a list; None when too short."""
-    if isinstance(value, bytes):
-        packed = len(value) < 2 * entries
-        data = np.frombuffer(value, np.uint8 if packed else np.dtype("<u2"))
-    elif value is None:
-        return None
-    else:
-        data = np.atleast_1d(np.asarray(value)).astype(np.int64) & 0xFFFF
-    if data.size < entries:
-        return None
-    return data[:entries].astype(np.uint16)
+def _modality_output(attributes: FrameAttributes) -> Range:
+    """What values can be after the modality transformation."""
+    inputs = _stored(attributes)
+    if inputs == ANY:
+        return ANY
+    rescale, lut = modality_of(attributes)
+    if lut is not None:
+        return 0.0, 2.0**lut.bits - 1
+    ends = sorted(value * rescale.slope + rescale.intercept for value in inputs)
+    return ends[0], ends[1]
 
 
-def padding_of(header: Header) -> tuple[int, int] | None:
-    """Stored values that mean "no image here", inclusive (PS3.3 C.7.5.1.1.2)."""
-    first = numbers(header.value("PixelPaddingValue"))[:1]
-    last = numbers(header.value("PixelPaddingRangeLimit"))[:1] or first
+def padding_of(header: Header) -> tuple[float, float] | None:
+    """Stored values that mean "no image here", inclusive (PS3.3 C.7.5.1.1.2, C.7.6.24)."""
+    kind = {"FloatPixelData": "Float", "DoubleFloatPixelData": "DoubleFloat"}
+    floating = kind.get(header.pixels.keyword if header.pixels else "", "")
+    first = numbers(header.value(f"{floating}PixelPaddingValue"))[:1]
+    last = numbers(header.value(f"{floating}PixelPaddingRangeLimit"))[:1] or first
     if not first or not all(math.isfinite(part) for part in first + last):
         return None
-    low, high = sorted((int(first[0]), int(last[0])))
-    if header.value("PixelRepresentation") == 1 and high > 32767:
-        low, high = sorted((low - 65536 if low > 32767 else low, high - 65536))
-    return low, high
+    low, high = sorted((first[0], last[0]))
+    if floating:
+        return low, high
+    # Its VR should follow the pixels' sign, and often does not: the 16 bits are meant.
+    if header.value("PixelRepresentation") == 1:
+        low, high = (part - 65536 if part > 32767 else part for part in (low, high))
+    else:
+        low, high = (part + 65536 if part < 0 else part for part in (low, high))
+    return min(low, high), max(low, high)
 
 
 def lossy_text(header: Header) -> str:
