@@ -87,7 +87,7 @@ def series_lines(
     series = [wording.one_line(get("Modality")), wording.one_line(get("SeriesDescription"))]
     view = [wording.one_line(get("BodyPartExamined")), wording.one_line(get("ViewPosition"))]
     place, count = position
-    time = wording.time_text(frame.time_ms) if frame else ""
+    time = wording.time_text(_time_of(instance, frame_index, frame))
     number = f"Frame {frame_index + 1} / {instance.frames}" if instance.frames > 1 else ""
     return _kept(
         "  ".join(part for part in series if part),
@@ -97,6 +97,14 @@ def series_lines(
         slice_text(frame.orientation, instance.get("SliceThickness")) if frame else "",
         "" if instance.kind == "dicom" else wording.one_line(instance.path.name),
     )
+
+
+def _time_of(instance: Instance, frame_index: int, frame: Frame | None) -> float | None:
+    """Milliseconds from the start of the cine to a frame, or None."""
+    if frame is not None and frame.time_ms is not None:
+        return frame.time_ms
+    times = instance.frame_times_ms
+    return times[frame_index] if frame_index < len(times) else None
 
 
 def slice_text(orientation: Orientation, thickness: str) -> str:

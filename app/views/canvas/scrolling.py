@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
 
 from app.imaging.types import Instance, Series
 from app.workspace.workspace import Workspace
@@ -27,8 +27,12 @@ class Scroller(QObject):
         self._model = workspace.viewport
         self._waiting = self._model.loading
         self._owed = 0
-        self._timer = QTimer(self)
+        self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)
+        self._playing = False
+        self._late = False  # a frame was due while another was still awaited
+        self._due = 0.0  # ms on the clock at which the next frame is due
+        self._clock = QElapsedTimer()
         self._disconnects = [
             self._model.requested.connect(lambda _request: self._requested()),
             self._model.frame_changed.connect(self._arrived),
@@ -120,6 +124,8 @@ class Scroller(QObject):
         owed, self._owed = self._owed, 0
         if owed:
             self._go(owed)
+        elif self._late:
+            self._tick()
 
     def _image_changed(self) -> None:
         self._waiting = False
@@ -132,26 +138,50 @@ class Scroller(QObject):
     @property
     def playing(self) -> bool:
         """Whether a cine runs."""
-        return self._timer.isActive()
+        return self._playing
 
     def toggle(self) -> None:
         """Play or pause."""
         if self.playing:
             self.pause()
-        elif self.playable and self._model.instance is not None:
-            time = self._model.instance.frame_time_ms or DEFAULT_FRAME_MS
-            self._timer.start(round(max(time, FASTEST_FRAME_MS)))
+        elif self.playable:
+            self._playing = True
+            self._clock.start()
+            self._due = 0.0
+            self._schedule()
             self.playing_changed.emit(True)
 
     def pause(self) -> None:
         """Stop the cine."""
         if self.playing:
+            self._playing = self._late = False
             self._timer.stop()
             self.playing_changed.emit(False)
 
+    def _schedule(self) -> None:
+        """Have the next frame shown when the one that is asked for has had its time."""
+        instance = self._model.instance
+        if instance is None:
+            return
+        # Counted from when it was due: what the event loop adds to every wait must not add up.
+        now = float(self._clock.elapsed())
+        time = frame_duration(instance, self._model.frame_index)
+        self._due = max(self._due + time, now)
+        self._timer.start(round(self._due - now))
+
     def _tick(self) -> None:
         instance = self._model.instance
-        if instance is None or self._waiting:
-            return  # a frame that is late delays the cine; skipping would hide that
-        following = (self._model.frame_index + 1) % instance.frames
-        self._model.scroll_to(following)
+        if instance is None or not self.playing:
+            return
+        # A frame that is late delays the cine; skipping would hide that.
+        self._late = self._waiting
+        if not self._late:
+            self._model.scroll_to((self._model.frame_index + 1) % instance.frames)
+            self._schedule()
+
+
+def frame_duration(instance: Instance, index: int) -> float:
+    """How long a frame of a cine is shown, ms: by its own time where the file gives one."""
+    times = instance.frame_times_ms
+    time = times[index + 1] - times[index] if index + 1 < len(times) else instance.frame_time_ms
+    return max(time or DEFAULT_FRAME_MS, FASTEST_FRAME_MS)
