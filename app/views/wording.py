@@ -100,6 +100,10 @@ def value_text(finding: Finding) -> str:
     if finding.value is None:
         return ""
     units = one_line(finding.units)
+    if measurements.by_hand(finding):
+        # Tenths of a millimetre also of long lines: callipers are read so.
+        figures = f"{finding.value:.2f}" if finding.value < 10 else f"{finding.value:.1f}"
+        return f"{figures}{'' if units == '°' else ' '}{units}"
     if units == "ratio":
         text = f"{finding.value:.2f}"
     else:

@@ -119,7 +119,7 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
             point[axis] = along * float(np.sign(normal[axis]))
             parts.append(f"Slice {wording.patient_parts(point)[axis]} mm")
         else:
-            parts.append(f"Slice {along:.1f} mm along its normal")
+            parts.append(f"Oblique slice at {along:.1f} mm")
     with contextlib.suppress(ValueError):
         if math.isfinite(width := float(thickness)) and width > 0:
             parts.append(f"{wording.number(width)} mm thick")

@@ -208,7 +208,7 @@ class PolylineItem(AnnotationItem):
         with on_screen(painter) as transform:
             line = transform.map(shape.path)
             # Across a bent line as a whole ticks would lie askew.
-            ends = shape.ends if line.elementCount() == 2 else ()
+            ends = shape.ends if line.elementCount() == 2 and not look.handles else ()
             ticks = _ticks(transform, ends, look.size)
             for pen in (under, cls.pen(look)):
                 painter.setPen(pen)
