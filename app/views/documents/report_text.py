@@ -16,6 +16,7 @@ from PySide6.QtGui import (
     QTextFrameFormat,
 )
 from PySide6.QtWidgets import QFrame, QMenu, QTextBrowser, QTextEdit
+from shiboken6 import isValid
 
 from app.imaging.report import ImageLink, Report
 from app.views.documents.writing import PICTURE, Names, read_href, write_report
@@ -51,7 +52,7 @@ class ReportText(QTextBrowser):
             | Qt.TextInteractionFlag.LinksAccessibleByMouse
             | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
         )
-        self.setProperty("document", True)
+        self.setProperty("surface", "report")
         self.anchorClicked.connect(self._on_anchor)
 
     def show_report(self, report: Report, names: Names, *, pictures: bool) -> None:
@@ -61,7 +62,7 @@ class ReportText(QTextBrowser):
         write_report(document, report, names, pictures=pictures)
         old = self.document()
         self.setDocument(document)
-        if old.parent() is self:
+        if isValid(old):  # Qt deletes the first one itself
             old.deleteLater()
         self._matches, self._current = [], -1
         self._set_margins()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QStackedWidget, QWidget
+from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
 
 from app.imaging.types import Content, Instance
 from app.views.documents.key_images import KeyImages
@@ -60,11 +60,19 @@ class DocumentStack(QStackedWidget):
         instance = self._workspace.viewport.instance
         if instance is None or instance.has_frames:
             self.report.forget()
-            self.setCurrentWidget(self._canvas)
+            self._change_to(self._canvas)
         elif instance.content in _READ:
             self.report.show_instance(instance)
-            self.setCurrentWidget(self.report)
+            self._change_to(self.report)
         else:
             self.report.forget()
             self.note.show_instance(instance)
-            self.setCurrentWidget(self.note)
+            self._change_to(self.note)
+
+    def _change_to(self, page: QWidget) -> None:
+        """Show a page; the keyboard goes along only if it was on the page that goes."""
+        focus = QApplication.focusWidget()
+        inside = focus is not None and self.isAncestorOf(focus)
+        self.setCurrentWidget(page)
+        if inside:
+            page.setFocus()

@@ -33,6 +33,7 @@ MOST_ITEMS = 10_000  # content items that are written; the attributes have all
 MOST_PICTURES = 200
 ACROSS = 4  # pictures in a row
 PICTURE_PX = 132
+LINE = "\u2028"
 LINK = "image:"
 PICTURE = "picture:"
 _INDENT, _DEEPEST = 18, 8
@@ -95,7 +96,7 @@ def write_report(
     for warning in report.warnings:
         writer.warning(warning)
     links = key_images(report) if pictures else ()
-    writer.tree(report.root, leave_out=frozenset(links))
+    writer.tree(report, leave_out=frozenset(links))
     if links:
         writer.pictures(links)
     cursor.endEditBlock()
@@ -137,7 +138,8 @@ class _Writer:
         table = self.cursor.insertTable(len(facts), 2, form)
         for row, (name, value) in enumerate(facts):
             table.cellAt(row, 0).firstCursorPosition().insertText(clean(name), self._small)
-            table.cellAt(row, 1).firstCursorPosition().insertText(clean(value), self._plain)
+            text = clean(value).replace("\n", LINE)
+            table.cellAt(row, 1).firstCursorPosition().insertText(text, self._plain)
         self._leave_frame()
 
     def warning(self, text: str) -> None:
@@ -150,9 +152,10 @@ class _Writer:
         self.cursor.insertText(clean(text), self._warning)
         self._leave_frame()
 
-    def tree(self, root: ReportNode, leave_out: frozenset[ImageLink]) -> None:
-        """All content items in reading order."""
-        stack = _children(root, 0)
+    def tree(self, report: Report, leave_out: frozenset[ImageLink]) -> None:
+        """All content items in reading order, but for what the facts or the pictures show."""
+        told = frozenset(report.facts)
+        stack = _children(report.root, 0)
         count = 0
         while stack:
             nodes, depth = stack.pop()
@@ -163,14 +166,16 @@ class _Writer:
                 )
                 return
             first = nodes[0]
-            if all(link in leave_out for node in nodes for link in node.links[:1]) and first.links:
+            if first.links and all(n.links[:1] and n.links[0] in leave_out for n in nodes):
+                continue
+            if depth == 0 and first.relationship in _CONTEXT and (first.name, first.value) in told:
                 continue
             if len(nodes) > 1:
                 self._images(nodes, depth)
                 continue
             if first.kind == "CONTAINER":
                 self._heading(first, depth)
-                if first.continuous:
+                if _is_prose(first):
                     self._running(first, depth)
                     continue
             else:
@@ -227,7 +232,7 @@ class _Writer:
             )
             pieces = []
         if value:
-            pieces.append((value, self._small if context else ink))
+            pieces.append((value, self._small if context or node.kind == "UIDREF" else ink))
         if not pieces:
             pieces.append((node.kind.capitalize(), self._name))
         for number, link in enumerate(node.links):
@@ -282,7 +287,8 @@ class _Writer:
             self.cursor.insertBlock(block)
         self._fresh = False
         for text, form in pieces:
-            self.cursor.insertText(clean(text), form)
+            # A line of a text is no paragraph.
+            self.cursor.insertText(clean(text).replace("\n", LINE), form)
 
     def _linked(self, link: ImageLink) -> tuple[str, QTextCharFormat]:
         name = self._names(link)
@@ -313,6 +319,13 @@ def _children(node: ReportNode, depth: int) -> list[tuple[list[ReportNode], int]
         members = list(group)
         runs += [members] if key is not None else [[one] for one in members]
     return [(run, depth) for run in reversed(runs)]
+
+
+def _is_prose(node: ReportNode) -> bool:
+    """Whether a container is one running text; many writers say so of whole trees."""
+    leaves = not any(child.children for child in node.children)
+    texts = sum(child.kind == "TEXT" for child in node.children)
+    return node.continuous and leaves and 2 * texts >= len(node.children) > 0
 
 
 def _kind_of_image(node: ReportNode) -> tuple[str, ...] | None:
