@@ -153,7 +153,9 @@ def _place(fields: dict[str, str], count: int) -> tuple[Floats | None, tuple[flo
     origin = _numbers(fields, "offset") or [0.0] * count
     if count < 3 or len(origin) != count or not (i and j and k):
         return None, (i, j, k)
-    if len(matrix) == count * count and "?" not in letters:
+    # Writers know no letters for four dimensions, and write "????" there.
+    known = "?" not in letters or count > 3
+    if len(matrix) == count * count and known:
         # Written axis by axis: the file's rows are the columns of a direction matrix.
         directions = np.array(matrix, np.float64).reshape(count, count).T[:3, :3]
     elif not matrix and letters.upper() == "RAI":

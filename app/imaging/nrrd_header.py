@@ -54,6 +54,8 @@ _SPACES = {
 _UNITS_MM = {"mm": 1.0, "um": 0.001, "µm": 0.001, "micron": 0.001, "nm": 1e-6, "cm": 10.0, "m": 1e3}
 _SPACE_KINDS = frozenset({"domain", "space", "", "???", "none"})
 _COLOURS = {"rgb-color": 3, "rgba-color": 4}
+"""Kinds of axes that hold a colour -> its samples; 8 or 16 bits each."""
+_VECTORS = ("vector", "3-vector", "3-color")
 _KIND_NAMES = {"time": "time point", "list": "volume"}
 _MAX_AXES = 16
 
@@ -70,7 +72,6 @@ def read_nrrd(path: Path) -> VolumeHeader:
         raise damaged(path, "its sizes do not fit its number of dimensions")
     axes = _axes(path, fields, sizes)
     data, offset = _data(path, fields, end)
-    notes = () if len(axes.space) == axes.spatial else ("only three of its axes are shown",)
     return VolumeHeader(
         format="NRRD",
         sizes=sizes,
@@ -83,7 +84,6 @@ def read_nrrd(path: Path) -> VolumeHeader:
         affine=axes.affine,
         spacing=axes.spacing,
         axis_names=axes.names,
-        notes=notes,
         rows=(row("Format", "NRRD"), *(row(name, value) for name, value in fields.items())),
     )
 
@@ -178,10 +178,9 @@ def _after_lines(data: Path, offset: int, lines: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Axes:
-    """What the axes mean; see `VolumeHeader`. `spatial` counts those that are space."""
+    """What the axes mean; see `VolumeHeader`."""
 
     space: tuple[int, ...]
-    spatial: int
     colour: int | None
     names: tuple[str, ...]
     affine: Floats | None
@@ -191,17 +190,23 @@ class _Axes:
 def _axes(path: Path, fields: dict[str, str], sizes: tuple[int, ...]) -> _Axes:
     kinds = [kind.lower() for kind in fields.get("kinds", "").split()]
     kinds = kinds if len(kinds) == len(sizes) else [""] * len(sizes)
-    colours = [n for n, kind in enumerate(kinds) if _COLOURS.get(kind) == sizes[n]]
+    # Bytes in threes are red, green and blue also where the file only calls them a vector.
+    dtype = _dtype(path, fields)
+    counts = _COLOURS if dtype.kind == "u" and dtype.itemsize <= 2 else {}
+    if dtype.itemsize == 1 and counts:
+        counts = _COLOURS | dict.fromkeys(_VECTORS, 3)
+    colours = [n for n, kind in enumerate(kinds) if counts.get(kind) == sizes[n]]
     vectors = _vectors(path, fields, len(sizes))
     space = [n for n, kind in enumerate(kinds) if kind in _SPACE_KINDS and n not in colours]
     if vectors is not None:
         space = [n for n in space if vectors[n] is not None]
-    spatial = len(space)
-    names = tuple(_KIND_NAMES.get(kind, "component" if kind else "volume") for kind in kinds)
+    names = tuple(
+        _KIND_NAMES.get(kind, "volume" if kind in _SPACE_KINDS else "component") for kind in kinds
+    )
     chosen = tuple(space[:3])
     affine, spacing = _place(fields, chosen, vectors)
     colour = colours[0] if colours else None
-    return _Axes(chosen, spatial, colour, names, affine, spacing)
+    return _Axes(chosen, colour, names, affine, spacing)
 
 
 def _vectors(path: Path, fields: dict[str, str], count: int) -> list[Floats | None] | None:

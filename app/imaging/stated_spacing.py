@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from app.imaging.geometry import MAX_ANISOTROPY, MAX_SPACING_MM, MIN_SPACING_MM
+from app.imaging.spacing import MAX_ANISOTROPY, MAX_SPACING_MM, MIN_SPACING_MM
 from app.imaging.types import Spacing, SpacingSource
 
 
