@@ -29,7 +29,7 @@ class Workspace:
         self.viewport = Viewport()
         self.panes = Panes()
         self._by_uid: dict[str, Instance] | None = None
-        self._places: tuple[Series, dict[str, int]] | None = None
+        self._places: tuple[Series, dict[int, int]] | None = None
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
         self.viewport.image_changed.connect(self._follow_study)
@@ -163,9 +163,10 @@ class Workspace:
     def _place_in(self, series: Series, instance: Instance) -> int:
         """Where an instance stands; a series of thousands is not searched at every step."""
         if self._places is None or self._places[0] is not series:
-            order = {item.sop_instance_uid: n for n, item in enumerate(series.instances)}
-            self._places = (series, order)
-        return self._places[1][instance.sop_instance_uid]
+            # By identity: two images may carry one UID by mistake. The series keeps them alive.
+            self._places = (series, {id(item): n for n, item in enumerate(series.instances)})
+        place = self._places[1].get(id(instance))
+        return series.instances.index(instance) if place is None else place
 
 
 def _first_to_show(result: ScanResult, images_only: bool) -> Instance | None:
