@@ -173,7 +173,7 @@ def frame_lines(frame: Frame) -> Lines:
         wording.one_line(frame.calibration),
         wording.spacing_text(spacing),
         # Without spacing the line above says what it means; why is in the attributes.
-        wording.one_line(spacing.note) if spacing.known else "",
+        wording.sentence(spacing.note) if spacing.known else "",
     )
 
 

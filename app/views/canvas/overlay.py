@@ -21,6 +21,7 @@ MARGIN = 12.0
 SIDE_MARGIN = 8.0
 LETTER_ROOM = 18.0
 PLATE_PAD = 5.0
+MAX_LINES = 3  # of one entry of corner text
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
@@ -84,7 +85,24 @@ def _fitted(line: str, metrics: QFontMetricsF, limit: float) -> list[str]:
     parts = [line]
     if metrics.horizontalAdvance(line) > limit and wording.DOT in line:
         parts = line.split(wording.DOT)
-    return [metrics.elidedText(part, Qt.TextElideMode.ElideRight, limit) for part in parts]
+    return [fitted for part in parts for fitted in _broken(part, metrics, limit)]
+
+
+def _broken(text: str, metrics: QFontMetricsF, limit: float) -> list[str]:
+    """The text on at most MAX_LINES lines, broken between words; the last is cut if it must be."""
+    lines: list[str] = []
+    rest = text
+    while len(lines) < MAX_LINES - 1 and metrics.horizontalAdvance(rest) > limit:
+        words = rest.split(" ")
+        count = len(words) - 1
+        while count > 1 and metrics.horizontalAdvance(" ".join(words[:count])) > limit:
+            count -= 1
+        if count < 1:
+            break  # a single word
+        lines.append(" ".join(words[:count]))
+        rest = " ".join(words[count:])
+    lines.append(rest)
+    return [metrics.elidedText(line, Qt.TextElideMode.ElideRight, limit) for line in lines]
 
 
 def _shadowed(
