@@ -3,52 +3,59 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from pydicom.dataset import Dataset
 
-from app.imaging.dicom_file import Header, value_of
+from app.imaging.dicom_file import Header, value_of, value_text
+from app.imaging.dicom_items import items_of
 from app.imaging.instance_attributes import attribute_texts
 from app.imaging.pictures import content_uid
+from app.imaging.sop_classes import content_of_class, not_displayable, standard_name
 from app.imaging.sources import FileStatus
 from app.imaging.types import Content, Instance
 
 MAX_REFERENCES = 20_000
-_MAX_DEPTH = 12
+_MAX_DEPTH = 24
 
-_CONTENTS = {
-    "1.2.840.10008.5.1.4.1.1.66.4": Content.SEGMENTATION,
-    "1.2.840.10008.5.1.4.1.1.66.7": Content.SEGMENTATION,  # label map
-    "1.2.840.10008.5.1.4.1.1.481.3": Content.STRUCTURES,
-    "1.2.840.10008.5.1.4.1.1.91.1": Content.STRUCTURES,  # microscopy annotations
-    "1.2.840.10008.5.1.4.1.1.88.59": Content.KEY_OBJECTS,
-    "1.2.840.10008.5.1.4.1.1.104.1": Content.DOCUMENT,  # encapsulated PDF
+_NO_IMAGES = frozenset(
+    {
+        0x00081110,  # Referenced Study Sequence
+        0x00081111,  # Referenced Performed Procedure Step Sequence
+        0x00081120,  # Referenced Patient Sequence
+        0x00081125,  # Referenced Visit Sequence
+        0x30060012,  # RT Referenced Study Sequence: its items' own UID is a study's
+    }
+)
+"""Sequences whose items themselves name things that are no images."""
+
+_PER_FRAME = 0x52009230
+_ROI_CONTOURS = 0x30060039
+_SUMMARIES = {
+    _PER_FRAME: ("ReferencedSeriesSequence", "SourceImageSequence"),
+    _ROI_CONTOURS: ("ReferencedFrameOfReferenceSequence",),
 }
-_FAMILIES = {
-    "1.2.840.10008.5.1.4.1.1.11.": Content.PRESENTATION,
-    "1.2.840.10008.5.1.4.1.1.88.": Content.REPORT,
-    "1.2.840.10008.5.1.4.1.1.9.": Content.WAVEFORM,
-}
+"""Sequences with thousands of items, and those that sum up which images they name (PS3.3 C.12.2,
+C.8.8.5). They are walked only where the summary names none."""
 
 
 def content_of(header: Header) -> Content:
     """What the object holds, by its SOP Class and whether it has pixels."""
-    uid = header.text("SOPClassUID")
-    content = _CONTENTS.get(uid)
-    if content is None:
-        family = (kind for prefix, kind in _FAMILIES.items() if uid.startswith(prefix))
-        content = next(family, None)
-    if content is not None:
-        return content
-    has_pixels = header.pixels is not None or "Rows" in header.dataset
-    return Content.IMAGE if has_pixels else Content.OTHER
+    return content_of_class(
+        header.text("SOPClassUID"),
+        has_pixels=header.pixels is not None,
+        has_rows="Rows" in header.dataset,
+    )
 
 
 def object_instance(header: Header, status: FileStatus, content: Content) -> Instance:
     """The instance of an object that is no image."""
-    name = str(getattr(header.value("SOPClassUID"), "name", ""))
+    sop_class = header.text("SOPClassUID")
     attributes = attribute_texts(header)
-    attributes.setdefault("SeriesDescription", name.removesuffix(" Storage"))
-    note = f"{name or 'a DICOM object of an unknown class'}: not displayable"
+    attributes.setdefault("SeriesDescription", standard_name(sop_class) or "DICOM object")
+    frame_of_reference = _frame_of_reference(header)
+    if frame_of_reference:
+        attributes.setdefault("FrameOfReferenceUID", frame_of_reference)
     path = header.path
     uid = header.text("SOPInstanceUID") or content_uid(str(path).encode("utf-8", "replace"))
     return Instance(
@@ -63,7 +70,7 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
         mtime_ns=status.mtime_ns,
         content=content,
         references=references_of(header),
-        note=note if content is Content.OTHER else "",
+        note=not_displayable(sop_class) if content is Content.OTHER else "",
     )
 
 
@@ -77,15 +84,15 @@ def references_of(header: Header) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _referenced(dataset: Dataset, depth: int) -> Iterator[str]:
-    uid = value_of(dataset, "ReferencedSOPInstanceUID")
+def _referenced(dataset: Dataset, depth: int, own: bool = True) -> Iterator[str]:
+    uid = value_text(value_of(dataset, "ReferencedSOPInstanceUID")) if own else ""
     if uid:
-        yield str(uid)
+        yield uid
     if depth >= _MAX_DEPTH:
         return
     for tag in sorted(dataset.keys()):
-        raw = dataset.get_item(tag)
-        if raw.VR not in ("SQ", "UN", None):
+        raw: Any = dataset.get_item(tag)
+        if raw.VR not in ("SQ", "UN", None) or _is_summed_up(dataset, tag):
             continue
         try:
             element = dataset[tag]
@@ -93,7 +100,25 @@ def _referenced(dataset: Dataset, depth: int) -> Iterator[str]:
             continue  # a damaged element must not hide the others
         if element.VR == "SQ":
             for item in element.value or ():
-                yield from _referenced(item, depth + 1)
+                yield from _referenced(item, depth + 1, own=int(tag) not in _NO_IMAGES)
+
+
+def _is_summed_up(dataset: Dataset, tag: int) -> bool:
+    """Whether what a long sequence names stands elsewhere too."""
+    for keyword in _SUMMARIES.get(int(tag), ()):
+        for item in items_of(dataset, keyword):
+            if next(_referenced(item, 1), None) is not None:
+                return True
+    return False
+
+
+def _frame_of_reference(header: Header) -> str:
+    """That of an RT structure set, which has none at the top level, if it has but one."""
+    uids = {
+        value_text(value_of(item, "FrameOfReferenceUID"))
+        for item in items_of(header.dataset, "ReferencedFrameOfReferenceSequence")
+    } - {""}
+    return uids.pop() if len(uids) == 1 else ""
 
 
 def _number(header: Header) -> int:
