@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import threading
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -17,14 +17,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.imaging import reformat
 from app.imaging.attributes import AttributeRow
-from app.imaging.futures import Pending, Reply, done, outcome_of, then
+from app.imaging.futures import Pending, Reply, done, mapped, outcome_of, then
 from app.imaging.layers import Layer, LayerFrame
+from app.imaging.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
 from app.imaging.records import pack, unpack
 from app.imaging.report import Report
 from app.imaging.scanning import Scan, ScanFound, ScanProgress
-from app.imaging.types import Frame, Instance, ScanResult
+from app.imaging.thumbnails import shrink
+from app.imaging.types import Frame, Instance, ScanResult, Series
+from app.imaging.volume import Plane, Volume
+from app.imaging.volume_store import VolumeStore
 from app.imaging.worker_pool import Priority, WorkerPool
 from app.imaging.workers import CancelLike
 
@@ -70,6 +75,7 @@ class Decoder:
         self._cache = _FrameCache(cache_bytes)
         self._lock = threading.Lock()
         self._pending: dict[Key, Pending[Frame]] = {}
+        self._volumes = VolumeStore(self._decode)
 
     def warm(self) -> None:
         """Start the worker processes ahead of the first request; does not wait."""
@@ -109,6 +115,8 @@ class Decoder:
         Returns:
             Its future; fails with `FileProblem`, naming file, reason and remedy.
         """
+        if instance.kind == reformat.KIND:
+            return self._volumes.section(instance, index)
         key = (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part, index)
         with self._lock:
             cached = self._cache.get(key)
@@ -131,6 +139,34 @@ class Decoder:
         reply.add_done_callback(lambda reply: self._frame_done(key, pending, instance.path, reply))
         return mine
 
+    def volume(
+        self,
+        source: Series | Instance,
+        cancel: CancelLike | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Future[Volume]:
+        """The voxels of a series of single images, or of one multi-frame instance.
+
+        Args:
+            source: What it is made from.
+            cancel: Ends this request.
+            progress: Called with slices decoded and slices in all, on a thread of the store.
+
+        Returns:
+            Its future; fails with `FileProblem` where the images form no volume, saying why. What
+            had to be resampled says so in `Volume.warnings`.
+        """
+        return self._volumes.volume(source, cancel, progress)
+
+    def reformat(
+        self, source: Series | Instance, plane: Plane, cancel: CancelLike | None = None
+    ) -> Future[Instance]:
+        """An instance whose frames are a volume's sections in a plane (`reformat.planes_of`).
+
+        It makes the volume first; `frame` then gives the sections without delay. Fails as `volume`.
+        """
+        return self._volumes.reformat(source, plane, cancel)
+
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
         """All DICOM attributes of the file, for the side panel."""
         reply = self._submit("attributes_entry", {"path": str(instance.path)}, Priority.NEIGHBOUR)
@@ -142,6 +178,11 @@ class Decoder:
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[NDArray[np.uint8]]:
         """A small picture: uint8 [rows, columns] or [rows, columns, 3], longer side `size`."""
+        if instance.kind == reformat.KIND:
+            return mapped(
+                self.frame(instance, instance.frames // 2),
+                lambda frame: shrink(render(frame), size, frame.spacing.aspect),
+            )
         payload = {"instance": pack(instance), "size": size}
         reply = self._submit("thumbnail_entry", payload, Priority.THUMBNAIL)
         return then(reply, instance.path, lambda message: message["pixels"])
@@ -162,6 +203,8 @@ class Decoder:
             target: The image.
             index: Frame of the image, from 0.
         """
+        if target.kind == reformat.KIND:
+            return done(LayerFrame(warnings=("nothing is drawn on sections through a volume",)))
         payload = {"instance": pack(instance), "target": pack(target), "index": index}
         reply = self._object("layer_frame_entry", payload)
         return then(reply, instance.path, lambda message: unpack(LayerFrame, message["frame"]))
@@ -187,6 +230,7 @@ class Decoder:
     def close(self) -> None:
         """End the processes; what was not done is cancelled. Idempotent."""
         self._pool.close()
+        self._volumes.clear()
         with self._lock:
             self._cache.clear()
 
@@ -194,6 +238,17 @@ class Decoder:
         return self._pool.submit(
             f"app.imaging.reading:{entry}", payload, priority=priority, timeout_s=FRAME_TIMEOUT_S
         )
+
+    def _decode(self, instance: Instance, index: int) -> Future[Frame]:
+        """A frame for a volume: from the cache, or decoded and not kept there."""
+        key = (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part, index)
+        with self._lock:
+            cached = self._cache.get(key)
+        if cached is not None:
+            return done(cached)
+        payload = {"instance": pack(instance), "index": index}
+        reply = self._submit("frame_entry", payload, Priority.NEIGHBOUR)
+        return then(reply, instance.path, lambda message: unpack(Frame, message["frame"]))
 
     def _abandon(self, key: Key) -> None:
         """Drop a request that nobody waits for; a new caller must not be handed a dropped one."""

@@ -9,7 +9,7 @@ from app.imaging.describe import FrameAttributes
 from app.imaging.dicom_file import Header, value_of
 from app.imaging.placement import numbers, orientation_of, spacing_and_calibration
 from app.imaging.planes import FramePlane, plane_of
-from app.imaging.stacks import NotAStackError, as_text, geometry_of, stack_of
+from app.imaging.stacks import NotAStackError, as_text, first_of_each, geometry_of, stack_of
 
 MAX_FRAMES = 5000
 """Frames whose places are looked at while scanning."""
@@ -40,7 +40,8 @@ def frames_geometry(header: Header) -> str:
             return ""
         planes.append(plane)
     try:
-        stack = stack_of(planes, int(size[0][0]), int(size[1][0]))
+        own = [planes[index] for index in first_of_each(planes)]
+        stack = stack_of(own, int(size[0][0]), int(size[1][0]))
         return as_text(geometry_of(stack))
     except NotAStackError:
         return ""

@@ -10,6 +10,7 @@ from typing import Any, Generic, TypeVar
 
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
 
+S = TypeVar("S")
 T = TypeVar("T")
 Reply = Future[dict[str, Any]]
 
@@ -103,3 +104,25 @@ def as_file_problem(error: BaseException, path: Path) -> BaseException:
         reason = "it cannot be decoded: an unexpected error"
     detail = error.detail if isinstance(error, SightlineError) else type(error).__name__
     return FileProblem(reason, subject=str(path), remedy=_DAMAGED, detail=detail)
+
+
+def mapped(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
+    """The future of something made from another's result; cancelling it cancels that."""
+    mine: Future[T] = Future()
+
+    def finished(future: Future[S]) -> None:
+        if future.cancelled():
+            mine.cancel()
+            return
+        error = future.exception()
+        if error is not None:
+            settle(mine, error)
+            return
+        try:
+            settle(mine, convert(future.result()))
+        except BaseException as broken:
+            settle(mine, broken)
+
+    mine.add_done_callback(lambda future: given.cancel() if future.cancelled() else None)
+    given.add_done_callback(finished)
+    return mine

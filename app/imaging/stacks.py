@@ -161,6 +161,20 @@ def stack_of(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     return Stack(tuple(int(i) for i in order), lowest, along, aside, rows, columns)
 
 
+def first_of_each(planes: Sequence[FramePlane]) -> list[int]:
+    """Indices of the first image at each position, where all positions have equally many.
+
+    The frames of an object with phases or segments repeat their positions. Else all indices.
+    """
+    places: dict[tuple[float, ...], list[int]] = {}
+    for index, plane in enumerate(planes):
+        key = tuple(round(part / GAP_MM) for part in plane.origin)
+        places.setdefault(key, []).append(index)
+    if len({len(indices) for indices in places.values()}) > 1:
+        return list(range(len(planes)))
+    return [indices[0] for indices in places.values()]
+
+
 def _sorted(origins: Array, normal: Array) -> NDArray[np.intp]:
     """Along the normal; what lies at one place in an order that does not depend on the input's."""
     return np.lexsort((origins[:, 2], origins[:, 1], origins[:, 0], origins @ normal))
