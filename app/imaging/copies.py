@@ -6,9 +6,10 @@ images of which one has a wrong UID, and both are kept.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.errors import Cancelled, SightlineError
@@ -20,6 +21,31 @@ _BYTES_AT_ONCE = 128 * 2**20
 _FILES_AT_ONCE = 256
 _TIMEOUT_S = 600.0
 
+CONTENT = "ContentDigest"
+"""The attribute of instances that share UID and size with another: a digest of the whole file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file to be compared: its size, and the SOP Instance UIDs that another file has too."""
+
+    size: int
+    uids: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Instances after their files were compared.
+
+    Attributes:
+        kept: Without copies. Those that are *not* copies, though UID and size agree, have their
+            content's digest among their attributes, so that nobody takes them for one.
+        problems: What was left out: a line a folder.
+    """
+
+    kept: list[Instance]
+    problems: list[Problem]
+
 
 class Copies:
     """Finds copies by reading the whole of files that share UID and size, in the workers."""
@@ -28,30 +54,42 @@ class Copies:
         self._pool = pool
         self._cancel = cancel
 
-    def without(self, instances: Sequence[Instance]) -> tuple[list[Instance], list[Problem]]:
-        """Instances of the first file of each content, and what was left out, a line a folder.
+    def compare(self, instances: Sequence[Instance]) -> Compared | None:
+        """Leave out copies; of each content the file with the lowest path is kept.
+
+        Returns:
+            None when there is nothing to compare.
 
         Raises:
             Cancelled: It was cancelled.
         """
         sizes = _candidates(instances)
         if not sizes:
-            return list(instances), []
+            return None
         digests = self._digests(sizes)
-        first: dict[tuple[str, str], Path] = {}
+        original: dict[tuple[str, str], Path] = {}
+        for path in sorted(sizes, key=str):
+            for uid in sizes[path].uids:
+                original.setdefault((uid, digests.get(path) or str(path)), path)
+        contents = Counter(uid for uid, _ in original)
         kept: list[Instance] = []
         left_out: dict[Path, Path] = {}
         for instance in instances:
-            digest = digests.get(instance.path)
-            if digest:
-                original = first.setdefault((instance.sop_instance_uid, digest), instance.path)
-                if original != instance.path:
-                    left_out[instance.path] = original
-                    continue
-            kept.append(instance)
-        return kept, _told(left_out)
+            if instance.path not in sizes:
+                kept.append(instance)
+                continue
+            content = digests.get(instance.path) or str(instance.path)
+            first = original[instance.sop_instance_uid, content]
+            if first != instance.path:
+                left_out[instance.path] = first
+            elif contents[instance.sop_instance_uid] > 1:
+                marked = {**instance.attributes, CONTENT: content}
+                kept.append(replace(instance, attributes=marked))
+            else:
+                kept.append(instance)
+        return Compared(kept, _told(left_out))
 
-    def _digests(self, sizes: dict[Path, int]) -> dict[Path, str]:
+    def _digests(self, sizes: dict[Path, _File]) -> dict[Path, str]:
         batches = _batches(sizes)
         replies = [
             self._pool.submit(
@@ -74,24 +112,28 @@ class Copies:
         return digests
 
 
-def _candidates(instances: Sequence[Instance]) -> dict[Path, int]:
-    """Files that share a SOP Instance UID and a size with another, and that size."""
+def _candidates(instances: Sequence[Instance]) -> dict[Path, _File]:
+    """Files that share a SOP Instance UID and a size with another."""
     files: defaultdict[tuple[str, int], dict[Path, None]] = defaultdict(dict)
     for instance in instances:
         if instance.size_bytes:
             files[instance.sop_instance_uid, instance.size_bytes][instance.path] = None
-    return {path: size for (_, size), paths in files.items() if len(paths) > 1 for path in paths}
+    found: dict[Path, _File] = {}
+    for (uid, size), paths in files.items():
+        for path in paths if len(paths) > 1 else ():
+            found.setdefault(path, _File(size, set())).uids.add(uid)
+    return found
 
 
-def _batches(sizes: dict[Path, int]) -> list[list[Path]]:
+def _batches(files: dict[Path, _File]) -> list[list[Path]]:
     batches: list[list[Path]] = []
     room = 0
-    for path, size in sizes.items():
-        if not batches or room < size or len(batches[-1]) >= _FILES_AT_ONCE:
+    for path, file in files.items():
+        if not batches or room < file.size or len(batches[-1]) >= _FILES_AT_ONCE:
             batches.append([])
             room = _BYTES_AT_ONCE
         batches[-1].append(path)
-        room -= size
+        room -= file.size
     return batches
 
 

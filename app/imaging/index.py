@@ -20,7 +20,7 @@ import sys
 import time
 import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
@@ -117,7 +117,7 @@ class Index:
                 marks = ",".join("?" * len(asked))
                 rows = database.execute(
                     "SELECT path, size, mtime_ns, archive_size, segment, place, used FROM files"
-                    f" WHERE path IN ({marks})",  # noqa: S608 - question marks only
+                    f" WHERE path IN ({marks})",
                     list(asked),
                 ).fetchall()
                 for path, *stamp, segment, place, _ in rows:
@@ -143,7 +143,7 @@ class Index:
             database.executemany(
                 "INSERT OR REPLACE INTO files"
                 " (path, size, mtime_ns, archive_size, segment, place, used)"
-                f" VALUES (?, ?, ?, ?, {int(cursor.lastrowid or 0)}, ?, ?)",  # noqa: S608 - a number
+                f" VALUES (?, ?, ?, ?, {int(cursor.lastrowid or 0)}, ?, ?)",
                 rows,
             )
 
@@ -194,7 +194,9 @@ class Index:
     def _answer(self, database: sqlite3.Connection, segment: int, place: int) -> Answer | None:
         answers = self._segments.get(segment)
         if answers is None:
-            row = database.execute("SELECT answers FROM segments WHERE id = ?", (segment,)).fetchone()
+            row = database.execute(
+                "SELECT answers FROM segments WHERE id = ?", (segment,)
+            ).fetchone()
             try:
                 answers = json.loads(zlib.decompress(row[0]))
                 assert isinstance(answers, list)
@@ -214,7 +216,7 @@ class Index:
                 database.executemany("UPDATE files SET used = ? WHERE path = ?", old)
 
     @contextlib.contextmanager
-    def _safely(self) -> Iterator[None]:
+    def _safely(self) -> Generator[None]:
         """Any failure of the database ends its use."""
         try:
             yield

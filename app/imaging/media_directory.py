@@ -24,7 +24,8 @@ from app.imaging.types import Problem
 MAX_COMPONENTS = 32
 """PS3.10 8.2 allows eight; more are read, absurdly many are not."""
 
-STORAGE_DIRECTORY = b"1.2.840.10008.1.3.10\0"
+_STORAGE_DIRECTORY = b"\x02\0\x02\0UI\x14\0" + b"1.2.840.10008.1.3.10"
+"""Media Storage SOP Class UID (0002,0002) of a DICOMDIR as it stands in the file."""
 _INACTIVE = 0x0000
 _MOST_PROBLEMS = 100
 _NEXT = "OffsetOfTheNextDirectoryRecord"
@@ -47,7 +48,7 @@ class Listed:
 
 def is_directory_file(start: bytes) -> bool:
     """Whether a file's first KiB is that of a DICOMDIR, whatever its name."""
-    return start[128:132] == b"DICM" and STORAGE_DIRECTORY in start[132:1024]
+    return start[128:132] == b"DICM" and _STORAGE_DIRECTORY in start[132:1024]
 
 
 def files_named_by(path: Path) -> Listed:
@@ -113,8 +114,8 @@ def _inactive(items: Sequence[Dataset]) -> set[int]:
             continue
         seen.add(number)
         unused.add(number)
-        for keyword in (_NEXT, _LOWER):
-            waiting.append(places.get(_whole(value_of(items[number], keyword)) or None))
+        links = (_whole(value_of(items[number], keyword)) for keyword in (_NEXT, _LOWER))
+        waiting += [places.get(link or None) for link in links]
     return unused
 
 

@@ -12,14 +12,14 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
 from app.imaging import listing
-from app.imaging.catalogue import group
+from app.imaging.catalogue import Catalogue, group
 from app.imaging.copies import Copies
 from app.imaging.futures import Reply, as_file_problem, settle
 from app.imaging.index import Index
@@ -53,34 +53,6 @@ class _Batch:
     def singles(self) -> list[_Batch]:
         pairs = zip(self.places, self.paths, strict=True)
         return [_Batch([place], [path]) for place, path in pairs]
-
-
-@dataclass(slots=True)
-class _Found:
-    """What is known so far, in the order of the listing."""
-
-    instances: list[tuple[Instance, ...]] = field(default_factory=list[tuple[Instance, ...]])
-    studies: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
-    grown: set[str] = field(default_factory=set[str])
-
-    def take(self, place: int, instances: tuple[Instance, ...]) -> None:
-        self.instances[place] = instances
-        for instance in instances:
-            # Studies are made of instances that agree in this; which, is the catalogue's affair.
-            key = instance.get("StudyInstanceUID") or str(instance.path.parent)
-            places = self.studies.setdefault(key, [])
-            if not places or places[-1] != place:
-                places.append(place)
-            self.grown.add(key)
-
-    def of_grown(self) -> list[Instance]:
-        """All instances of the studies that have grown since this was last asked."""
-        places = sorted({place for key in self.grown for place in self.studies[key]})
-        self.grown.clear()
-        return [instance for place in places for instance in self.instances[place]]
-
-    def all(self) -> list[Instance]:
-        return [instance for instances in self.instances for instance in instances]
 
 
 class Scan:
@@ -119,10 +91,13 @@ class Scan:
         self._done = 0
         self._seen: set[Path] = set()
         self._fruitful: set[int] = set()
-        self._found = _Found()
+        self._catalogue = Catalogue()
+        self._instances: list[Instance] = []
+        self._listed = 0
         self._builder = InstanceBuilder()
         self._problems: dict[int, Problem] = {}
         self._other_problems: list[Problem] = []
+        self._grown = False
         self._next_telling = 0.0
         self._memory: ScanMemory
 
@@ -154,11 +129,12 @@ class Scan:
             self._read_on()
             self._report()
         self._memory.finish(self._paths)
-        kept, copies = Copies(self._pool, self._cancel).without(self._found.all())
         problems = [self._problems[place] for place in sorted(self._problems)]
-        problems += self._other_problems + copies
-        problems += listing.barren(self._paths, self._fruitful)
-        return group(kept, problems, self._paths)
+        problems += self._other_problems + listing.barren(self._paths, self._fruitful)
+        compared = Copies(self._pool, self._cancel).compare(self._instances)
+        if compared is None:
+            return self._catalogue.result(problems, self._paths)
+        return group(compared.kept, [*problems, *compared.problems], self._paths)
 
     def _list(self, todo: listing.Todo) -> None:
         self._submit("app.imaging.listing:list_entry", {"todo": todo}, todo, LIST_TIMEOUT_S)
@@ -177,7 +153,7 @@ class Scan:
         for root, path, reason, remedy in listed["problems"]:
             self._fruitful.add(root)
             self._other_problems.append(Problem(Path(path), reason, remedy))
-        if listed["todo"] and len(self._found.instances) < listing.MAX_FILES:
+        if listed["todo"] and self._listed < listing.MAX_FILES:
             self._list(listed["todo"])
         elif listed["todo"]:
             folder = Path(listed["todo"][-1][1])
@@ -191,8 +167,8 @@ class Scan:
                 continue
             if several:
                 self._seen.add(path)
-            self._waiting.append((len(self._found.instances), path))
-            self._found.instances.append(())
+            self._waiting.append((self._listed, path))
+            self._listed += 1
             self._memory.listed(path)
 
     def _read_on(self) -> None:
@@ -236,19 +212,21 @@ class Scan:
 
     def _take_answer(self, place: int, path: Path, answer: dict[str, Any]) -> None:
         if "instances" in answer:
-            built = tuple(self._builder.build(path, item) for item in answer["instances"])
-            self._found.take(place, built)
+            built = [self._builder.build(path, item) for item in answer["instances"]]
+            self._instances += built
+            self._catalogue.add(built)
+            self._grown = True
         elif "problem" in answer:
             self._problems[place] = Problem(path, **answer["problem"])
 
     def _report(self) -> None:
         if self._progress is not None:
-            self._progress(self._done, len(self._found.instances))
+            self._progress(self._done, self._listed)
         started = time.monotonic()
-        if self._tell is None or not self._found.grown or started < self._next_telling:
+        if self._tell is None or not self._grown or started < self._next_telling:
             return
-        studies = group(self._found.of_grown(), []).studies
-        self._tell(ScanResult(studies, ()))
+        self._grown = False
+        self._tell(ScanResult(self._catalogue.changed(self._paths), ()))
         cost = time.monotonic() - started
         self._next_telling = time.monotonic() + max(FOUND_EVERY_S, cost * _GROUPING_SHARE)
 

@@ -47,7 +47,7 @@ class InstanceBuilder:
         texts = self._shared(message["attributes"])
         return unpack(Instance, {**message, "path": path, "attributes": texts})
 
-    def _shared(self, attributes: Mapping[str, str]) -> SharedTexts:
+    def _shared(self, attributes: Mapping[str, Any]) -> SharedTexts:
         keys = tuple(attributes)
         layout = self._layouts.get(keys)
         if layout is None:

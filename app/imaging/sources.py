@@ -9,7 +9,7 @@ import contextlib
 import shutil
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
@@ -85,7 +85,7 @@ def read_start(path: Path, size: int = 512) -> bytes:
 
 
 @contextlib.contextmanager
-def local_file(path: Path) -> Iterator[Path]:
+def local_file(path: Path) -> Generator[Path]:
     """A file that a library can open by its name: `path` itself, or a copy of an archive's member.
 
     The copy lies in a folder that only this user may read, and is removed at the end. What a killed
