@@ -227,7 +227,8 @@ def class_name(uid: str) -> str:
     """A SOP Class in words, e.g. "CT Image"; the UID where it is unknown."""
     if not uid:
         return "object of an unknown class"
-    return UID(uid).name.removesuffix(" Storage") or uid
+    name = UID(uid).name
+    return f"object of class {uid}" if name == uid else name.removesuffix(" Storage")
 
 
 def _table(item: Dataset) -> str:

@@ -1,0 +1,127 @@
+"""Structured reports that tests make with pydicom alone, and what dcmtk's dsrdump says of one."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pydicom
+import pytest
+from pydicom.dataset import FileDataset, FileMetaDataset
+from pydicom.uid import ExplicitVRLittleEndian, generate_uid
+
+from tests.unit.imaging.files import item
+
+COMPREHENSIVE = "1.2.840.10008.5.1.4.1.1.88.33"
+CT_IMAGE = "1.2.840.10008.5.1.4.1.1.2"
+
+
+def code(value: str, scheme: str, meaning: str) -> pydicom.Dataset:
+    """A coded entry."""
+    return item(CodeValue=value, CodingSchemeDesignator=scheme, CodeMeaning=meaning)
+
+
+def content(
+    kind: str,
+    name: str = "",
+    *children: pydicom.Dataset,
+    relationship: str = "CONTAINS",
+    **values: Any,
+) -> pydicom.Dataset:
+    """A content item."""
+    made = item(ValueType=kind, RelationshipType=relationship, **values)
+    if name:
+        made.ConceptNameCodeSequence = [code("1", "99TEST", name)]
+    if children:
+        made.ContentSequence = list(children)
+    return made
+
+
+def number(name: str, value: str, unit: tuple[str, str, str]) -> pydicom.Dataset:
+    """A NUM item."""
+    measured = item(NumericValue=value, MeasurementUnitsCodeSequence=[code(*unit)])
+    return content("NUM", name, MeasuredValueSequence=[measured])
+
+
+def image(
+    uid: str, *frames: int, relationship: str = "CONTAINS", sop_class: str = CT_IMAGE
+) -> pydicom.Dataset:
+    """An IMAGE item; frames from 1."""
+    reference = item(ReferencedSOPClassUID=sop_class, ReferencedSOPInstanceUID=uid)
+    if frames:
+        reference.ReferencedFrameNumber = list(frames)
+    return content("IMAGE", relationship=relationship, ReferencedSOPSequence=[reference])
+
+
+def make_report(path: Path, *children: pydicom.Dataset, **elements: Any) -> Path:
+    """A comprehensive SR with these items below its root; None leaves an element out."""
+    meta = FileMetaDataset()
+    meta.MediaStorageSOPClassUID = elements.get("SOPClassUID", COMPREHENSIVE)
+    meta.MediaStorageSOPInstanceUID = generate_uid()
+    meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    ds = FileDataset(str(path), {}, file_meta=meta, preamble=b"\0" * 128)
+    values: dict[str, Any] = {
+        "SOPClassUID": COMPREHENSIVE,
+        "SOPInstanceUID": meta.MediaStorageSOPInstanceUID,
+        "StudyInstanceUID": "1.2.3",
+        "SeriesInstanceUID": "1.2.3.9",
+        "PatientName": "Doe^Jane",
+        "PatientID": "P1",
+        "Modality": "SR",
+        "CompletionFlag": "COMPLETE",
+        "VerificationFlag": "UNVERIFIED",
+        "ContentDate": "20240102",
+        "ContentTime": "101500",
+        "ValueType": "CONTAINER",
+        "ContinuityOfContent": "SEPARATE",
+        "ConceptNameCodeSequence": [code("126000", "DCM", "Imaging Measurement Report")],
+        "ContentSequence": list(children),
+    }
+    for keyword, value in (values | elements).items():
+        if value is not None:
+            setattr(ds, keyword, value)
+    ds.save_as(path, enforce_file_format=True)
+    return path
+
+
+class DumpedItem(NamedTuple):
+    """A line of dsrdump."""
+
+    position: str
+    relationship: str
+    kind: str
+    name: str
+    value: str
+
+
+_LINE = re.compile(
+    r"^(?P<position>[\d.]+)  <(?P<relationship>[a-z ]*?) ?(?P<kind>[A-Z0-9]+):"
+    r"(?:\(,,\"(?P<name>.*?)\"\))?=(?P<value>.*)>(?: \{.*\})?$"
+)
+_REFERENCE = re.compile(r"^(?P<position>[\d.]+)  <(?P<relationship>[a-z ]+) (?P<value>[\d.]+)>$")
+
+
+def dumped(path: Path) -> Iterator[DumpedItem]:
+    """The content items as dcmtk's dsrdump prints them; skips where that is missing."""
+    program = shutil.which("dsrdump")
+    if program is None:
+        pytest.skip("dsrdump of dcmtk is not installed")
+    options = ("-q", "+Pn", "+Pl", "+Pu", "+U8", "-Ec", "-Ev", "-Er", "-Ee")
+    run = subprocess.run(
+        [program, *options, str(path)], capture_output=True, timeout=60, check=False
+    )
+    text = run.stdout.decode("utf-8", "replace")
+    lines = [line for line in text.splitlines() if re.match(r"^[\d.]+  <", line)]
+    assert lines, "dsrdump does not read it either"
+    for line in lines:
+        match = _LINE.match(line)
+        if match is not None:
+            yield DumpedItem(**{key: value or "" for key, value in match.groupdict().items()})
+            continue
+        match = _REFERENCE.match(line)
+        assert match is not None, line
+        yield DumpedItem(match["position"], match["relationship"], "REFERENCE", "", match["value"])

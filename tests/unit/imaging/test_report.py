@@ -1,0 +1,578 @@
+"""Structured reports and key object selections as a tree (PS3.3 C.17.3, PS3.16 TID 1500)."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pydicom
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydicom.data import get_testdata_file
+
+from app.errors import FileProblem
+from app.imaging.decode import Decoder
+from app.imaging.findings import Point, Polygon, Polyline
+from app.imaging.reading import read_instance
+from app.imaging.report import (
+    ImageLink,
+    Report,
+    ReportNode,
+    key_images,
+    node_shapes,
+    nodes_of,
+    report_shapes,
+    report_text,
+)
+from app.imaging.report_reading import MAX_DEPTH, read_report
+from app.imaging.types import Content
+from tests.unit.imaging.files import item
+from tests.unit.imaging.report_files import (
+    DumpedItem,
+    code,
+    content,
+    dumped,
+    image,
+    make_report,
+    number,
+)
+
+MM = ("mm", "UCUM", "millimeter")
+
+
+def read(path: Path) -> Report:
+    return read_report(read_instance(path))
+
+
+def made(folder: Path, *children: pydicom.Dataset, **elements: Any) -> Report:
+    return read(make_report(folder / "report.dcm", *children, **elements))
+
+
+def only(folder: Path, child: pydicom.Dataset) -> ReportNode:
+    (node,) = made(folder, child).root.children
+    return node
+
+
+# --- what dsrdump prints -------------------------------------------------------------------------
+
+SHARED = (
+    "dicom/sr/dcmqi-sr.dcm",
+    "dicom/objects/sr_document.dcm",
+    "dicom/objects/sr_document_with_multiple_groups.dcm",
+)
+PYDICOM = ("test-SR.dcm", "reportsi_with_empty_number_tags.dcm", "reportsi.dcm")
+
+
+def positions(node: ReportNode, position: str = "1") -> Iterator[tuple[str, ReportNode]]:
+    yield position, node
+    for ordinal, child in enumerate(node.children, start=1):
+        yield from positions(child, f"{position}.{ordinal}")
+
+
+def numbers_in(text: str) -> list[float]:
+    return [float(part) for part in re.findall(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?", text)]
+
+
+def lines_of(text: str) -> list[str]:
+    return [
+        line
+        for line in re.split(r"[\r\n]+", text.replace("\\r", "\r").replace("\\n", "\n"))
+        if line
+    ]
+
+
+def assert_says(node: ReportNode, line: DumpedItem) -> None:
+    """Our item says what dsrdump's line says."""
+    said, value = node.value, line.value
+    if line.kind == "CONTAINER":
+        assert node.continuous == (value == "CONTINUOUS")
+    elif line.kind == "NUM":
+        assert said.startswith(value.split('"')[1])
+    elif line.kind == "CODE":
+        assert said == value.rsplit('"', 2)[1]
+    elif line.kind in ("TEXT", "UIDREF"):
+        assert said.split(" [observed")[0].split("\n") == lines_of(value.strip('"'))
+    elif line.kind == "PNAME":
+        assert said == ", ".join(part for part in value.strip('"').split("^") if part)
+    elif line.kind in ("DATE", "TIME", "DATETIME"):
+        digits, expected = re.sub(r"\D", "", said), re.sub(r"\D", "", value)
+        assert expected.rstrip("0") == digits.rstrip("0")
+    elif line.kind in ("SCOORD", "SCOORD3D", "TCOORD"):
+        ours = numbers_in(re.sub(r" … .*| seconds", "", said))
+        theirs = numbers_in(re.sub(r'"[\d.]*"', "", value))  # a frame of reference
+        assert ours == pytest.approx(theirs[: len(ours)], rel=1e-5)
+        assert len(ours) == len(theirs) or f"{len(theirs) // 2} points" in said
+        assert said.lower().startswith(value[1:].split(",")[0].lower())
+    elif line.kind == "REFERENCE":
+        assert f"see {value} " in said
+    else:
+        assert_refers(node, value)
+
+
+def assert_refers(node: ReportNode, value: str) -> None:
+    uids = re.findall(r'\([^,()]*,"([\d.]+)"', value)
+    assert [link.sop_instance_uid for link in node.links] == uids
+    rest = value.split(")")[0].split('"')[-1]
+    if node.kind == "WAVEFORM":
+        channels = rest.strip(",").replace(",", ", ")
+        assert f"channels {channels}" in node.value if channels else "channel" not in node.value
+    elif value.startswith("(SG image"):
+        assert node.value.endswith(f"segment {rest.strip(',')}")
+        assert not node.links[0].frames
+    elif node.links:
+        frames = tuple(int(part) - 1 for part in numbers_in(rest))
+        assert node.links[0].frames == frames
+        assert all(str(frame + 1) in node.value for frame in frames)
+
+
+@pytest.mark.parametrize("name", SHARED + PYDICOM)
+def test_every_value_that_dsrdump_prints_is_in_the_tree_at_its_place(
+    request: pytest.FixtureRequest, name: str
+):
+    if name in PYDICOM:
+        path = Path(str(get_testdata_file(name)))
+        if name == "reportsi.dcm":
+            pytest.skip("dsrdump refuses it: an image reference without a class; see below")
+    else:
+        path = request.getfixturevalue("shared_data") / name
+    ours = dict(positions(read(path).root))
+    printed = list(dumped(path))
+    assert list(ours) == [line.position for line in printed], "the same items in the same order"
+    for line in printed:
+        node = ours[line.position]
+        assert (node.kind, node.name) == (line.kind, line.name)
+        assert node.relationship.lower() == line.relationship
+        assert_says(node, line)
+
+
+def test_what_dsrdump_refuses_is_still_readable():
+    text = report_text(read(Path(str(get_testdata_file("reportsi.dcm")))))
+    for part in ("Recording Observer's Name: Enter text", "Report Text: Enter text"):
+        assert part in text
+
+
+# --- values as a person writes them --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("unit", "shown"),
+    [
+        (MM, "12.40 mm"),
+        (("mm2", "UCUM", "square millimeter"), "12.40 mm²"),
+        (("cm3", "UCUM", "cubic centimeter"), "12.40 cm³"),
+        (("1", "UCUM", "no units"), "12.40"),
+        (("{ratio}", "UCUM", "ratio"), "12.40"),
+        (("{counts}", "UCUM", "counts"), "12.40 counts"),
+        (("[hnsf'U]", "UCUM", "Hounsfield unit"), "12.40 HU"),
+        (("deg", "UCUM", "degrees"), "12.40°"),
+        (("Cel", "UCUM", "degrees Celsius"), "12.40 °C"),
+        (("ug", "UCUM", "microgram"), "12.40 µg"),
+        (("um", "UCUM", "micrometer"), "12.40 µm"),
+        (("um2/s", "UCUM", "square micrometer per second"), "12.40 µm²/s"),
+        (("Gy.m2", "UCUM", "Gy.m2"), "12.40 Gy·m²"),
+        (("dGy.cm2", "UCUM", "dGy.cm2"), "12.40 dGy·cm²"),
+        (("mGy.cm", "UCUM", "mGy.cm"), "12.40 mGy·cm"),
+        (("mm[Hg]", "UCUM", "mmHg"), "12.40 mmHg"),
+        (("%", "UCUM", "percent"), "12.40 %"),
+        (("{SUVbw}g/ml", "UCUM", "SUV body weight"), "12.40 g/ml (SUVbw)"),
+        (("/min", "UCUM", "per minute"), "12.40 /min"),
+        (("R-00339", "SRT", "No units given"), "12.40 No units given"),
+    ],
+)
+def test_units_are_written_as_people_write_them(
+    tmp_path: Path, unit: tuple[str, str, str], shown: str
+):
+    assert only(tmp_path, number("Diameter", "12.40", unit)).value == shown
+
+
+def test_numbers_with_qualifiers(tmp_path: Path):
+    over = content(
+        "NUM",
+        "Score",
+        MeasuredValueSequence=[],
+        NumericValueQualifierCodeSequence=[code("114000", "DCM", "Not a number")],
+    )
+    assert only(tmp_path, over).value == "(no value): Not a number"
+    both = number("Score", "3", MM)
+    both.NumericValueQualifierCodeSequence = [code("114001", "DCM", "Negative Infinity")]
+    assert only(tmp_path, both).value == "3 mm (Negative Infinity)"
+
+
+@pytest.mark.parametrize(
+    ("kind", "values", "shown"),
+    [
+        ("TEXT", {"TextValue": "one\r\ntwo"}, "one\ntwo"),
+        ("CODE", {"ConceptCodeSequence": [code("1", "SCT", "Liver")]}, "Liver"),
+        (
+            "CODE",
+            {"ConceptCodeSequence": [item(CodeValue="7", CodingSchemeDesignator="X")]},
+            "7 (X)",
+        ),
+        ("CODE", {"ConceptCodeSequence": [item(URNCodeValue="urn:a:b")]}, "urn:a:b"),
+        ("DATE", {"Date": "20240229"}, "2024-02-29"),
+        ("TIME", {"Time": "101502.500000"}, "10:15:02.5"),
+        ("DATETIME", {"DateTime": "20240229101502+0100"}, "2024-02-29 10:15:02 +0100"),
+        ("UIDREF", {"UID": "1.2.3"}, "1.2.3"),
+        ("PNAME", {"PersonName": "Doe^Jane^^Dr"}, "Doe, Jane, Dr"),
+        (
+            "SCOORD3D",
+            {"GraphicType": "POINT", "GraphicData": [1.5, -2.0, 3.0]},
+            "point (1.5, -2, 3)",
+        ),
+        (
+            "TCOORD",
+            {"TemporalRangeType": "POINT", "ReferencedSamplePositions": [5, 9]},
+            "point 5, 9 samples",
+        ),
+        (
+            "TCOORD",
+            {"TemporalRangeType": "BEGIN", "ReferencedDateTime": "20240229"},
+            "begin 2024-02-29",
+        ),
+        ("TEXT", {}, "(no value)"),
+        ("NUM", {}, "(no value)"),
+        ("CODE", {}, "(no value)"),
+        ("IMAGE", {}, "(no value)"),
+        ("SCOORD", {}, "(no value)"),
+        ("HOLOGRAM", {}, "(content of the unknown type HOLOGRAM)"),
+    ],
+)
+def test_each_value_type_and_none_that_vanishes(
+    tmp_path: Path, kind: str, values: dict[str, Any], shown: str
+):
+    node = only(tmp_path, content(kind, "Name", **values))
+    assert (node.kind, node.name, node.value) == (kind, "Name", shown)
+
+
+def test_a_table_shows_its_cells(tmp_path: Path):
+    def cell(row: int, column: int, **values: Any) -> pydicom.Dataset:
+        return item(TableRowNumber=row, TableColumnNumber=column, **values)
+
+    table = content(
+        "TABLE",
+        "Doses",
+        NumberOfTableRows=2,
+        NumberOfTableColumns=2,
+        TableColumnDefinitionSequence=[
+            item(TableColumnNumber=1, ConceptNameCodeSequence=[code("1", "X", "Organ")]),
+            item(
+                TableColumnNumber=2,
+                ConceptNameCodeSequence=[code("2", "X", "Dose")],
+                MeasurementUnitsCodeSequence=[code("mGy", "UCUM", "mGy")],
+            ),
+        ],
+        CellValuesSequence=[
+            cell(1, 1, TextValue="Liver"),
+            cell(1, 2, SelectorDSValue="4.5"),
+            cell(2, 2, SelectorDSValue="6"),
+            cell(2, 1, TextValue="Lung"),
+        ],
+    )
+    assert only(tmp_path, table).value.split("\n") == [
+        "2 rows, 2 columns",
+        "Organ | Dose (mGy)",
+        "Liver | 4.5",
+        "Lung | 6",
+    ]
+
+
+def test_control_characters_are_not_passed_on(tmp_path: Path):
+    node = only(tmp_path, content("TEXT", "Name", TextValue="a\x07\x00\x08b\tc"))
+    assert node.value == "ab\tc"
+
+
+# --- images, coordinates, references -------------------------------------------------------------
+
+
+def scoord(kind: str, *data: float, on: pydicom.Dataset, **values: Any) -> pydicom.Dataset:
+    return content("SCOORD", "Region", on, GraphicType=kind, GraphicData=list(data), **values)
+
+
+def test_coordinates_start_at_the_corner_of_the_first_pixel(tmp_path: Path):
+    """C.18.6: its corner is 0.0\\0.0, its far one 1.0\\1.0, so its centre 0.5\\0.5 is our 0, 0."""
+    picture = image("1.2.3.4", 3, relationship="SELECTED FROM")
+    report = made(
+        tmp_path,
+        scoord("POINT", 0.5, 0.5, on=picture),
+        scoord("MULTIPOINT", 1, 1, 2, 2, on=picture),
+        scoord("POLYLINE", 0, 0, 4, 4, on=image("1.2.3.5", relationship="SELECTED FROM")),
+        scoord("POLYLINE", 1, 1, 4, 1, 4, 3, 1, 1, on=picture),
+    )
+    found = report_shapes(report)
+    assert [shape.geometry for shape in found["1.2.3.4", 2]] == [
+        Point(0, 0),
+        Point(0.5, 0.5),
+        Point(1.5, 1.5),
+        Polygon(((0.5, 0.5), (3.5, 0.5), (3.5, 2.5))),
+    ]
+    assert [shape.geometry for shape in found["1.2.3.5", -1]] == [
+        Polyline(((-0.5, -0.5), (3.5, 3.5)))
+    ]
+    assert len(found) == 2
+
+
+def test_circles_and_ellipses(tmp_path: Path):
+    picture = image("1.2.3.4", relationship="SELECTED FROM")
+    report = made(
+        tmp_path,
+        scoord("CIRCLE", 45, 55, 45, 65, on=picture),
+        scoord("ELLIPSE", 10, 20, 30, 20, 20, 16, 20, 24, on=picture),
+    )
+    circle, ellipse = (shape.geometry for shape in report_shapes(report)["1.2.3.4", -1])
+    assert isinstance(circle, Polygon)
+    assert isinstance(ellipse, Polygon)
+    assert all(math.dist(p, (44.5, 54.5)) == pytest.approx(10) for p in circle.points)
+    for x, y in ellipse.points:
+        assert ((x - 19.5) / 10) ** 2 + ((y - 19.5) / 4) ** 2 == pytest.approx(1)
+
+
+def test_pixels_of_a_whole_slide_are_drawn_on_no_frame(tmp_path: Path):
+    slide = image("1.2", relationship="SELECTED FROM", sop_class="1.2.840.10008.5.1.4.1.1.77.1.6")
+    plain = image("1.3", relationship="SELECTED FROM")
+    report = made(
+        tmp_path,
+        scoord("POINT", 5, 5, on=slide, PixelOriginInterpretation="VOLUME"),
+        scoord("POINT", 5, 5, on=plain, PixelOriginInterpretation="VOLUME"),
+    )
+    assert list(report_shapes(report)) == [("1.3", -1)]
+    assert report.root.children[0].value == "point (5, 5), in pixels of the whole slide"
+
+
+def test_an_item_by_reference_names_what_it_means_and_enters_no_cycle(tmp_path: Path):
+    picture = image("1.2.3.4", relationship="SELECTED FROM")
+    to_region = item(RelationshipType="INFERRED FROM", ReferencedContentItemIdentifier=[1, 1])
+    to_itself = item(RelationshipType="INFERRED FROM", ReferencedContentItemIdentifier=[1, 2])
+    lost = item(RelationshipType="INFERRED FROM", ReferencedContentItemIdentifier=[1, 9, 9])
+    diameter = number("Diameter", "3", MM)
+    diameter.ContentSequence = [to_region, to_itself, lost]
+    report = made(tmp_path, scoord("POINT", 5, 5, on=picture), diameter)
+    node = report.root.children[1]
+    assert [child.value for child in node.children] == [
+        "see 1.1 (Region: point (5, 5))",
+        "see 1.2 (Diameter: 3 mm)",
+        "see 1.9.9 (not in this document)",
+    ]
+    assert any("not in the document" in warning for warning in report.warnings)
+    assert list(node_shapes(node)) == [("1.2.3.4", -1)], "a measurement shows where it was taken"
+    assert len(report_shapes(report)["1.2.3.4", -1]) == 1, "and the region is drawn once"
+
+
+def test_an_image_with_frames_and_the_state_it_is_to_be_seen_in(tmp_path: Path):
+    picture = image("1.2.3.4", 2, 5)
+    picture.ReferencedSOPSequence[0].ReferencedSOPSequence = [
+        item(ReferencedSOPClassUID="1.2.840.10008.5.1.4.1.1.11.1", ReferencedSOPInstanceUID="1.2.9")
+    ]
+    report = made(tmp_path, picture)
+    (node,) = report.root.children
+    assert node.value == "CT Image, frames 2, 5, with Grayscale Softcopy Presentation State"
+    assert node.links == (ImageLink("1.2.3.4", (1, 4)), ImageLink("1.2.9"))
+    assert key_images(report) == (ImageLink("1.2.3.4", (1, 4)),)
+
+
+# --- documents -----------------------------------------------------------------------------------
+
+
+def test_the_facts_of_the_header(tmp_path: Path):
+    observer = item(
+        VerifyingObserverName="Reader^Ann",
+        VerifyingOrganization="Hospital",
+        VerificationDateTime="20240103120000",
+    )
+    person = content(
+        "PNAME", "Person Observer Name", relationship="HAS OBS CONTEXT", PersonName="A^B"
+    )
+    report = made(
+        tmp_path, person, VerificationFlag="VERIFIED", VerifyingObserverSequence=[observer]
+    )
+    assert report.title == "Imaging Measurement Report"
+    assert report.facts == (
+        ("Completion", "Complete"),
+        ("Verification", "Verified"),
+        ("Verified by", "Reader, Ann, Hospital, 2024-01-03 12:00:00"),
+        ("Content date", "2024-01-02 10:15:00"),
+        ("Person Observer Name", "A, B"),
+    )
+
+
+def test_highdicoms_measurement_report_reads_well(shared_data: Path, tmp_path: Path):
+    sr = pytest.importorskip("highdicom").sr
+    source = pydicom.dcmread(shared_data / "dicom" / "objects" / "ct_image.dcm")
+    codes = pytest.importorskip("pydicom.sr.codedict").codes
+    group = sr.PlanarROIMeasurementsAndQualitativeEvaluations(
+        tracking_identifier=sr.TrackingIdentifier(identifier="Nodule 1", uid="1.2.3.77"),
+        referenced_region=sr.ImageRegion(
+            graphic_type=sr.GraphicTypeValues.POLYLINE,
+            graphic_data=np.array([[10.0, 20.0], [30.0, 20.0], [30.0, 40.0], [10.0, 20.0]]),
+            source_image=sr.SourceImageForRegion.from_source_image(source),
+        ),
+        finding_type=codes.SCT.Nodule,
+        measurements=[
+            sr.Measurement(name=codes.SCT.Diameter, value=8.5, unit=codes.UCUM.Millimeter),
+            sr.Measurement(name=codes.SCT.Area, value=56.7, unit=codes.UCUM.SquareMillimeter),
+        ],
+    )
+    document = sr.Comprehensive3DSR(
+        evidence=[source],
+        content=sr.MeasurementReport(
+            observation_context=sr.ObservationContext(
+                observer_person_context=sr.ObserverContext(
+                    observer_type=codes.DCM.Person,
+                    observer_identifying_attributes=sr.PersonObserverIdentifyingAttributes(
+                        name="Reader^Ann"
+                    ),
+                )
+            ),
+            procedure_reported=codes.LN.CTUnspecifiedBodyRegion,
+            imaging_measurements=[group],
+        )[0],
+        series_instance_uid="1.2.3.5",
+        series_number=1,
+        sop_instance_uid="1.2.3.6",
+        instance_number=1,
+        manufacturer="M",
+    )
+    path = tmp_path / "sr.dcm"
+    document.save_as(path)
+    report = read(path)
+    lines = [line.strip() for line in report_text(report).split("\n")]
+    start = lines.index("Measurement Group")
+    assert lines[start + 1] == "Tracking Identifier: Nodule 1"
+    assert {"Finding: Nodule", "Diameter: 8.5 mm", "Area: 56.7 mm²"} <= set(lines[start:])
+    (shapes,) = report_shapes(report).values()
+    assert [shape.geometry for shape in shapes] == [
+        Polygon(((9.5, 19.5), (29.5, 19.5), (29.5, 39.5)))
+    ]
+    assert ("Person Observer Name", "Reader, Ann") in report.facts
+
+
+# --- key objects ---------------------------------------------------------------------------------
+
+
+def test_highdicoms_key_objects(shared_data: Path, tmp_path: Path):
+    ko = pytest.importorskip("highdicom").ko
+    codes = pytest.importorskip("pydicom.sr.codedict").codes
+    folder = shared_data / "dicom" / "objects" / "ct-3slice"
+    sources = [pydicom.dcmread(path) for path in sorted(folder.iterdir()) if path.is_file()]
+    for source in sources:
+        # highdicom refuses a name of one component, and an empty character set.
+        source.PatientName = "Doe^Jane"
+        source.SpecificCharacterSet = "ISO_IR 100"
+    document = ko.KeyObjectSelectionDocument(
+        evidence=sources,
+        content=ko.KeyObjectSelection(
+            document_title=codes.DCM.ForTeaching,
+            referenced_objects=sources[:2],
+            description="the nodule and its feeding vessel",
+        ),
+        series_instance_uid="1.2.3.5",
+        series_number=1,
+        sop_instance_uid="1.2.3.6",
+        instance_number=1,
+        manufacturer="M",
+    )
+    path = tmp_path / "ko.dcm"
+    document.save_as(path)
+    report = read(path)
+    assert read_instance(path).content is Content.KEY_OBJECTS
+    assert report.title == "For Teaching"
+    assert "Key Object Description: the nodule and its feeding vessel" in report_text(report)
+    expected = [str(source.SOPInstanceUID) for source in sources[:2]]
+    assert [link.sop_instance_uid for link in key_images(report)] == expected
+    assert not report.warnings
+
+
+@pytest.mark.parametrize(
+    ("value", "meaning", "withdrawn"),
+    [
+        ("113001", "Rejected for Quality Reasons", True),
+        ("113037", "Rejected for Patient Safety Reasons", True),
+        ("113038", "Incorrect Modality Worklist Entry", True),
+        ("113039", "Data Retention Policy Expired", True),
+        ("113000", "Of Interest", False),
+    ],
+)
+def test_rejection_notes_warn(tmp_path: Path, value: str, meaning: str, withdrawn: bool):
+    report = made(
+        tmp_path,
+        image("1.2.3.4", 1),
+        SOPClassUID="1.2.840.10008.5.1.4.1.1.88.59",
+        ConceptNameCodeSequence=[code(value, "DCM", meaning)],
+    )
+    assert report.title == meaning
+    assert key_images(report) == (ImageLink("1.2.3.4", (0,)),)
+    assert [warning.startswith(f"{meaning}: ") for warning in report.warnings] == [True] * withdrawn
+
+
+# --- damage --------------------------------------------------------------------------------------
+
+
+def test_deep_and_wide_documents_are_cut_visibly(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    deep = content("TEXT", "Leaf", TextValue="x")
+    for _ in range(MAX_DEPTH + 5):
+        deep = content("CONTAINER", "Box", deep)
+    report = made(tmp_path, deep)
+    assert any(f"level {MAX_DEPTH}" in warning for warning in report.warnings)
+    assert "more items below are not shown" in report_text(report)
+    monkeypatch.setattr("app.imaging.report_reading.MAX_ITEMS", 5)
+    report = made(tmp_path, *(content("TEXT", str(n), TextValue=str(n)) for n in range(9)))
+    assert [node.value for node in report.root.children][-2:] == [
+        "3",
+        "(5 more items are not shown)",
+    ]
+    assert any("first 5 content items" in warning for warning in report.warnings)
+
+
+def test_a_document_without_content_is_a_file_problem(tmp_path: Path):
+    path = make_report(tmp_path / "r.dcm", ContentSequence=None, ValueType=None)
+    with pytest.raises(FileProblem, match="without any content"):
+        read(path)
+
+
+def test_coordinates_that_do_not_fit_are_text_and_a_warning(tmp_path: Path):
+    picture = image("1.2.3.4", relationship="SELECTED FROM")
+    report = made(tmp_path, scoord("CIRCLE", 1, 2, 3, 4, 5, 6, on=picture))
+    assert report.root.children[0].value == "circle (1, 2) (3, 4) (5, 6)"
+    assert not report_shapes(report)
+    assert any("cannot be drawn" in warning for warning in report.warnings)
+
+
+@settings(
+    max_examples=80, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(noise=st.binary(min_size=1, max_size=30), at=st.floats(0, 1), cut=st.floats(0.3, 1))
+def test_mutated_reports_never_raise_what_is_no_file_problem(
+    tmp_path: Path, noise: bytes, at: float, cut: float
+):
+    picture = image("1.2.3.4", 2, relationship="SELECTED FROM")
+    path = make_report(
+        tmp_path / "r.dcm", scoord("POINT", 5, 5, on=picture), number("Diameter", "3", MM)
+    )
+    instance = read_instance(path)
+    data = path.read_bytes()
+    data = data[: int(len(data) * cut)]
+    start = 132 + int(at * max(len(data) - 132, 0))
+    path.write_bytes(data[:start] + noise + data[start + len(noise) :])
+    try:
+        report = read_report(instance)
+    except FileProblem:
+        return
+    assert report_text(report)
+    assert len(list(nodes_of(report.root))) >= 1
+
+
+def test_through_the_worker_processes(decoder: Decoder, tmp_path: Path):
+    picture = image("1.2.3.4", 2, relationship="SELECTED FROM")
+    path = make_report(
+        tmp_path / "r.dcm", scoord("POINT", 5.5, 5.5, on=picture), number("Diameter", "3", MM)
+    )
+    (study,) = decoder.scan([path]).result(timeout=60).studies
+    (instance,) = study.series[0].instances
+    assert instance.content is Content.REPORT
+    report = decoder.report(instance).result(timeout=60)
+    assert report_text(report) == report_text(read(path))
+    assert [s.geometry for s in report_shapes(report)["1.2.3.4", 1]] == [Point(5, 5)]
