@@ -19,6 +19,7 @@ from typing import Any, NoReturn
 from app import __version__, log, paths
 from app.errors import SightlineError, UsageError
 from app.imaging.types import Window
+from app.imaging.volume import Plane
 
 _EPILOG = """\
 commands (each has its own --help):
@@ -122,13 +123,33 @@ def _render(argv: list[str]) -> int:
     parser = _parser("render", "Write what the canvas shows, at native matrix size, as PNG.")
     parser.add_argument("src", type=Path)
     parser.add_argument("--out", type=Path, required=True, metavar="PNG")
-    parser.add_argument("--frame", type=int, default=0, metavar="N", help="from 0")
+    parser.add_argument(
+        "--frame",
+        type=int,
+        default=0,
+        metavar="N",
+        help="from 0; with --series or --plane it counts through the whole series",
+    )
+    parser.add_argument("--series", metavar="NUMBER|UID", help="which series of SRC")
+    parser.add_argument(
+        "--plane", type=Plane, choices=list(Plane), help="sections through the series' volume"
+    )
     parser.add_argument("--window", type=_window, metavar="CENTER,WIDTH")
     parser.add_argument("--annotated", action="store_true", help="with corner text and sides")
     options = parser.parse_args(argv)
-    from app.headless import render
+    from app.headless.render import RenderRequest, render
 
-    return render(options.src, options.out, options.frame, options.window, options.annotated)
+    return render(
+        RenderRequest(
+            options.src,
+            options.out,
+            options.frame,
+            options.window,
+            options.annotated,
+            options.series or "",
+            options.plane or Plane.ACQUIRED,
+        )
+    )
 
 
 def _window(text: str) -> Window:
@@ -146,7 +167,7 @@ def _info(argv: list[str]) -> int:
     parser.add_argument("src", nargs="+", type=Path)
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(argv)
-    from app.headless import info
+    from app.headless.info import info
 
     return info(options.src, as_json=options.json)
 
@@ -162,7 +183,7 @@ def _ask(argv: list[str]) -> int:
     options = parser.parse_args(argv)
     if not options.prompt.strip():
         parser.error("the prompt is empty")
-    from app.headless import AskRequest, ask
+    from app.headless.runs import AskRequest, ask
 
     return ask(
         AskRequest(
@@ -180,7 +201,7 @@ def _tools(argv: list[str]) -> int:
     parser = _parser("tools", "List the tools with their arguments.")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(argv)
-    from app.headless import list_tools
+    from app.headless.runs import list_tools
 
     return list_tools(as_json=options.json)
 
@@ -193,7 +214,7 @@ def _tool(argv: list[str]) -> int:
     parser.add_argument("--out", type=Path, metavar="DIR")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args(argv)
-    from app.headless import run_tool
+    from app.headless.runs import run_tool
 
     return run_tool(
         options.name, options.args, tuple(options.image), options.out, as_json=options.json
@@ -223,7 +244,7 @@ def _models(argv: list[str]) -> int:
     get = actions.add_parser("get", parents=[shared], help="download one by name")
     get.add_argument("target", metavar="NAME")
     options = parser.parse_args(argv)
-    from app.headless import models
+    from app.headless.weights import models
 
     return models(options.action or "list", getattr(options, "target", None), as_json=options.json)
 

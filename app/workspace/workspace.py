@@ -13,7 +13,9 @@ from app.workspace.annotations import Annotations
 from app.workspace.commands import CommandStack
 from app.workspace.panes import Pane, Panes
 from app.workspace.studies import Studies, uids_of
-from app.workspace.viewport import Viewport
+from app.workspace.viewport import Display, Viewport
+
+REFORMAT = "reformat"  # `Instance.kind` of sections that were made here
 
 MOST_IMAGES = 2000
 """Images that one run may touch: each is named and looked up when the question is asked."""
@@ -28,6 +30,7 @@ class Workspace:
         self.annotations = Annotations(self.commands)
         self.viewport = Viewport()
         self.panes = Panes()
+        self._source: Instance | None = None  # the acquired image behind a reformat
         self._by_uid: dict[str, Instance] | None = None
         self._places: tuple[Series, dict[int, int]] | None = None
         self._beside: Study | None = None
@@ -46,7 +49,7 @@ class Workspace:
             Whether something of it is shown now.
         """
         self.studies.add(result)
-        first = _first_to_show(result, images_only) if show else None
+        first = first_to_show(result, images_only) if show else None
         if first is not None:
             self.viewport.show(first)
         return first is not None
@@ -67,13 +70,38 @@ class Workspace:
                     return found
         return None
 
+    @property
+    def acquired(self) -> Instance | None:
+        """The image of an open study that is shown, or that the shown reformat was made from."""
+        shown = self.viewport.instance
+        return self._source if shown is not None and shown.kind == REFORMAT else shown
+
+    def show_reformat(self, instance: Instance) -> None:
+        """Show sections through the series of the acquired image that is shown now.
+
+        Window and inversion stay; flips and turns do not, since another plane lies otherwise.
+        """
+        self._source = self.acquired
+        self._swap(instance, instance.frames // 2)
+
+    def show_acquired(self) -> None:
+        """Back from a reformat to the acquired image."""
+        source = self.acquired
+        if source is not self.viewport.instance:
+            self._swap(source, 0)
+
+    def _swap(self, instance: Instance | None, index: int) -> None:
+        display = self.viewport.display
+        self.viewport.show(instance, index)
+        self.viewport.set_display(Display(display.window, display.invert))
+
     def close_study(self, key: str) -> None:
         """Close a study; an image of it that is shown is taken from the viewport.
 
         Args:
             key: Its `Study.key`, or its UID where it has none.
         """
-        shown = self.viewport.instance
+        shown = self.acquired
         study = self.studies.study_of(shown) if shown else None
         closed = next((item for item in self.studies.all if (item.key or item.uid) == key), None)
         self.studies.close(key)
@@ -86,16 +114,16 @@ class Workspace:
 
         Those of the shown study come before those of others, `MOST_IMAGES` in all. What is shown
         comes first even if it is a report, which tools refuse by name: else they would be run on
-        an image that nobody looks at.
+        an image that nobody looks at. Instead of a reformat stands the acquired image that it was
+        made from: tools and their findings belong to acquired pixels.
         """
-        shown = self.viewport.instance
+        shown = self.acquired
+        index = self.viewport.frame_index if shown is self.viewport.instance else 0
         images: list[OpenImage] = []
         if shown is not None:
             display = self.viewport.display
             images.append(
-                OpenImage(
-                    "image-1", shown, self.viewport.frame_index, display.window, display.invert
-                )
+                OpenImage("image-1", shown, index, display.window, display.invert)
             )
         rest = (item for item in self._images() if item is not shown)
         for instance in islice(rest, MOST_IMAGES - len(images)):
@@ -104,7 +132,7 @@ class Workspace:
 
     def _images(self) -> Iterator[Instance]:
         """Open images, those of the shown study first."""
-        shown = self.viewport.instance
+        shown = self.acquired
         own = self.studies.study_of(shown) if shown else None
         others = (study for study in self.studies.all if study is not own)
         for study in (*((own,) if own else ()), *others):
@@ -130,7 +158,7 @@ class Workspace:
                 self.viewport.show(source)
 
     def _pane(self, tool: str, artifact: Artifact) -> Pane:
-        shown = self.viewport.instance
+        shown = self.acquired
         source = artifact.source.sop_instance_uid if artifact.source else ""
         return Pane(
             artifact.path,
@@ -142,7 +170,7 @@ class Workspace:
         )
 
     def _follow_study(self) -> None:
-        shown = self.viewport.instance
+        shown = self.acquired
         study = self.studies.study_of(shown) if shown else None
         if study is not self._beside:
             self._beside = study
@@ -169,8 +197,8 @@ class Workspace:
         return series.instances.index(instance) if place is None else place
 
 
-def _first_to_show(result: ScanResult, images_only: bool) -> Instance | None:
-    """The first image; without one the first thing with frames, then whatever there is."""
+def first_to_show(result: ScanResult, images_only: bool = False) -> Instance | None:
+    """What a scan's result opens with: an image, else what has frames, else whatever there is."""
     best: Instance | None = None
     for study in result.studies:
         for item in (item for series in study.series for item in series.instances[:1]):

@@ -6,7 +6,7 @@ from concurrent.futures import Future
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QImage, QKeyEvent, QKeySequence, QPainter, QShortcut
+from PySide6.QtGui import QImage, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app.errors import SightlineError
@@ -17,15 +17,13 @@ from app.views.canvas.image_layer import to_qimage
 from app.views.contents import LOOKS
 from app.views.documents.key_images import KeyImages
 from app.views.documents.names import name_of
+from app.views.documents.pictures import SHARP, framed
 from app.views.documents.report_text import ReportText
 from app.views.documents.writing import MOST_PICTURES, PICTURE_PX
 from app.views.loader import Loader, Thumbnail
-from app.views.style import color
-from app.views.theme import SPACE, THEME
+from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, IconLabel, label, push_button, rule, tool_button
 from app.workspace.workspace import Workspace
-
-_SHARP = 2  # pixels of a picture per logical one
 
 
 class ReportPage(QWidget):
@@ -147,12 +145,12 @@ class ReportPage(QWidget):
             future.cancel()
         self._pictures = []
         for number, link in enumerate(key_images(report)[:MOST_PICTURES] if pictures else ()):
-            self.text.set_picture(number, _stand_in())
+            self.text.set_picture(number, framed(QImage()))
             source = self._workspace.instance_of(link.sop_instance_uid)
             if source is not None and source.has_frames:
                 take = partial(self._take_picture, report, number)
                 future = self._loader.thumbnail(
-                    source, PICTURE_PX * _SHARP, take, lambda _error: None
+                    source, PICTURE_PX * SHARP, take, lambda _error: None
                 )
                 self._pictures.append(future)
         self._search(self.search.text())
@@ -163,7 +161,7 @@ class ReportPage(QWidget):
 
     def _take_picture(self, report: Report, number: int, pixels: Thumbnail) -> None:
         if report is self._report:
-            self.text.set_picture(number, _framed(to_qimage(pixels)))
+            self.text.set_picture(number, framed(to_qimage(pixels)))
 
     def _fail(self, instance: Instance, error: SightlineError) -> None:
         if instance is self._instance:
@@ -225,30 +223,3 @@ class _SearchLine(QLineEdit):
             self._text.setFocus()
             return
         super().keyPressEvent(event)
-
-
-def _stand_in() -> QImage:
-    """What stands in a picture's place until it comes, or for good."""
-    return _framed(QImage())
-
-
-def _framed(image: QImage) -> QImage:
-    """A picture in the middle of a square, as sharp as the screen may be."""
-    side = PICTURE_PX * _SHARP
-    square = QImage(side, side, QImage.Format.Format_RGB32)
-    square.fill(color(THEME.canvas))
-    painter = QPainter(square)
-    if image.isNull():
-        mark = square.rect().adjusted(
-            side // 2 - 24, side // 2 - 24, 24 - side // 2, 24 - side // 2
-        )
-        icons.draw(painter, "image", mark, THEME.text_faint)
-    else:
-        size = image.size().scaled(square.size(), Qt.AspectRatioMode.KeepAspectRatio)
-        place = square.rect()
-        place.setSize(size)
-        place.moveCenter(square.rect().center())
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
-        painter.drawImage(place, image)
-    painter.end()
-    return square

@@ -1,8 +1,4 @@
-"""The commands without a window: render, info, ask, tools, tool, models.
-
-Each returns an exit code and raises SightlineError for what the user must be told in one line.
-JSON goes to stdout, everything meant for people to stderr (or to stdout where it is the result).
-"""
+"""`ask`, `tools` and `tool`: one run of the assistant, or of one tool, without a window."""
 
 from __future__ import annotations
 
@@ -23,10 +19,9 @@ from app.agent.jsonable import artifact_json, describe, event_json, finding_json
 from app.agent.loop import AgentLoop, RunRequest
 from app.agent.sessions import Thread
 from app.errors import FileProblem, SightlineError, UsageError
-from app.imaging import pipeline
+from app.headless.common import print_json, program_of, scanned
 from app.imaging.decode import Decoder
-from app.imaging.export import write_png
-from app.imaging.types import Instance, ScanResult, Window
+from app.imaging.types import Content, Instance
 from app.tools.api import CancelToken, ToolContext
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
@@ -46,44 +41,9 @@ class AskRequest:
     as_json: bool = False
 
 
-def render(src: Path, out: Path, index: int, window: Window | None, annotated: bool) -> int:
-    """Write one frame as PNG at native matrix size.
-
-    Raises:
-        FileProblem: It cannot be read or decoded, or `out` cannot be written.
-        UsageError: There is no such frame.
-    """
-    with _program() as program:
-        instance = _first_image(program.decoder, src)
-        if not 0 <= index < instance.frames:
-            raise UsageError(
-                f"there is no frame {index}", subject=str(src), remedy=_frames_text(instance)
-            )
-        frame = program.decoder.frame(instance, index).result()
-        if annotated:
-            from app.views.canvas.export import render_annotated_offscreen
-
-            pixels = render_annotated_offscreen(frame, instance, window)
-        else:
-            pixels = pipeline.render(frame, window)
-        write_png(out, pixels)
-    return 0
-
-
-def info(sources: Sequence[Path], *, as_json: bool) -> int:
-    """List what is in `sources`; 1 when there is no image at all."""
-    with _program() as program:
-        result = program.decoder.scan(list(sources)).result()
-    if as_json:
-        _print_json({"studies": plain(result.studies), "problems": plain(result.problems)})
-    else:
-        _print_info(result)
-    return 0 if result.studies else 1
-
-
 def ask(request: AskRequest) -> int:
     """One run of the assistant; 0 when it finished."""
-    with _program() as program:
+    with program_of() as program:
         images = _open_images(program.decoder, request.images)
         if request.plan_only:
             return _plan_only(program, request, images)
@@ -124,7 +84,7 @@ async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> i
     async for event in loop.run(run):
         last = event.kind
         if as_json:
-            _print_json(event_json(event, run.out_dir))
+            print_json(event_json(event, run.out_dir))
             continue
         streaming = _print_for_people(event, streaming)
     return 0 if last == "run_finished" else 1
@@ -169,7 +129,7 @@ def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage
         notes = RunImages(images, out_dir, program.decoder).notes(remote=False)
         calls = plan_only(request.prompt, notes, program.registry.all())
     if request.as_json:
-        _print_json([plain(call) for call in calls])
+        print_json([plain(call) for call in calls])
     for number, call in enumerate(() if request.as_json else calls, start=1):
         print(f"{number}) {call.tool} {json.dumps(plain(call.arguments), ensure_ascii=False)}")
     if not calls:
@@ -184,7 +144,7 @@ def list_tools(*, as_json: bool) -> int:
     for problem in program.registry.problems:
         print(f"sightline: tool pack {problem.pack} left out: {problem.reason}", file=sys.stderr)
     if as_json:
-        _print_json([_spec_json(spec) for spec in specs])
+        print_json([_spec_json(spec) for spec in specs])
         return 0
     for spec in specs:
         print(f"{spec.name}  [{spec.pack}]\n    {spec.description}")
@@ -225,7 +185,7 @@ def run_tool(
     from app.agent.execute import run_tool as execute
     from app.agent.messages import ToolCall
 
-    with _program() as program:
+    with program_of() as program:
         tool = program.registry.get(name)
         if tool is None:
             known = ", ".join(item.spec.name for item in program.registry.all())
@@ -246,7 +206,7 @@ def run_tool(
             kind = UsageError if result.wrong_arguments else SightlineError
             raise kind(result.error, remedy=result.remedy)
         if as_json:
-            _print_json(
+            print_json(
                 {
                     "tool": name,
                     "status": "ok",
@@ -283,47 +243,6 @@ def _context(
     )
 
 
-def models(action: str, target: Any, *, as_json: bool) -> int:
-    """List, verify, install or download weights.
-
-    Raises:
-        SightlineError: The file is not what it should be, or cannot be had.
-    """
-    with _program() as program:
-        store = program.weights
-        if action == "install":
-            statuses = (store.install(target, host=program.host),)
-        elif action == "get":
-            statuses = (store.get(target, progress=_print_download),)
-        elif action == "verify":
-            statuses = store.verify(program.host)
-        else:
-            statuses = store.status()
-    rows = [status.as_dict() for status in statuses]
-    if as_json:
-        _print_json(rows)
-    for status in () if as_json else statuses:
-        print(f"{status.name}: {status.state}  ({', '.join(status.used_by)})")
-        print(f"    {status.path or status.how_to_get}")
-        if status.note:
-            print(f"    {status.note}")
-    broken = any(status.state == "broken" for status in statuses)
-    return 1 if action == "verify" and broken else 0
-
-
-def _print_download(fraction: float, text: str) -> None:
-    print(f"\r  {fraction:4.0%} {text}", end="", file=sys.stderr, flush=True)
-
-
-@contextlib.contextmanager
-def _program() -> Generator[Program]:
-    program = Program()
-    try:
-        yield program
-    finally:
-        program.close()
-
-
 @contextlib.contextmanager
 def _cancel_on_interrupt(cancel: CancelToken) -> Generator[None]:
     """Ctrl-C stops the run in good order instead of tearing it apart."""
@@ -353,7 +272,11 @@ def _make_folder(path: Path) -> Path:
 
 
 def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, ...]:
-    """Every image of `sources`, the first first; a source without any is an error."""
+    """Every image of `sources`, the first first.
+
+    Raises:
+        FileProblem: A source cannot be read, or holds no image.
+    """
     opened: list[OpenImage] = []
     for source in sources:
         for instance in _images(decoder, source):
@@ -361,48 +284,21 @@ def _open_images(decoder: Decoder, sources: Sequence[Path]) -> tuple[OpenImage, 
     return tuple(opened)
 
 
-def _first_image(decoder: Decoder, source: Path) -> Instance:
-    return _images(decoder, source)[0]
-
-
 def _images(decoder: Decoder, source: Path) -> tuple[Instance, ...]:
-    result = decoder.scan([source]).result()
-    instances = tuple(
+    result = scanned(decoder, source)
+    everything = [
         instance
         for study in result.studies
         for series in study.series
         for instance in series.instances
-        if instance.has_frames
-    )
-    if not instances:
-        problem = result.problems[0] if result.problems else None
+    ]
+    images = tuple(instance for instance in everything if instance.is_image)
+    if not images:
+        held = everything[0]
+        what = "an object" if held.content is Content.OTHER else f"a {held.content.value}"
         raise FileProblem(
-            problem.reason if problem else "there is no image in it",
-            subject=str(problem.path if problem else source),
-            remedy=problem.remedy if problem else "Choose a DICOM, PNG or JPEG file or a folder.",
+            f"it holds {what}, not an image that tools can be run on",
+            subject=str(held.path),
+            remedy="Choose an image of the patient.",
         )
-    return instances
-
-
-def _frames_text(instance: Instance) -> str:
-    if instance.frames == 1:
-        return "The image has a single frame, 0."
-    return f"Choose one from 0 to {instance.frames - 1}."
-
-
-def _print_info(result: ScanResult) -> None:
-    for study in result.studies:
-        print(f"Study {study.uid}  {study.date}  {study.title}")
-        for series in study.series:
-            print(f"  Series {series.uid}  {series.modality}  {series.description}")
-            for item in series.instances:
-                frames = f", {item.frames} frames" if item.frames > 1 else ""
-                print(f"    {item.path}  {item.columns} x {item.rows}{frames}")
-    for problem in result.problems:
-        print(f"Problem: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
-
-
-def _print_json(value: Any) -> None:
-    # Escapes where the reader's encoding is not UTF-8, as in pipes on Windows: the same JSON.
-    escaped = (sys.stdout.encoding or "").lower().replace("-", "") != "utf8"
-    print(json.dumps(value, ensure_ascii=escaped, allow_nan=False), flush=True)
+    return images

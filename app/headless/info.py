@@ -1,0 +1,118 @@
+"""`info`: studies, series, instances, and each problem with file and reason."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from pydicom.uid import UID
+
+from app.agent.jsonable import plain
+from app.errors import FileProblem
+from app.headless.common import print_json, program_of
+from app.imaging.decode import Decoder
+from app.imaging.report import report_text
+from app.imaging.stacks import describe
+from app.imaging.types import Content, Instance, ScanResult, Series, Study
+
+_READ = (Content.REPORT, Content.KEY_OBJECTS)
+
+
+def info(sources: Sequence[Path], *, as_json: bool) -> int:
+    """List what is in `sources`; 1 when there is nothing that can be opened.
+
+    A report that is named itself is printed as text, too.
+    """
+    with program_of() as program:
+        result = program.decoder.scan(list(sources)).result()
+        if as_json:
+            studies = [_study_json(study) for study in result.studies]
+            print_json({"studies": studies, "problems": plain(result.problems)})
+        else:
+            _print_result(result)
+            _print_reports(program.decoder, result, sources)
+    return 0 if result.studies else 1
+
+
+def _study_json(study: Study) -> dict[str, Any]:
+    fields = plain(study)
+    fields["key"] = study.key or study.uid
+    for made, series in zip(fields["series"], study.series, strict=True):
+        made["key"] = series.key
+        made["content"] = series.content.value
+        made["stack"] = plain(describe(series))
+        if len(series.instances) > 1:
+            for item, instance in zip(made["instances"], series.instances, strict=True):
+                if instance.frames > 1:
+                    item["stack"] = plain(describe(instance))
+    return fields
+
+
+def _print_result(result: ScanResult) -> None:
+    for study in result.studies:
+        print("  ".join(part for part in (f"Study {study.uid}", study.date, study.title) if part))
+        _print_warnings(study.warnings, "  ")
+        for series in study.series:
+            _print_series(series)
+    for problem in result.problems:
+        print(f"Problem: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
+
+
+def _print_series(series: Series) -> None:
+    part = f"[{series.split}]" if series.split else ""
+    named = (f"Series {series.key}", series.modality, series.description, part)
+    print("  " + "  ".join(text for text in named if text))
+    frames = sum(instance.frames for instance in series.instances)
+    amount = _count(len(series.instances), "file")
+    if series.instances and series.instances[0].has_frames and frames > len(series.instances):
+        amount += f", {_count(frames, 'frame')}"
+    print(f"    {series.content.value}, {amount}")
+    if series.order and len(series.instances) > 1:
+        print(f"    sorted by {series.order}")
+    stack = describe(series)
+    if stack is not None:
+        size = " x ".join(str(count) for count in stack.size)
+        spacing = " x ".join(f"{step:.6g}" for step in stack.spacing)
+        resampled = "" if stack.regular else ", resampled"
+        print(f"    volume of {size} voxels, {spacing} mm{resampled}")
+    _print_warnings(series.warnings, "    ")
+    for item in series.instances:
+        print(f"    {item.path}  {_facts(item)}".rstrip())
+
+
+def _facts(item: Instance) -> str:
+    size = f"{item.columns} x {item.rows}" if item.rows and item.columns else ""
+    pages = "page" if item.content is Content.DOCUMENT else "frame"
+    frames = _count(item.frames, pages) if item.frames > 1 else ""
+    about = f"about {_count(len(item.references), 'object')}" if item.references else ""
+    syntax = item.get("TransferSyntaxUID")
+    name = UID(syntax).name if syntax else ""
+    return ", ".join(part for part in (size, frames, about, name, item.note) if part)
+
+
+def _print_warnings(warnings: Sequence[str], indent: str) -> None:
+    for warning in warnings:
+        print(f"{indent}Warning: {warning}")
+
+
+def _print_reports(decoder: Decoder, result: ScanResult, sources: Sequence[Path]) -> None:
+    named = {source.absolute() for source in sources}
+    for study in result.studies:
+        for series in study.series:
+            for item in series.instances:
+                if series.content in _READ and item.path in named:
+                    _print_report(decoder, item)
+
+
+def _print_report(decoder: Decoder, item: Instance) -> None:
+    try:
+        text = report_text(decoder.report(item).result())
+    except FileProblem as problem:
+        print(f"Problem: {item.path}: {problem.reason}. {problem.remedy}".rstrip())
+        return
+    print(f"\n{text}")
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,164 @@
+"""`render`: what the canvas or the page of a report shows, as PNG."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import FileProblem, UsageError
+from app.headless.common import program_of, scanned
+from app.imaging import pipeline
+from app.imaging.decode import Decoder
+from app.imaging.export import write_png
+from app.imaging.types import Content, Instance, ScanResult, Series, Window
+from app.imaging.volume import Plane
+from app.workspace.workspace import first_to_show
+
+_READ = (Content.REPORT, Content.KEY_OBJECTS)
+
+
+@dataclass(frozen=True, slots=True)
+class RenderRequest:
+    """What `render` was given.
+
+    Attributes:
+        src: A file, folder, zip archive or DICOMDIR.
+        out: The PNG.
+        frame: From 0: of the image or, where series or plane are named, of the whole series.
+        window: Instead of the image's own.
+        annotated: With corner text and side letters.
+        series: Number, UID or key of a series; "" for the first that can be shown.
+        plane: Sections through its volume, or the images as they were acquired.
+    """
+
+    src: Path
+    out: Path
+    frame: int = 0
+    window: Window | None = None
+    annotated: bool = False
+    series: str = ""
+    plane: Plane = Plane.ACQUIRED
+
+
+def render(request: RenderRequest) -> int:
+    """Write one frame at native matrix size, or a report as a page.
+
+    Raises:
+        FileProblem: It cannot be read, decoded or shown, or `out` cannot be written.
+        UsageError: There is no such frame or series.
+    """
+    with program_of() as program:
+        result = scanned(program.decoder, request.src)
+        pixels = _pixels(program.decoder, result, request)
+    write_png(request.out, pixels)
+    return 0
+
+
+def _pixels(decoder: Decoder, result: ScanResult, request: RenderRequest) -> NDArray[Any]:
+    series, instance = _chosen(result, request)
+    if instance.content in _READ:
+        return _page(decoder, result, instance)
+    if not instance.has_frames:
+        raise _not_shown(instance)
+    index = request.frame
+    whole = bool(request.series) and request.plane is Plane.ACQUIRED
+    if request.plane is not Plane.ACQUIRED:
+        instance = _sections(decoder, series, instance, request.plane)
+    elif whole:
+        instance, index = _counted_through(series, index)
+    if not 0 <= index < instance.frames:
+        raise UsageError(
+            f"there is no frame {request.frame}",
+            subject=str(request.src),
+            remedy=_frames_text(series if whole else None, instance),
+        )
+    frame = decoder.frame(instance, index).result()
+    if not request.annotated:
+        return pipeline.render(frame, request.window)
+    from app.views.canvas.export import render_annotated_offscreen
+
+    return render_annotated_offscreen(frame, instance, request.window, frame_index=index)
+
+
+def _chosen(result: ScanResult, request: RenderRequest) -> tuple[Series, Instance]:
+    """The series and the image that it begins with."""
+    every = [series for study in result.studies for series in study.series]
+    if request.series:
+        keys = (request.series,)
+        found = [one for one in every if one.key in keys or one.uid in keys]
+        found = found or [one for one in every if str(one.number) in keys]
+        if len(found) != 1:
+            listed = ", ".join(one.key for one in (found or every)[:8])
+            what = f"{len(found)} series are" if found else "no series is"
+            raise UsageError(
+                f"{what} called {request.series!r}",
+                subject=str(request.src),
+                remedy=f"Name one of: {listed}.",
+            )
+        return found[0], found[0].instances[0]
+    instance = first_to_show(result)
+    assert instance is not None  # a scanned study holds something
+    series = next(one for one in every if any(item is instance for item in one.instances))
+    return series, instance
+
+
+def _counted_through(series: Series, index: int) -> tuple[Instance, int]:
+    """The image and its frame at a place that counts through the whole series."""
+    left = index
+    for instance in series.instances:
+        if 0 <= left < instance.frames:
+            return instance, left
+        left -= instance.frames
+    return series.instances[0], -1
+
+
+def _sections(decoder: Decoder, series: Series, instance: Instance, plane: Plane) -> Instance:
+    source = series if len(series.instances) > 1 else instance
+    return decoder.reformat(source, plane).result()
+
+
+def _page(decoder: Decoder, result: ScanResult, instance: Instance) -> NDArray[np.uint8]:
+    from app.views.documents.picture import report_picture_offscreen
+
+    return report_picture_offscreen(
+        decoder.report(instance).result(),
+        result,
+        partial(_thumbnail, decoder),
+        pictures=instance.content is Content.KEY_OBJECTS,
+    )
+
+
+def _thumbnail(decoder: Decoder, instance: Instance, size: int) -> NDArray[np.uint8] | None:
+    try:
+        return decoder.thumbnail(instance, size).result()
+    except FileProblem:
+        return None
+
+
+def _not_shown(instance: Instance) -> FileProblem:
+    if instance.content is Content.OTHER:
+        return FileProblem(
+            instance.note or "this object is not displayable",
+            subject=str(instance.path),
+            remedy="Its attributes can be read in the window.",
+        )
+    what = "contours" if instance.content is Content.STRUCTURES else "a presentation state"
+    return FileProblem(
+        f"it holds {what}, which are drawn over images"
+        if instance.content is Content.STRUCTURES
+        else f"it holds {what}, which is applied to images",
+        subject=str(instance.path),
+        remedy="Open it in the window together with its images.",
+    )
+
+
+def _frames_text(series: Series | None, instance: Instance) -> str:
+    count = sum(one.frames for one in series.instances) if series else instance.frames
+    if count == 1:
+        return "The image has a single frame, 0."
+    return f"Choose one from 0 to {count - 1}."
