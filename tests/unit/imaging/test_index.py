@@ -1,0 +1,316 @@
+"""The index: the second opening is immediate, and never shows what is no longer so."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app import paths
+from app.imaging import index as index_module
+from app.imaging.decode import Decoder
+from app.imaging.index import Index, reader_version
+from app.imaging.types import Instance, ScanResult
+from tests.unit.imaging.files import make_dicom, png_bytes
+
+LONG_AGO_NS = 10**18
+STAMP = (10, 20, 0)
+
+
+def settled(path: Path, when_ns: int = LONG_AGO_NS) -> Path:
+    """A file that was written long ago: only such are remembered."""
+    os.utime(path, ns=(when_ns, when_ns))
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    made = tmp_path / "images"
+    made.mkdir()
+    for number in (1, 2, 3):
+        settled(
+            make_dicom(
+                made / f"{number}.dcm", SOPInstanceUID=f"1.{number}", InstanceNumber=number
+            )
+        )
+    settled_text = made / "notes.txt"
+    settled_text.write_text("hello", encoding="utf-8")
+    settled(settled_text)
+    return made
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "index.sqlite"
+
+
+@pytest.fixture(scope="module")
+def remembering(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Decoder]:
+    decoder = Decoder(1)
+    yield decoder
+    decoder.close()
+
+
+def scan(decoder: Decoder, folder: Path, file: Path | None) -> ScanResult:
+    decoder._index = file
+    return decoder.scan([folder]).result(60)
+
+
+def instances(result: ScanResult) -> list[Instance]:
+    return [i for study in result.studies for series in study.series for i in series.instances]
+
+
+def read_by_workers(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Names of the files whose headers are read from now on."""
+    read: list[str] = []
+    submit = decoder._pool.submit
+
+    def watched(entry: str, payload: dict[str, Any], **options: Any) -> Any:
+        reply = submit(entry, payload, **options)
+        if entry.endswith("headers_entry"):
+            answers = reply.result(60)["answers"]
+            pairs = zip(payload["paths"], answers, strict=True)
+            read.extend(Path(path).name for path, answer in pairs if "same" not in answer)
+        return reply
+
+    monkeypatch.setattr(decoder._pool, "submit", watched)
+    return read
+
+
+def test_the_second_scan_finds_the_same_and_reads_no_header(
+    remembering: Decoder, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    plain = scan(remembering, folder, None)
+    first = scan(remembering, folder, file)
+    read = read_by_workers(remembering, monkeypatch)
+    second = scan(remembering, folder, file)
+    assert read == []
+    assert plain == first == second
+    assert [problem.path.name for problem in second.problems] == ["notes.txt"]
+
+
+def test_a_changed_file_is_read_again(
+    remembering: Decoder, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    scan(remembering, folder, file)
+    changed = make_dicom(folder / "2.dcm", np.zeros((9, 9), np.uint16), SOPInstanceUID="1.2")
+    settled(changed, LONG_AGO_NS + 1)
+    read = read_by_workers(remembering, monkeypatch)
+    result = scan(remembering, folder, file)
+    assert read == ["2.dcm"]
+    assert sorted(item.rows for item in instances(result)) == [3, 3, 9]
+
+
+def test_new_files_are_found_and_those_that_are_gone_are_forgotten(
+    remembering: Decoder, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    scan(remembering, folder, file)
+    (folder / "1.dcm").unlink()
+    settled(make_dicom(folder / "4.dcm", SOPInstanceUID="1.4"))
+    read = read_by_workers(remembering, monkeypatch)
+    result = scan(remembering, folder, file)
+    assert read == ["4.dcm"]
+    assert {item.path.name for item in instances(result)} == {"2.dcm", "3.dcm", "4.dcm"}
+    with sqlite3.connect(file) as database:
+        rows = database.execute("SELECT path FROM files").fetchall()
+    database.close()
+    assert {Path(os.fsdecode(path)).name for (path,) in rows} == {
+        "2.dcm", "3.dcm", "4.dcm", "notes.txt",
+    }  # fmt: skip
+
+
+def test_a_file_that_was_written_just_now_is_not_trusted_to_stay(
+    remembering: Decoder, tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """It may be written again within the same tick of its file system's clock."""
+    make_dicom(tmp_path / "a.dcm")
+    scan(remembering, tmp_path / "a.dcm", file)
+    read = read_by_workers(remembering, monkeypatch)
+    scan(remembering, tmp_path / "a.dcm", file)
+    assert read == ["a.dcm"]
+
+
+def test_members_of_an_archive_are_remembered_until_the_archive_changes(
+    remembering: Decoder, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    import zipfile
+
+    path = folder.parent / "a.zip"
+    with zipfile.ZipFile(path, "w") as made:
+        for name in ("1.dcm", "2.dcm"):
+            made.write(folder / name, name)
+    settled(path)
+    first = scan(remembering, path, file)
+    read = read_by_workers(remembering, monkeypatch)
+    assert scan(remembering, path, file) == first
+    assert read == []
+    with zipfile.ZipFile(path, "a") as made:
+        made.write(folder / "3.dcm", "3.dcm")
+    settled(path)
+    assert len(instances(scan(remembering, path, file))) == 3
+    assert sorted(read) == ["1.dcm", "2.dcm", "3.dcm"]
+
+
+def test_what_other_readers_have_read_is_forgotten(file: Path):
+    old = Index(file, "1")
+    old.store([(Path("/a"), STAMP, {"index": True})])
+    assert old.known([Path("/a")])
+    old.close()
+    new = Index(file, "2")
+    assert new.known([Path("/a")]) == {}
+    new.close()
+
+
+def test_the_version_changes_with_any_source_of_the_imaging_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    module = tmp_path / "index.py"
+    monkeypatch.setattr(index_module, "__file__", str(module))
+    versions: list[str] = []
+    for text in ("a = 1", "a = 2"):
+        (tmp_path / "describe.py").write_text(text, encoding="utf-8")
+        reader_version.cache_clear()
+        versions.append(reader_version())
+    reader_version.cache_clear()
+    assert versions[0] != versions[1]
+
+
+@pytest.mark.skipif(os.name == "nt", reason="POSIX permissions")
+def test_only_this_user_may_read_it(remembering: Decoder, folder: Path, file: Path):
+    scan(remembering, folder, file)
+    opened = Index(file)
+    opened.store([(Path("/a"), STAMP, {"index": True})])
+    side = [one for one in file.parent.iterdir() if one.name.startswith(file.name)]
+    assert len(side) == 3  # the database, its log and its shared memory
+    assert {oct(one.stat().st_mode & 0o777) for one in side} == {"0o600"}
+    opened.close()
+
+
+@pytest.mark.parametrize("content", [b"this is no database" * 400, b"SQLite format 3\0" + b"x" * 4096])
+def test_a_damaged_index_is_deleted_and_the_scan_goes_on(
+    remembering: Decoder, folder: Path, file: Path, content: bytes, caplog: Any
+):
+    file.parent.mkdir()
+    file.write_bytes(content)
+    assert len(instances(scan(remembering, folder, file))) == 3
+    assert not file.exists()
+    (record,) = caplog.records
+    assert "damaged" in record.getMessage()
+    assert str(folder) not in record.getMessage()
+    caplog.clear()
+    assert len(instances(scan(remembering, folder, file))) == 3
+    assert file.exists()
+
+
+def test_tables_that_are_missing_are_a_damage(file: Path, caplog: Any):
+    opened = Index(file, "1")
+    opened.close()
+    with sqlite3.connect(file) as database:
+        database.execute("DROP TABLE files")
+    database.close()
+    broken = Index(file, "1")
+    assert broken.known([Path("/a")]) == {}
+    assert not broken.usable
+    assert not file.exists()
+    caplog.clear()
+
+
+def test_a_damaged_segment_is_read_again(
+    remembering: Decoder, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    first = scan(remembering, folder, file)
+    with sqlite3.connect(file) as database:
+        database.execute("UPDATE segments SET answers = ?", (b"nonsense",))
+    database.close()
+    assert scan(remembering, folder, file) == first
+
+
+def test_an_index_that_another_process_locks_holds_up_nothing(
+    remembering: Decoder, folder: Path, file: Path, caplog: Any, monkeypatch: pytest.MonkeyPatch
+):
+    scan(remembering, folder, file)
+    monkeypatch.setattr(index_module, "_BUSY_S", 0.05)
+    (folder / "1.dcm").unlink()
+    other = sqlite3.connect(file, isolation_level=None)
+    other.execute("BEGIN EXCLUSIVE")
+    try:
+        assert len(instances(scan(remembering, folder, file))) == 2
+    finally:
+        other.close()
+    assert file.exists()
+    assert all("not usable now" in record.getMessage() for record in caplog.records)
+    caplog.clear()
+
+
+def test_a_folder_that_cannot_be_written_holds_up_nothing(
+    remembering: Decoder, folder: Path, tmp_path: Path, caplog: Any
+):
+    (tmp_path / "cache").write_text("a file where the folder should be", encoding="utf-8")
+    result = scan(remembering, folder, tmp_path / "cache" / "index.sqlite")
+    assert len(instances(result)) == 3
+    caplog.clear()
+
+
+def test_the_least_recently_used_files_go_first(file: Path):
+    day = [1]
+    opened = Index(file, "1", max_files=2, today=lambda: day[0])
+    names = [Path(f"/{letter}") for letter in "abc"]
+    opened.store([(path, STAMP, {"index": True}) for path in names])
+    day[0] = 2
+    assert set(opened.known(names[:1] + names[2:])) == {names[0], names[2]}
+    opened.tidy()
+    assert set(opened.known(names)) == {names[0], names[2]}
+    opened.close()
+
+
+def test_what_is_forgotten_leaves_no_answer_behind(file: Path):
+    opened = Index(file, "1")
+    opened.store([(Path("/a"), STAMP, {"problem": {"reason": "Doe^Jane", "remedy": ""}})])
+    opened.forget([Path("/a")])
+    opened.tidy()
+    opened.close()
+    with sqlite3.connect(file) as database:
+        assert database.execute("SELECT count(*) FROM segments").fetchone() == (0,)
+    database.close()
+
+
+def test_a_folder_whose_name_begins_alike_is_not_forgotten(file: Path):
+    opened = Index(file, "1")
+    kept = [Path("/images2/a"), Path("/images.zip/a"), Path("/image/a")]
+    gone = [Path("/images/a"), Path("/images/z/b")]
+    opened.store([(path, STAMP, {"index": True}) for path in kept + gone])
+    opened.keep_only(Path("/images"), set())
+    assert set(opened.known(kept + gone)) == set(kept)
+    opened.close()
+
+
+def test_no_permission_today_is_not_remembered_for_tomorrow(
+    remembering: Decoder, folder: Path, file: Path
+):
+    path = folder / "missing.dcm"
+    assert scan(remembering, path, file).studies == ()
+    settled(make_dicom(path, SOPInstanceUID="1.9"))
+    assert len(instances(scan(remembering, path, file))) == 1
+
+
+def test_it_can_be_turned_off(monkeypatch: pytest.MonkeyPatch):
+    assert paths.index_file() is not None
+    monkeypatch.setenv("SIGHTLINE_NO_INDEX", "1")
+    assert paths.index_file() is None
+
+
+def test_a_picture_is_remembered_like_any_image(
+    remembering: Decoder, tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    path = tmp_path / "a.png"
+    path.write_bytes(png_bytes(np.zeros((4, 4), np.uint8)))
+    settled(path)
+    first = scan(remembering, path, file)
+    read = read_by_workers(remembering, monkeypatch)
+    assert scan(remembering, path, file) == first
+    assert read == []
