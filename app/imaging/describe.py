@@ -47,10 +47,13 @@ _MACROS = {
     "RescaleIntercept": "PixelValueTransformationSequence",
     "RescaleType": "PixelValueTransformationSequence",
     "VOILUTSequence": "FrameVOILUTSequence",
+    "RealWorldValueMappingSequence": "RealWorldValueMappingSequence",
+    "FrameDisplayShutterSequence": "FrameDisplayShutterSequence",
     "FrameReferenceDateTime": "FrameContentSequence",
     "FrameAcquisitionDateTime": "FrameContentSequence",
     "TemporalPositionTimeOffset": "TemporalPositionSequence",
 }
+"""Keyword -> the sequence of the macro that it is in, or that it is itself."""
 _UNITS = {
     "US": "",
     "HU_MOD": "HU (modified)",
@@ -99,7 +102,9 @@ class FrameAttributes:
                 ("PerFrameFunctionalGroupsSequence", self.index),
                 ("SharedFunctionalGroupsSequence", 0),
             ):
-                item = _item(_item(self.header.dataset, group, position), macro, 0)
+                item = _item(self.header.dataset, group, position)
+                if macro != keyword:
+                    item = _item(item, macro, 0)
                 value = value_of(item, keyword) if item is not None else None
                 if value is not None:
                     return value
