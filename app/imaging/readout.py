@@ -63,7 +63,8 @@ def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
     if real is None:
         return Grey(stored, value, units, _with_units(value, units) + hidden)
     found, mapping = real
-    if not math.isclose(found, value, rel_tol=1e-9, abs_tol=1e-12):
+    same = math.isclose(found, value, rel_tol=1e-9, abs_tol=1e-12)
+    if not same or (units and mapping.units not in ("", units)):
         meant = _with_units(found, mapping.units, mapping.label)
         text = f"{_with_units(value, units)} ({meant})"
     else:
