@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from app.imaging import presenting
+from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
 from app.workspace.signals import Signal
 
@@ -77,6 +79,7 @@ class Viewport:
         self.frame: Frame | None = None
         self.error = ""
         self.display = Display()
+        self.presentation: PresentationState | None = None
         self._number = 0
         self.requested: Signal[FrameRequest] = Signal()
         self.image_changed: Signal[()] = Signal()  # another instance, or none
@@ -97,8 +100,10 @@ class Viewport:
         self.instance = instance
         self.frame = None
         self.error = ""
-        self.display = Display()
         self.frame_index = 0
+        if self._presented(frame_index) is None:
+            self.presentation = None  # it is about other images
+        self.display = self._own_display(frame_index)
         self._number += 1
         self.image_changed.emit()
         if instance is not None and instance.has_frames:
@@ -116,10 +121,31 @@ class Viewport:
         """Take a decoded frame; returns False when the request is no longer the latest."""
         if request.number != self._number:
             return False
-        self.frame = frame
+        presented = self._presented(request.frame_index)
+        self.frame = presenting.apply(frame, presented) if presented is not None else frame
         self.error = ""
         self.frame_changed.emit()
         return True
+
+    def present(self, state: PresentationState | None) -> None:
+        """Show the image as a presentation state wants it, or as its own file does."""
+        self.presentation = state
+        if self._presented(self.frame_index) is None:
+            self.presentation = None
+        self.set_display(self._own_display(self.frame_index))
+        self._request(self.frame_index)
+
+    def _presented(self, frame_index: int) -> ImagePresentation | None:
+        if self.presentation is None or self.instance is None:
+            return None
+        return self.presentation.of(self.instance.sop_instance_uid, frame_index)
+
+    def _own_display(self, frame_index: int) -> Display:
+        """Its own window, as the presentation state turns it."""
+        presented = self._presented(frame_index)
+        if presented is None:
+            return Display()
+        return Display(flip_h=presented.flip_h, quarter_turns=presented.quarter_turns % 4)
 
     def fail(self, request: FrameRequest, error: str) -> bool:
         """Take an error text instead; returns False when the request is no longer the latest."""

@@ -6,11 +6,14 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from app.imaging.findings import Finding
+from app.imaging.layer_links import layers_for
+from app.imaging.presentation import PresentationState
 from app.imaging.types import Instance, ScanResult, Series, Study
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace.annotations import Annotations
 from app.workspace.commands import CommandStack
+from app.workspace.layers import Layers
 from app.workspace.panes import Pane, Panes
 from app.workspace.studies import Studies, uids_of
 from app.workspace.viewport import Display, Viewport
@@ -30,6 +33,7 @@ class Workspace:
         self.annotations = Annotations(self.commands)
         self.viewport = Viewport()
         self.panes = Panes()
+        self.layers = Layers()
         self._source: Instance | None = None  # the acquired image behind a reformat
         self._by_uid: dict[str, Instance] | None = None
         self._places: tuple[Series, dict[int, int]] | None = None
@@ -95,6 +99,21 @@ class Workspace:
         self.viewport.show(instance, index)
         self.viewport.set_display(Display(display.window, display.invert))
 
+    def image_of(self, instance: Instance) -> Instance | None:
+        """The first open image that an object is about: it names it, or lies in its space."""
+        study = self.studies.study_of(instance)
+        named = (self.instance_of(uid) for uid in instance.references)
+        found = next((item for item in named if item is not None and item.is_image), None)
+        if found is not None or study is None:
+            return found
+        images = (item for one in study.series for item in one.instances if item.is_image)
+        return next((item for item in images if layers_for(item, [instance])), None)
+
+    def present(self, state: PresentationState | None) -> None:
+        """Show the image as a presentation state wants it; None: as its own file does."""
+        self.viewport.present(state)
+        self.layers.set_presentation(self.viewport.presentation)
+
     def close_study(self, key: str) -> None:
         """Close a study; an image of it that is shown is taken from the viewport.
 
@@ -106,6 +125,8 @@ class Workspace:
         closed = next((item for item in self.studies.all if (item.key or item.uid) == key), None)
         self.studies.close(key)
         self.panes.close_study(uids_of(closed))
+        if closed is not None:
+            self.layers.forget(item for one in closed.series for item in one.instances)
         if study is not None and study is closed:
             self.viewport.show(None)
 
@@ -172,6 +193,7 @@ class Workspace:
     def _follow_study(self) -> None:
         shown = self.acquired
         study = self.studies.study_of(shown) if shown else None
+        self.layers.set_presentation(self.viewport.presentation)
         if study is not self._beside:
             self._beside = study
             self.panes.set_study(uids_of(study))

@@ -1,0 +1,187 @@
+"""Brings what other objects draw over the shown image from the decode workers to `Layers`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future
+from functools import partial
+from typing import Protocol
+
+from PySide6.QtCore import QObject
+
+from app.errors import SightlineError
+from app.imaging.layer_links import layers_for
+from app.imaging.layers import Layer, LayerFrame
+from app.imaging.presentation import PresentationState
+from app.imaging.types import Content, Instance
+from app.views.background import Background
+from app.views.canvas.canvas import Canvas
+from app.workspace.layers import LayerRequest
+from app.workspace.workspace import Workspace
+
+
+class ObjectReader(Protocol):
+    """What is needed of `app.imaging.decode.Decoder`."""
+
+    def layer(self, instance: Instance) -> Future[Layer]:
+        """What an object draws: its parts."""
+        ...
+
+    def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
+        """What it draws on one frame."""
+        ...
+
+    def presentation(self, instance: Instance) -> Future[PresentationState]:
+        """A presentation state."""
+        ...
+
+
+class LayerLoading(QObject):
+    """Keeps the workspace's layers in step with the canvas, and opens objects that draw on images.
+
+    Args:
+        workspace: The models.
+        canvas: Whose picture the layers lie on.
+        decoder: Reads in worker processes.
+        background: Brings answers to the GUI thread.
+        tell: Shows a failure to the user.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        canvas: Canvas,
+        decoder: ObjectReader,
+        background: Background,
+        tell: Callable[[SightlineError], object],
+    ) -> None:
+        super().__init__(canvas)
+        self._workspace = workspace
+        self._canvas = canvas
+        self._decoder = decoder
+        self._background = background
+        self._tell = tell
+        self._applying: Instance | None = None
+        self._states: tuple[Instance, ...] = ()
+        self._image: Instance | None = None
+        layers, viewport = workspace.layers, workspace.viewport
+        self._disconnects = [
+            viewport.image_changed.connect(self._image_changed),
+            workspace.studies.changed.connect(self._studies_changed),
+            layers.wanted.connect(self._read),
+            layers.frame_wanted.connect(self._read_frame),
+        ]
+        canvas.picture_changed.connect(self._picture_changed)
+
+    def close(self) -> None:
+        """Stop listening to the workspace."""
+        for disconnect in self._disconnects:
+            disconnect()
+        self._disconnects.clear()
+
+    @property
+    def states(self) -> tuple[Instance, ...]:
+        """Presentation states that are about the shown image."""
+        return self._states
+
+    @property
+    def applied(self) -> Instance | None:
+        """The presentation state that is applied to the shown image, or is being read for it."""
+        state = self._workspace.viewport.presentation
+        return self._applying or (state.layer.instance if state else None)
+
+    def open_object(self, instance: Instance) -> bool:
+        """Show an object on the first open image that it is about.
+
+        Returns:
+            False when none of its images is open.
+        """
+        target = self._workspace.image_of(instance)
+        if target is None:
+            return False
+        viewport = self._workspace.viewport
+        shown = viewport.instance
+        is_there = shown is not None and instance in layers_for(shown, [instance])
+        if not is_there:
+            viewport.show(target)
+        if instance.content is Content.PRESENTATION:
+            self.apply(instance)
+        else:
+            self._workspace.layers.set_visible_of(instance)
+        return True
+
+    def apply(self, instance: Instance | None) -> None:
+        """Apply a presentation state to the shown image; None takes it away."""
+        self._applying = instance
+        if instance is None:
+            self._workspace.present(None)
+            return
+        self._background.watch(
+            self._decoder.presentation(instance),
+            partial(self._present, instance),
+            partial(self._fail_state, instance),
+        )
+
+    def _present(self, instance: Instance, state: PresentationState) -> None:
+        if self._applying is instance:
+            self._applying = None
+            self._workspace.present(state)
+
+    def _fail_state(self, instance: Instance, error: SightlineError) -> None:
+        if self._applying is instance:
+            self._applying = None
+        self._tell(error)
+        self._workspace.layers.changed.emit()
+
+    def _image_changed(self) -> None:
+        self._applying = None
+        self._image = self._workspace.viewport.instance
+        self._find_objects()
+
+    def _studies_changed(self) -> None:
+        if self._image is not None:
+            self._find_objects()
+            self._picture_changed()
+
+    def _find_objects(self) -> None:
+        shown = self._image
+        study = self._workspace.studies.study_of(shown) if shown is not None else None
+        series = study.series if study is not None else ()
+        objects = [item for one in series if one.content in _DRAW for item in one.instances]
+        states = [
+            item
+            for one in series
+            if one.content is Content.PRESENTATION
+            for item in one.instances
+        ]
+        uid = shown.sop_instance_uid if shown is not None else ""
+        self._states = tuple(item for item in states if uid in item.references)
+        found = layers_for(shown, objects) if shown is not None else ()
+        self._workspace.layers.set_image([item for item in found if item is not shown])
+
+    def _picture_changed(self) -> None:
+        picture = self._canvas.picture
+        if picture is None:
+            self._workspace.layers.show_on(None, 0, None)
+        else:
+            job = picture.job
+            self._workspace.layers.show_on(job.instance, job.frame_index, job.frame)
+
+    def _read(self, key: str, instance: Instance) -> None:
+        layers = self._workspace.layers
+        self._background.watch(
+            self._decoder.layer(instance),
+            partial(layers.take_layer, key),
+            lambda error: layers.fail(key, error.text),
+        )
+
+    def _read_frame(self, request: LayerRequest) -> None:
+        layers = self._workspace.layers
+        self._background.watch(
+            self._decoder.layer_frame(request.source, request.target, request.index),
+            partial(layers.take_frame, request),
+            lambda error: layers.fail(request.key, error.text),
+        )
+
+
+_DRAW = frozenset({Content.SEGMENTATION, Content.STRUCTURES})
