@@ -72,7 +72,7 @@ class _Reader:
         """A content item with all below it."""
         self._count += 1
         relationship = text_of(item, "RelationshipType").upper()
-        if "ReferencedContentItemIdentifier" in item:
+        if _refers(item):
             return self._by_reference(item, relationship)
         kind = text_of(item, "ValueType").upper()
         name = self._name(item)
@@ -81,13 +81,7 @@ class _Reader:
             value = self._observed(item, value_text_of(item, kind))
         children = self._children(item, depth)
         if kind == "SCOORD":
-            links = tuple(
-                link
-                for child in children
-                if child.relationship == "SELECTED FROM"
-                for link in child.links[:1]
-            )
-            shapes = self._shapes(item)
+            links, shapes = self._selected_from(item), self._shapes(item)
         continuous = text_of(item, "ContinuityOfContent").upper() == "CONTINUOUS"
         return ReportNode(
             kind or "?", name, value, relationship, children, links, shapes, continuous
@@ -133,10 +127,9 @@ class _Reader:
 
         What is meant is named, never entered: references may form a cycle.
         """
-        raw = numbers(value_of(item, "ReferencedContentItemIdentifier"))
-        path = [int(part) for part in raw if 1 <= part < 2**32]
+        path = _path(item)
         label = ".".join(str(part) for part in path) or "an item without a number"
-        target = self._find(path) if path and len(path) == len(raw) else None
+        target = self._find(path)
         if target is None:
             self._warn("an item refers to another one that is not in the document")
             return ReportNode(REFERENCE, "", f"see {label} (not in this document)", relationship)
@@ -151,23 +144,24 @@ class _Reader:
 
     def _find(self, path: list[int]) -> Dataset | None:
         """The item with this identifier: 1 is the root, then ordinals from 1."""
-        item = self._root
-        if path[0] != 1:
+        if path[:1] != [1] or len(path) > MAX_DEPTH + 1:
             return None
-        for ordinal in path[1 : MAX_DEPTH + 1]:
+        item = self._root
+        for ordinal in path[1:]:
             items = items_of(item, "ContentSequence")
             if ordinal > len(items):
                 return None
             item = items[ordinal - 1]
-        return item if len(path) <= MAX_DEPTH + 1 else None
+        return item
 
     def _selected_from(self, item: Dataset) -> tuple[ImageLink, ...]:
-        return tuple(
-            link
-            for child in items_of(item, "ContentSequence")
-            if text_of(child, "RelationshipType").upper() == "SELECTED FROM"
-            for link in _links(child)[:1]
-        )
+        """The images of an SCOORD, which it contains or refers to."""
+        found: list[ImageLink] = []
+        for child in items_of(item, "ContentSequence"):
+            if text_of(child, "RelationshipType").upper() == "SELECTED FROM":
+                target = self._find(_path(child)) if _refers(child) else child
+                found += _links(target)[:1] if target is not None else ()
+        return tuple(found)
 
     def _shapes(self, item: Dataset) -> tuple[Shape, ...]:
         if on_whole_slide(item):
@@ -182,6 +176,18 @@ class _Reader:
     def _warn(self, text: str) -> None:
         if text not in self.warnings and len(self.warnings) < _MAX_WARNINGS:
             self.warnings.append(text)
+
+
+def _refers(item: Dataset) -> bool:
+    """Whether the item stands for another one of the document."""
+    return "ReferencedContentItemIdentifier" in item
+
+
+def _path(item: Dataset) -> list[int]:
+    """The identifier of the item that this one stands for; empty when it is damaged."""
+    raw = numbers(value_of(item, "ReferencedContentItemIdentifier"))
+    path = [int(part) for part in raw if 1 <= part < 2**32]
+    return path if len(path) == len(raw) else []
 
 
 def _readable(item: Dataset, keyword: str) -> bool:

@@ -19,6 +19,7 @@ from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.reading import read_instance
+from app.imaging.records import pack, unpack
 from app.imaging.report import (
     ImageLink,
     Report,
@@ -65,7 +66,8 @@ SHARED = (
     "dicom/objects/sr_document.dcm",
     "dicom/objects/sr_document_with_multiple_groups.dcm",
 )
-PYDICOM = ("test-SR.dcm", "reportsi_with_empty_number_tags.dcm", "reportsi.dcm")
+PYDICOM = ("test-SR.dcm", "reportsi_with_empty_number_tags.dcm")
+"""Not reportsi.dcm: dsrdump refuses its image reference without a class."""
 
 
 def positions(node: ReportNode, position: str = "1") -> Iterator[tuple[str, ReportNode]]:
@@ -136,8 +138,6 @@ def test_every_value_that_dsrdump_prints_is_in_the_tree_at_its_place(
 ):
     if name in PYDICOM:
         path = Path(str(get_testdata_file(name)))
-        if name == "reportsi.dcm":
-            pytest.skip("dsrdump refuses it: an image reference without a class; see below")
     else:
         path = request.getfixturevalue("shared_data") / name
     ours = dict(positions(read(path).root))
@@ -362,6 +362,23 @@ def test_an_item_by_reference_names_what_it_means_and_enters_no_cycle(tmp_path: 
     assert len(report_shapes(report)["1.2.3.4", -1]) == 1, "and the region is drawn once"
 
 
+def test_coordinates_on_an_image_of_the_library_as_cad_reports_have_them(tmp_path: Path):
+    """PS3.16 TID 4000: SELECTED FROM refers to an image that stands once, at the beginning."""
+    by_reference = item(RelationshipType="SELECTED FROM", ReferencedContentItemIdentifier=[1, 1, 1])
+    finding = content("CODE", "Finding", ConceptCodeSequence=[code("1", "SCT", "Mass")])
+    finding.ContentSequence = [
+        item(RelationshipType="HAS PROPERTIES", ReferencedContentItemIdentifier=[1, 2])
+    ]
+    report = made(
+        tmp_path,
+        content("CONTAINER", "Image Library", image("1.2.3.4", 7)),
+        scoord("POINT", 5, 5, on=by_reference),
+        finding,
+    )
+    assert list(report_shapes(report)) == [("1.2.3.4", 6)]
+    assert list(node_shapes(report.root.children[2])) == [("1.2.3.4", 6)]
+
+
 def test_an_image_with_frames_and_the_state_it_is_to_be_seen_in(tmp_path: Path):
     picture = image("1.2.3.4", 2, 5)
     picture.ReferencedSOPSequence[0].ReferencedSOPSequence = [
@@ -517,6 +534,7 @@ def test_deep_and_wide_documents_are_cut_visibly(tmp_path: Path, monkeypatch: py
         deep = content("CONTAINER", "Box", deep)
     report = made(tmp_path, deep)
     assert any(f"level {MAX_DEPTH}" in warning for warning in report.warnings)
+    assert unpack(Report, pack(report)) == report, "as deep as that it passes to the window"
     assert "more items below are not shown" in report_text(report)
     monkeypatch.setattr("app.imaging.report_reading.MAX_ITEMS", 5)
     report = made(tmp_path, *(content("TEXT", str(n), TextValue=str(n)) for n in range(9)))
