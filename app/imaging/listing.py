@@ -22,7 +22,6 @@ from typing import Any
 from app.errors import FileProblem
 from app.imaging import guards, sources
 from app.imaging.archives import UNPACK, looks_like_archive, open_archive
-from app.imaging.media_directory import files_named_by, is_directory_file, without_files
 from app.imaging.types import Problem
 
 MAX_FILES = 200_000
@@ -30,6 +29,8 @@ MAX_DEPTH = 64
 STEP_S = 0.1
 _JUNK = frozenset({"thumbs.db", "desktop.ini", "ehthumbs.db", "__macosx", "dicomdir"})
 _MOST_OF_A_KIND = 3
+_DIRECTORY = b"\x02\0\x02\0UI\x14\0" + b"1.2.840.10008.1.3.10"
+"""Media Storage SOP Class UID (0002,0002) of a DICOMDIR as it stands in the file."""
 
 Todo = list[list[Any]]
 """What is left to do, the next last: [kind, path, root, depth]; kind is "path", "folder" or "zip";
@@ -115,7 +116,7 @@ def _path(path: Path, root: int, depth: int, found: Listing) -> None:
         begin = b""  # reading its header will say what is wrong
     if looks_like_archive(path, begin):
         _zip(path, root, depth, found)
-    elif is_directory_file(begin):
+    elif begin[128:132] == b"DICM" and _DIRECTORY in begin:
         _directory(path, root, depth, found)
     else:
         found.files.append((root, path.parent, [path.name]))
@@ -190,7 +191,10 @@ def _refusals(archive: Path, refused: Sequence[tuple[str, str]]) -> list[Problem
 
 
 def _directory(path: Path, root: int, depth: int, found: Listing) -> None:
-    """A DICOMDIR that the user named."""
+    """A DICOMDIR that the user named, whatever it is called."""
+    # Only where it is needed, in a worker: the app itself imports this module, but no pydicom.
+    from app.imaging.media_directory import files_named_by, without_files
+
     listed = files_named_by(path)
     if not listed.files:
         found.problems.append((root, without_files(path)))

@@ -24,8 +24,6 @@ from app.imaging.types import Problem
 MAX_COMPONENTS = 32
 """PS3.10 8.2 allows eight; more are read, absurdly many are not."""
 
-_STORAGE_DIRECTORY = b"\x02\0\x02\0UI\x14\0" + b"1.2.840.10008.1.3.10"
-"""Media Storage SOP Class UID (0002,0002) of a DICOMDIR as it stands in the file."""
 _INACTIVE = 0x0000
 _MOST_PROBLEMS = 100
 _NEXT = "OffsetOfTheNextDirectoryRecord"
@@ -44,11 +42,6 @@ class Listed:
 
     files: tuple[Path, ...]
     problems: tuple[Problem, ...]
-
-
-def is_directory_file(start: bytes) -> bool:
-    """Whether a file's first KiB is that of a DICOMDIR, whatever its name."""
-    return start[128:132] == b"DICM" and _STORAGE_DIRECTORY in start[132:1024]
 
 
 def files_named_by(path: Path) -> Listed:

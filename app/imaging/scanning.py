@@ -128,6 +128,8 @@ class Scan:
                 self._take_listing(job, reply)
             self._read_on()
             self._report()
+            if self._cancel is not None and self._cancel.cancelled:
+                raise Cancelled
         self._memory.finish(self._paths)
         problems = [self._problems[place] for place in sorted(self._problems)]
         problems += self._other_problems + listing.barren(self._paths, self._fruitful)

@@ -121,14 +121,6 @@ def test_a_link_to_a_folder_is_not_followed(tmp_path: Path):
     assert [problem.path.name for problem in problems] == ["loop"]
 
 
-def test_a_dicomdir_stands_for_its_folder(decoder: Decoder):
-    import pydicom
-
-    folder = Path(pydicom.__file__).parent / "data" / "test_files" / "dicomdirtests"
-    result = decoder.scan([folder / "77654033" / "DICOMDIR"]).result(60)
-    assert sum(len(s.instances) for study in result.studies for s in study.series) == 7
-
-
 def test_pictures_of_a_folder_form_a_study_in_natural_order(decoder: Decoder, tmp_path: Path):
     for number in (10, 2, 1):
         pixels = np.full((4, 4), number, np.uint8)

@@ -182,7 +182,7 @@ def crashing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Decoder]:
     real = decode_module.WorkerPool.submit
 
     def submit(self: Any, entry: str, payload: Any, **options: Any) -> Any:
-        read = entry.startswith("app.imaging.reading:")
+        read = entry.startswith(("app.imaging.reading:", "app.imaging.header_reading:"))
         if read and "/crash.dcm" in str(payload):
             entry = "tests.unit.imaging.worker_entries:abort"
         return real(self, entry, payload, **options)

@@ -1,0 +1,180 @@
+"""A scan: everything is found, told early, and can be stopped; a bad file harms only itself."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from concurrent.futures import CancelledError
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.errors import Cancelled
+from app.imaging import scanning
+from app.imaging.copies import CONTENT
+from app.imaging.decode import Decoder
+from app.imaging.shared_texts import InstanceBuilder, SharedTexts
+from app.imaging.types import Instance, ScanResult
+from tests.unit.imaging.files import make_dicom
+
+
+class Token:
+    """A cancel token."""
+
+    def __init__(self) -> None:
+        self.cancelled = False
+        self._callbacks: list[Callable[[], None]] = []
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        if self.cancelled:
+            callback()
+        self._callbacks.append(callback)
+
+    def cancel(self) -> None:
+        self.cancelled = True
+        for callback in self._callbacks:
+            callback()
+
+
+def instances(result: ScanResult) -> list[Instance]:
+    return [i for study in result.studies for series in study.series for i in series.instances]
+
+
+@pytest.fixture(scope="module")
+def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three studies of 100 images each, in folders."""
+    folder = tmp_path_factory.mktemp("large")
+    one = make_dicom(folder / "one.dcm", SOPInstanceUID="1.2.3.1000000")
+    data = one.read_bytes()
+    one.unlink()
+    for study in range(3):
+        (folder / f"study{study}").mkdir()
+        for number in range(100):
+            uid = f"1.2.3.1{study}{number:05}".encode()
+            changed = data.replace(b"1.2.3.1000000", uid).replace(
+                b"\x0d\x00UI\x06\x001.2.3\0", b"\x0d\x00UI\x06\x001.2.%d\0" % (study + 3)
+            )
+            assert len(changed) == len(data)
+            (folder / f"study{study}" / f"{number}.dcm").write_bytes(changed)
+    return folder
+
+
+def test_studies_are_told_as_they_grow_and_the_last_word_has_them_all(
+    decoder: Decoder, large: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(scanning, "FOUND_EVERY_S", 0.0)
+    monkeypatch.setattr(scanning, "_GROUPING_SHARE", 0)
+    told: list[ScanResult] = []
+    result = decoder.scan([large], found=told.append).result(60)
+    assert len(instances(result)) == 300
+    assert len(result.studies) == 3
+    sizes: dict[str, int] = {}
+    for partial in told:
+        assert partial.problems == ()
+        for study in partial.studies:
+            count = sum(len(series.instances) for series in study.series)
+            assert count > sizes.get(study.key, 0), "told again without having grown"
+            sizes[study.key] = count
+    assert sizes == {study.key: 100 for study in result.studies}
+    assert len(instances(told[0])) <= 32, "the first is told long before all is read"
+
+
+def test_progress_counts_up_to_all_files(decoder: Decoder, large: Path):
+    seen: list[tuple[int, int]] = []
+    decoder.scan([large], progress=lambda done, found: seen.append((done, found))).result(60)
+    assert seen == sorted(seen)
+    assert seen[-1] == (300, 300)
+    assert all(done <= found for done, found in seen)
+
+
+def test_a_scan_can_be_stopped_at_any_moment(decoder: Decoder, large: Path):
+    for after in (0, 1, 50, 299):
+        token = Token()
+
+        def stop(done: int, _: int, after: int = after, token: Token = token) -> None:
+            if done >= after:
+                token.cancel()
+
+        future = decoder.scan([large], token, stop)
+        with pytest.raises((Cancelled, CancelledError)):
+            future.result(60)
+    assert len(instances(decoder.scan([large]).result(60))) == 300
+
+
+def test_the_order_in_which_workers_answer_changes_nothing(large: Path):
+    results: list[ScanResult] = []
+    for workers in (1, 3):
+        decoder = Decoder(workers)
+        results.append(decoder.scan([large]).result(60))
+        decoder.close()
+    assert results[0] == results[1]
+
+
+def test_copies_of_a_file_are_one_image_and_one_line(decoder: Decoder, tmp_path: Path):
+    (tmp_path / "a").mkdir()
+    for number in range(30):
+        make_dicom(tmp_path / "a" / f"{number}.dcm", SOPInstanceUID=f"1.{number}")
+    shutil.copytree(tmp_path / "a", tmp_path / "copy")
+    result = decoder.scan([tmp_path]).result(60)
+    assert sorted(i.path.parent.name for i in instances(result)) == ["a"] * 30
+    (problem,) = result.problems
+    assert problem.path == tmp_path / "copy"
+    assert problem.reason == "30 of its files are copies of images that are listed"
+
+
+def test_a_single_copy_is_named_with_its_original(decoder: Decoder, tmp_path: Path):
+    original = make_dicom(tmp_path / "a.dcm")
+    shutil.copy(original, tmp_path / "b.dcm")
+    result = decoder.scan([tmp_path]).result(60)
+    assert [item.path for item in instances(result)] == [original]
+    (problem,) = result.problems
+    assert (problem.path.name, "a copy of a.dcm" in problem.reason) == ("b.dcm", True)
+
+
+def test_images_that_differ_in_pixels_only_are_both_listed_whatever_their_uid(
+    decoder: Decoder, tmp_path: Path
+):
+    """Same UID, size and header: only the content tells that one is not the other."""
+    for name, value in (("a", 0), ("b", 1), ("c", 1)):
+        pixels = np.full((4, 4), value, np.uint8)
+        make_dicom(tmp_path / f"{name}.dcm", pixels, SOPInstanceUID="1.7")
+        data = bytearray((tmp_path / f"{name}.dcm").read_bytes())
+        start = data.index(b"\x02\x00\x03\x00UI")  # the file meta's own UID is random
+        length = data[start + 6]
+        data[start + 8 : start + 8 + length] = b"1" * length
+        (tmp_path / f"{name}.dcm").write_bytes(bytes(data))
+    sizes = {path.stat().st_size for path in tmp_path.iterdir()}
+    assert len(sizes) == 1
+    result = decoder.scan([tmp_path]).result(60)
+    found = instances(result)
+    assert sorted(item.path.name for item in found) == ["a.dcm", "b.dcm"]
+    values = {decoder.frame(item).result(60).stored.max() for item in found}
+    assert values == {0, 1}
+    assert len({item.get(CONTENT) for item in found}) == 2
+    reasons = {problem.path.name: problem.reason for problem in result.problems}
+    assert "copy of b.dcm" in reasons.pop("c.dcm")
+    assert len(reasons) == 1, "that two images share a UID is told once"
+
+
+def test_paths_that_overlap_give_each_file_once(decoder: Decoder, large: Path):
+    inside = large / "study1"
+    result = decoder.scan([inside / "7.dcm", large, inside]).result(60)
+    assert len(instances(result)) == 300
+    assert result.problems == ()
+
+
+def test_equal_texts_of_a_series_are_held_once():
+    builder = InstanceBuilder()
+    fields: dict[str, Any] = {"sop_instance_uid": "1", "kind": "dicom", "rows": 1, "columns": 1}
+    texts = [
+        {**fields, "attributes": {"PatientName": "".join(["Doe^", "Jane"]), "InstanceNumber": n}}
+        for n in ("1", "2")
+    ]
+    first, second = (builder.build(Path("/a"), message) for message in texts)
+    assert first.get("PatientName") is second.get("PatientName")
+    assert dict(first.attributes) == texts[0]["attributes"]
+    assert (second.get("InstanceNumber"), second.get("Modality")) == ("2", "")
+    assert isinstance(first.attributes, SharedTexts)
+    assert first.attributes == texts[0]["attributes"] != second.attributes
