@@ -87,8 +87,7 @@ def make_seg(path: Path, frames: Array, groups: list[Dataset], **over: Any) -> P
         "PerFrameFunctionalGroupsSequence": groups,
         "SharedFunctionalGroupsSequence": [shared],
     }
-    path = make_dicom(path, frames.astype(np.uint8), **(elements | over))
-    return path
+    return make_dicom(path, frames.astype(np.uint8), **(elements | over))
 
 
 def contour(

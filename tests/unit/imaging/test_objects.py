@@ -189,7 +189,8 @@ def test_which_objects_may_draw_over_an_image(tmp_path: Path):
 
 def test_through_the_worker_processes(decoder: Decoder, shared_data: Path):
     folder = shared_data / "dicom" / "objects"
-    paths = [folder / "ct-3slice", folder / "ct-3slice-liver-seg.dcm", folder / "sm_annotations.dcm"]
+    names = ("ct-3slice", "ct-3slice-liver-seg.dcm", "sm_annotations.dcm")
+    paths = [folder / name for name in names]
     found = decoder.scan(paths).result(60)
     every = [one for study in found.studies for series in study.series for one in series.instances]
     segmentation = next(one for one in every if one.content is Content.SEGMENTATION)
