@@ -19,13 +19,26 @@ from typing import Any, Protocol
 import numpy as np
 
 from app.imaging import pipeline
-from app.imaging.types import Frame, Instance, Window
+from app.imaging.types import Content, Frame, Instance, Window
 from app.tools import lineage
 from app.tools.api import ImageSnapshot, ToolRetry
 
 _KEPT = 4
 _DECODE_TIMEOUT_S = 120.0
 _LISTED = 8
+_TOLD = 200  # images that a language model is told of
+
+_NAMES = {
+    Content.IMAGE: "an image",
+    Content.SEGMENTATION: "a segmentation",
+    Content.STRUCTURES: "a set of contours",
+    Content.PRESENTATION: "a presentation state",
+    Content.KEY_OBJECTS: "a selection of key images",
+    Content.REPORT: "a report",
+    Content.DOCUMENT: "a document",
+    Content.WAVEFORM: "a waveform",
+    Content.OTHER: "an object that cannot be displayed",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +88,9 @@ class RunImages:
         self._lock = threading.Lock()
         # Resolved now, when the user has just opened them; what a link points to may change later.
         self._paths: dict[Path, OpenImage] = {}
+        folders: dict[Path, Path] = {}
         for image in reversed(self._opened):
-            for path in (_lexical(image.instance.path), image.instance.path.resolve()):
+            for path in _names_of(image.instance.path, folders):
                 self._paths[path] = image
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
@@ -113,10 +127,13 @@ class RunImages:
             lineage.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
-        """Ids of the open images, the current one first, then the paths of those made here."""
+        """Ids of the open images, the current one first, then the paths of those made here.
+
+        A report or another object that is shown is no image and not among them.
+        """
         with self._lock:
             made = [str(path) for path in self._derived]
-        return (*(image.id for image in self._opened), *made)
+        return (*(image.id for image in self._opened if image.instance.is_image), *made)
 
     def notes(self, remote: bool) -> list[dict[str, Any]]:
         """What a language model is told of the open images (`Message.images`), current one first.
@@ -130,13 +147,14 @@ class RunImages:
                 "id": image.id,
                 "path": image.id if remote else str(image.instance.path),
                 "kind": image.instance.kind,
+                "content": image.instance.content.value,
                 "modality": image.instance.get("Modality"),
                 "view": image.instance.get("ViewPosition"),
                 "rows": image.instance.rows,
                 "columns": image.instance.columns,
                 "frames": image.instance.frames,
             }
-            for image in self._opened
+            for image in self._opened[:_TOLD]
         ]
 
     def _open_image(self, name: str) -> OpenImage | None:
@@ -180,6 +198,11 @@ class RunImages:
         return f"Use one of: {', '.join(names[:_LISTED])}{more}."
 
     def _snapshot_of(self, image: OpenImage, index: int | None) -> ImageSnapshot:
+        if not image.instance.is_image:
+            raise ToolRetry(
+                f"{image.id} is {_NAMES[image.instance.content]}, and tools are run on images only",
+                remedy=self._offer(),
+            )
         number = image.frame_index if index is None else index
         if not 0 <= number < image.instance.frames:
             raise ToolRetry(
@@ -275,6 +298,17 @@ def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageS
         display=pipeline.render(frame, window),
         window=window,
     )
+
+
+def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
+    """A file's path as text, and where it really lies; `folders` remembers where folders lie."""
+    lexical = _lexical(path)
+    if lexical.is_symlink():
+        return lexical, lexical.resolve()
+    parent = lexical.parent
+    if parent not in folders:
+        folders[parent] = parent.resolve()
+    return lexical, folders[parent] / lexical.name
 
 
 def _is_bytes(frame: Frame) -> bool:

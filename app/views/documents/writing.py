@@ -38,7 +38,8 @@ LINK = "image:"
 PICTURE = "picture:"
 _INDENT, _DEEPEST = 18, 8
 _LONG = 90  # characters from which a value gets a paragraph of its own
-_CONTEXT = ("HAS OBS CONTEXT", "HAS ACQ CONTEXT", "HAS CONCEPT MOD")
+_CONTEXT = ("HAS OBS CONTEXT", "HAS ACQ CONTEXT")
+_MODIFIER = "HAS CONCEPT MOD"
 _FROM = {"INFERRED FROM": "inferred from ", "SELECTED FROM": "selected from "}
 
 
@@ -222,7 +223,7 @@ class _Writer:
         if origin:
             pieces.append((origin, self._faint))
         ink = self._number if node.kind == "NUM" else self._plain
-        context = node.relationship in _CONTEXT
+        context = node.relationship in _CONTEXT or (depth == 0 and node.relationship == _MODIFIER)
         long = not context and ("\n" in value or len(value) > _LONG)
         if name:
             pieces.append((f"{name}: " if value or node.links else name, self._name))

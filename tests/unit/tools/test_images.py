@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from PIL import Image
 
-from app.imaging.types import SpacingSource, Window
+from app.imaging.types import Content, SpacingSource, Window
 from app.tools import lineage
 from app.tools.api import ToolRetry
 from app.tools.files import save_png
@@ -225,6 +226,7 @@ def test_notes_for_a_remote_model_carry_no_path_and_no_patient(bench: Bench, stu
         "id": "image-1",
         "path": str(study),
         "kind": "dicom",
+        "content": "image",
         "modality": "DX",
         "view": "PA",
         "rows": 40,
@@ -239,3 +241,24 @@ def test_the_refusal_for_a_remote_model_names_no_path_of_the_study(bench: Bench,
     with pytest.raises(ToolRetry) as caught:
         bench.images.resolve("/etc/passwd")
     assert str(study.parent) not in caught.value.text
+
+
+@pytest.mark.parametrize("content", [one for one in Content if one is not Content.IMAGE])
+def test_what_is_no_image_is_refused_by_name_and_images_are_offered(
+    bench: Bench, study: Path, content: Content
+):
+    image = bench.opened[0]
+    shown = replace(image, instance=replace(image.instance, content=content))
+    images = RunImages([shown, replace(image, id="image-2")], bench.out, bench.source)
+    with pytest.raises(ToolRetry) as caught:
+        images.resolve("image-1")
+    assert caught.value.text.startswith("image-1 is a")
+    assert caught.value.text.endswith("tools are run on images only. Use one of: image-2.")
+    assert images.names() == ("image-2",)
+    assert images.resolve("image-2").ref.frame == 0
+
+
+def test_a_language_model_is_told_of_no_more_images_than_it_can_read(bench: Bench, study: Path):
+    (image,) = bench.opened
+    many = [replace(image, id=f"image-{number}") for number in range(1, 3000)]
+    assert len(RunImages(many, bench.out, bench.source).notes(remote=False)) <= 200
