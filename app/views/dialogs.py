@@ -34,6 +34,7 @@ _GESTURES = (
             ("F", "fit"),
             ("1", "one image pixel on one screen pixel"),
             ("+ and -", "zoom"),
+            ("A, C, S, O", "axial, coronal, sagittal sections; as acquired"),
             ("H, V", "flip left-right, top-bottom"),
             ("[ and ]", "rotate left, right"),
             ("L, Shift+L", "measure a length (drag), an angle (three clicks)"),

@@ -13,12 +13,15 @@ from numpy.typing import NDArray
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
+from app.imaging.reformat import planes_of
 from app.imaging.report import Report
-from app.imaging.types import Frame, Instance, ScanResult
+from app.imaging.types import Frame, Instance, ScanResult, Series
+from app.imaging.volume import Plane, Volume
 from app.imaging.worker_pool import Priority
 from app.imaging.workers import CancelLike
 from app.views.background import Background, OnError
 from app.workspace.viewport import FrameRequest, Viewport
+from app.workspace.workspace import REFORMAT
 
 Thumbnail = NDArray[np.uint8]
 ScanProgress = Callable[[int, int], None]
@@ -39,6 +42,21 @@ class DecoderLike(Protocol):
 
     def thumbnail(self, instance: Instance, size: int) -> Future[Thumbnail]:
         """A small picture, uint8 [rows, columns] or [rows, columns, 3]."""
+        ...
+
+    def volume(
+        self,
+        source: Series | Instance,
+        cancel: CancelLike | None = None,
+        progress: ScanProgress | None = None,
+    ) -> Future[Volume]:
+        """The voxels of a series."""
+        ...
+
+    def reformat(
+        self, source: Series | Instance, plane: Plane, cancel: CancelLike | None = None
+    ) -> Future[Instance]:
+        """Its sections in a plane."""
         ...
 
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
@@ -88,6 +106,9 @@ class Loader:
     def _load(self, request: FrameRequest) -> None:
         if self._latest is not None:
             self._latest.cancel()  # only while it is queued; a late answer is dropped anyway
+        if request.instance.kind == REFORMAT:
+            self._cut(request)
+            return
         self._latest = self._decoder.frame(request.instance, request.frame_index, Priority.VISIBLE)
         self._background.watch(
             self._latest,
@@ -95,6 +116,15 @@ class Loader:
             partial(self._fail, request),
         )
         self._prefetch(request)
+
+    def _cut(self, request: FrameRequest) -> None:
+        """Sections are cut from a volume in memory, on the thread that asks: so not on this one."""
+        self._latest = None
+        self._background.submit(
+            lambda: self._decoder.frame(request.instance, request.frame_index).result(),
+            partial(self._viewport.deliver, request),
+            partial(self._fail, request),
+        )
 
     def _prefetch(self, request: FrameRequest) -> None:
         """Have the decoder put the next frames of a cine into its cache."""
@@ -127,6 +157,33 @@ class Loader:
         future = self._decoder.report(instance)
         self._background.watch(future, done, failed)
         return future
+
+    def planes(
+        self, source: Series | Instance, done: Callable[[tuple[Plane, ...]], object]
+    ) -> None:
+        """In which planes a series may be shown; many headers are looked at, so not here."""
+        self._background.submit(partial(planes_of, source), done)
+
+    def reformat(
+        self,
+        source: Series | Instance,
+        plane: Plane,
+        cancel: CancelLike,
+        progress: Callable[[int, int], object],
+        done: Callable[[Instance], object],
+        failed: OnError,
+    ) -> None:
+        """Put the volume of a series together and give its sections in a plane."""
+
+        def report(finished: int, total: int) -> None:
+            self._background.call(lambda: progress(finished, total))
+
+        def cut(_volume: Volume) -> None:
+            self._background.submit(
+                lambda: self._decoder.reformat(source, plane, cancel).result(), done, failed
+            )
+
+        self._background.watch(self._decoder.volume(source, cancel, report), cut, failed)
 
     def attributes(
         self,

@@ -35,6 +35,7 @@ from app.views.browser.study_rows import key_of
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.placeholder import Placeholder
+from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
 from app.views.contents import counted
 from app.views.documents.stack import DocumentStack
@@ -99,7 +100,9 @@ class MainWindow(QMainWindow):
         self.docks = self._make_docks()
         self.opening = Opening(workspace, self.loader, self.notices)
         self._make_status()
-        self.actions_ = WindowActions(self, self.canvas, workspace, self._commands(), self.docks)
+        self.actions_ = WindowActions(
+            self, self.canvas, self.planes, workspace, self._commands(), self.docks
+        )
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
         self._disconnect = workspace.studies.changed.connect(self._update_status)
@@ -112,6 +115,10 @@ class MainWindow(QMainWindow):
 
     def _make_center(self) -> None:
         self.canvas = Canvas(self.workspace, self.background)
+        self.planes = PlaneSwitch(self.canvas, self.workspace, self.loader)
+        self.planes.failed.connect(
+            lambda title, reason: self.notices.show_notice("warning", title, reason)
+        )
         self.panes = PaneArea(self.workspace.panes, self.background)
         self.splitter = _Center()
         self.documents = DocumentStack(
@@ -216,7 +223,7 @@ class MainWindow(QMainWindow):
 
     def close_study(self) -> None:
         """Close the study that is shown, else the last one."""
-        studies, shown = self.workspace.studies, self.workspace.viewport.instance
+        studies, shown = self.workspace.studies, self.workspace.acquired
         study = studies.study_of(shown) if shown else None
         if study is None and studies.all:
             study = studies.all[-1]
@@ -306,6 +313,7 @@ class MainWindow(QMainWindow):
             return
         self._closed = True
         self.opening.cancel()
+        self.planes.close()
         self.loader.close()
         self._disconnect()
         for part in (

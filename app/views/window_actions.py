@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -19,13 +20,17 @@ from PySide6.QtWidgets import (
 
 from app.imaging.pipeline import AUTO
 from app.imaging.types import Window
+from app.imaging.volume import Plane
 from app.views import icons, wording
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_view import WHEEL_STEP
+from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.theme import SPACE
 from app.views.widgets import plain_tip
 from app.workspace import measurements
 from app.workspace.workspace import Workspace
+
+_PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +53,7 @@ class WindowActions:
     Args:
         window: The main window.
         canvas: What image actions act on.
+        planes: In which plane it is seen.
         workspace: The models.
         commands: What the window can do.
         docks: Docks by name, in the order of the View menu.
@@ -57,18 +63,21 @@ class WindowActions:
         self,
         window: QMainWindow,
         canvas: Canvas,
+        planes: PlaneSwitch,
         workspace: Workspace,
         commands: Commands,
         docks: dict[str, QDockWidget],
     ) -> None:
         self._window = window
         self._canvas = canvas
+        self._planes = planes
         self._workspace = workspace
         self._commands = commands
         self._docks = docks
         self._playing = False
         self._make_file()
         self._make_image()
+        self._make_planes()
         self._make_findings()
         self.presets = QMenu("Window presets", window)
         self.presets.aboutToShow.connect(self._fill_presets)
@@ -84,6 +93,7 @@ class WindowActions:
         canvas.picture_changed.connect(self.refresh)
         canvas.status_changed.connect(self.refresh)
         canvas.scroller.playing_changed.connect(lambda _on: self.refresh())
+        planes.changed.connect(self.refresh)
         canvas.measuring.tool_changed.connect(lambda _tool: self.refresh())
         self.refresh()
 
@@ -187,6 +197,17 @@ class WindowActions:
             self.angle,
         )
 
+    def _make_planes(self) -> None:
+        self.planes: dict[Plane, QAction] = {}
+        self.plane_menu = QMenu("Plane", self._window)
+        for plane, key in _PLANE_KEYS.items():
+            choose = partial(self._planes.choose, plane)
+            action = self._action(_plane_name(plane), choose, key, checkable=True)
+            # A click on the plane that is shown would take its tick away.
+            action.triggered.connect(lambda _checked=False: self.refresh())
+            self.plane_menu.addAction(action)
+            self.planes[plane] = action
+
     def _make_findings(self) -> None:
         annotations, stack = self._workspace.annotations, self._workspace.commands
         self.undo = self._action("Undo", stack.undo, "Ctrl+Z", "undo-2")
@@ -229,6 +250,7 @@ class WindowActions:
             ],
             "Image": [
                 self.presets,
+                self.plane_menu,
                 self.invert,
                 self.reset,
                 None,
@@ -290,6 +312,12 @@ class WindowActions:
         window_button.setToolTip(plain_tip("Window presets; drag on the image to set one by hand"))
         bar.addWidget(window_button)
         self.window_button = window_button
+        plane_button = self._text_button("Plane", "box", None)
+        plane_button.setMenu(self.plane_menu)
+        plane_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        plane_button.setToolTip(plain_tip("Sections of the series: axial, coronal, sagittal"))
+        bar.addWidget(plane_button)
+        self.plane_button = plane_button
         bar.addAction(self.invert)
         bar.addAction(self.reset)
         bar.addSeparator()
@@ -349,6 +377,7 @@ class WindowActions:
         self.window_button.setEnabled(self._canvas.shown_window is not None)
         self.presets.menuAction().setEnabled(self._canvas.shown_window is not None)
         self.invert.setChecked(self._workspace.viewport.display.invert)
+        self._refresh_planes()
         tool = self._canvas.measuring.tool
         self.ruler.setChecked(tool == measurements.RULER)
         self.angle.setChecked(tool == measurements.ANGLE)
@@ -371,6 +400,19 @@ class WindowActions:
         for action in (self.show_findings, self.hide_findings, self.delete_findings):
             action.setEnabled(len(annotations) > 0)
         self.delete_finding.setEnabled(bool(annotations.selected))
+
+    def _refresh_planes(self) -> None:
+        wanted, possible = self._planes.wanted, self._planes.possible
+        for plane, action in self.planes.items():
+            action.setEnabled(plane in possible and len(possible) > 1)
+            action.setChecked(plane is wanted)
+        self.plane_button.setEnabled(len(possible) > 1)
+        text = "Plane" if wanted is Plane.ACQUIRED else _plane_name(wanted)
+        self.plane_button.setText(f" {text}")
+
+
+def _plane_name(plane: Plane) -> str:
+    return "As acquired" if plane is Plane.ACQUIRED else plane.value.capitalize()
 
 
 def _figures(window: Window) -> str:

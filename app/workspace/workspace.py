@@ -143,9 +143,7 @@ class Workspace:
         images: list[OpenImage] = []
         if shown is not None:
             display = self.viewport.display
-            images.append(
-                OpenImage("image-1", shown, index, display.window, display.invert)
-            )
+            images.append(OpenImage("image-1", shown, index, display.window, display.invert))
         rest = (item for item in self._images() if item is not shown)
         for instance in islice(rest, MOST_IMAGES - len(images)):
             images.append(OpenImage(f"image-{len(images) + 1}", instance, 0, None, False))

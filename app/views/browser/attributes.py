@@ -178,7 +178,7 @@ class AttributesPanel(QWidget):
 
     def refresh(self) -> None:
         """Read the attributes of the shown image, unless hidden or done already."""
-        instance = self._workspace.viewport.instance
+        instance = self._workspace.acquired
         if not self.isVisible() or (instance is self._shown and instance is not None):
             return
         self._shown = instance

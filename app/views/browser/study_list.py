@@ -88,7 +88,7 @@ class StudyList(QWidget):
 
     def _mark_shown(self, *, scroll: bool = True) -> None:
         """Select the series of the shown image, and bring it into view unless told not to."""
-        index = self.model.index_of(self._workspace.viewport.instance)
+        index = self.model.index_of(self._workspace.acquired)
         if index == self.view.currentIndex():
             return
         # Qt scrolls to what becomes current, which must not happen while a scan adds rows.

@@ -32,12 +32,13 @@ from app.views.canvas.interaction import (
 )
 from app.views.canvas.items import AnnotationItem
 from app.views.canvas.keys import key_actions
+from app.views.canvas.layer_drawing import LayerDrawing
 from app.views.canvas.measuring import Measuring
 from app.views.canvas.overlay import Overlay
 from app.views.canvas.rendering import Job, Picture, Renderer
 from app.views.canvas.scrolling import Scroller
 from app.workspace.viewport import Display
-from app.workspace.workspace import Workspace
+from app.workspace.workspace import REFORMAT, Workspace
 
 
 class Canvas(ImageView):
@@ -68,6 +69,7 @@ class Canvas(ImageView):
         self._wheel = FrameScroll()
         self._renderer = Renderer(background, self._take_picture, self._take_error)
         self.overlay = Overlay(self)
+        self.layer_drawing = LayerDrawing(self, workspace.layers, background)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
         self.measuring = Measuring(
             self, self.findings_layer, workspace.annotations, lambda: self.frame
@@ -92,6 +94,7 @@ class Canvas(ImageView):
         for disconnect in self._disconnects:
             disconnect()
         self._disconnects.clear()
+        self.layer_drawing.close()
         self.findings_layer.close()
         self.scroller.stop()
 
@@ -121,8 +124,9 @@ class Canvas(ImageView):
 
     @property
     def busy(self) -> bool:
-        """Whether a frame, its rendering or a finding's shape is still to come."""
-        return self.scroller.waiting or self._renderer.busy or not self.findings_layer.ready
+        """Whether a frame, its rendering, a layer's or a finding's shape is still to come."""
+        drawn = self.layer_drawing.ready and self.findings_layer.ready
+        return self.scroller.waiting or self._renderer.busy or not drawn
 
     def annotation_items(self) -> list[AnnotationItem]:
         """The live items of the findings that are drawn."""
@@ -131,18 +135,23 @@ class Canvas(ImageView):
     def _image_changed(self) -> None:
         instance = self._viewport_model.instance
         shown = self._picture.job.instance if self._picture else None
-        series = self._workspace.studies.series_of
-        same = bool(
-            shown and instance and (s := series(shown)) is not None and s is series(instance)
-        )
+        same = self._same_series(shown, instance)
         self._error = ""
         self._renderer.drop()
-        self._refit = not same or _size(shown) != _size(instance)
+        other_plane = shown is not instance and REFORMAT in (_kind(shown), _kind(instance))
+        self._refit = not same or other_plane or _size(shown) != _size(instance)
         # Within a series the old image stays, with its own corner text, until the next is there;
         # another series or patient must never be seen under what was chosen.
         if not same:
             self._clear()
         self.status_changed.emit()
+
+    def _same_series(self, shown: Instance | None, following: Instance | None) -> bool:
+        """Whether two images, acquired or reformatted, are of one series."""
+        acquired = self._workspace.acquired
+        before, after = (acquired if _kind(one) == REFORMAT else one for one in (shown, following))
+        series = self._workspace.studies.series_of
+        return bool(before and after and (s := series(before)) is not None and s is series(after))
 
     def _clear(self) -> None:
         self._picture = None
@@ -252,7 +261,7 @@ class Canvas(ImageView):
                 zoom=self.zoom,
                 place=self._place,
             ),
-            corner_text.frame_lines(job.frame),
+            corner_text.frame_lines(job.frame, job.instance),
             corner_text.warning_lines(self.findings_layer.findings),
             series_warning=corner_text.series_warnings(
                 self.scroller.series_of(job.instance), job.instance
@@ -387,6 +396,10 @@ class Canvas(ImageView):
             self.unsetCursor()
         else:
             self.setCursor(shape)
+
+
+def _kind(instance: Instance | None) -> str:
+    return instance.kind if instance else ""
 
 
 def _size(instance: Instance | None) -> tuple[int, int]:

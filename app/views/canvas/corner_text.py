@@ -15,6 +15,7 @@ from app.imaging.types import Frame, Instance, Orientation, Series, Window
 from app.views import wording
 from app.workspace import measurements
 from app.workspace.viewport import Display
+from app.workspace.workspace import REFORMAT
 
 Lines = tuple[str, ...]
 
@@ -88,14 +89,15 @@ def series_lines(
     view = [wording.one_line(get("BodyPartExamined")), wording.one_line(get("ViewPosition"))]
     place, count = position
     time = wording.time_text(_time_of(instance, frame_index, frame))
-    number = f"Frame {frame_index + 1} / {instance.frames}" if instance.frames > 1 else ""
+    what = "Section" if instance.kind == REFORMAT else "Frame"
+    number = f"{what} {frame_index + 1} / {instance.frames}" if instance.frames > 1 else ""
     return _kept(
         "  ".join(part for part in series if part),
         "  ".join(part for part in view if part),
         f"Image {place + 1} / {count}" if count > 1 else "",
         "   ".join(part for part in (number, time) if part),
         slice_text(frame.orientation, instance.get("SliceThickness")) if frame else "",
-        "" if instance.kind == "dicom" else wording.one_line(instance.path.name),
+        "" if instance.kind in ("dicom", REFORMAT) else wording.one_line(instance.path.name),
     )
 
 
@@ -128,7 +130,7 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
 
 def series_warnings(series: Series | None, instance: Instance) -> Lines:
     """Below them: what the reader of the series and of this file must know."""
-    warnings = [*(series.warnings if series else ()), instance.note]
+    warnings = [*(series.warnings if series else ()), *instance.note.split("; ")]
     return _kept(*(wording.sentence(text) for text in warnings))
 
 
@@ -164,12 +166,12 @@ def display_lines(
     )
 
 
-def frame_lines(frame: Frame) -> Lines:
-    """Bottom right: what to be careful about."""
+def frame_lines(frame: Frame, instance: Instance) -> Lines:
+    """Bottom right: what to be careful about; not what `series_warnings` says already."""
     spacing = frame.spacing
     return _kept(
         wording.one_line(frame.lossy),
-        wording.sentence(frame.note),
+        wording.sentence(frame.note) if frame.note != instance.note else "",
         wording.one_line(frame.calibration),
         wording.spacing_text(spacing),
         # Without spacing the line above says what it means; why is in the attributes.

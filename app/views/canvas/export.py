@@ -70,7 +70,7 @@ def render_annotated(
                 corner_text.patient_lines(instance),
                 corner_text.series_lines(instance, frame_index, (0, 1), frame),
                 corner_text.display_lines(shown, lut=_lut_name(frame, shown), inverted=invert),
-                corner_text.frame_lines(frame),
+                corner_text.frame_lines(frame, instance),
                 corner_text.warning_lines(own),
                 series_warning=corner_text.series_warnings(None, instance),
                 mark=corner_text.mark_lines(turn),

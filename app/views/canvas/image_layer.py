@@ -91,14 +91,15 @@ class ImageLayer(QGraphicsItem):
         if not self._images:
             return
         transform = painter.deviceTransform()
-        zoom = max(
+        scales = (
             math.hypot(transform.m11(), transform.m12()),
             math.hypot(transform.m21(), transform.m22()),
         )
+        zoom = max(scales)
         level = 0
         while level + 1 < len(self._images) and zoom * 2 ** (level + 1) <= 1.0:
             level += 1
-        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, zoom < PIXEL_ZOOM)
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, min(scales) < PIXEL_ZOOM)
         image = self._images[level]
         # Copies leave out an odd last row or column: give them exactly the area they average.
         size = 2**level

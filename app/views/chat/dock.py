@@ -241,7 +241,7 @@ class ChatDock(QWidget):
         self._workspace.open_artifact(tool, artifact)
 
     def _show_image(self) -> None:
-        instance = self._workspace.viewport.instance
+        instance = self._workspace.acquired  # what a question is about
         self.empty.set_open(instance is not None)
         if instance is None:
             self.composer.set_about("No image open", "Ask a question…")

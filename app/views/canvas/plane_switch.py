@@ -1,0 +1,236 @@
+"""Axial, coronal and sagittal sections of the shown series, and back to the images as acquired."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar
+
+from app.errors import SightlineError
+from app.imaging.types import Instance, Series
+from app.imaging.volume import Plane
+from app.tools.api import CancelToken
+from app.views.canvas.canvas import Canvas
+from app.views.loader import Loader
+from app.views.theme import SPACE
+from app.views.widgets import label, push_button
+from app.workspace.workspace import REFORMAT, Workspace
+
+PATIENCE_MS = 200  # a wait shorter than this is not worth a flicker
+_ACQUIRED_ONLY = (Plane.ACQUIRED,)
+
+
+class PlaneSwitch(QObject):
+    """Chooses the plane in which the shown series is seen.
+
+    What is shown stays until the first section of another plane is there, and for good when there
+    is none.
+
+    Args:
+        canvas: Where it is shown.
+        workspace: The models.
+        loader: Puts volumes together.
+    """
+
+    changed = Signal()
+    failed = Signal(str, str)  # what was wanted, and why it is not shown
+
+    def __init__(self, canvas: Canvas, workspace: Workspace, loader: Loader) -> None:
+        super().__init__(canvas)
+        self._workspace = workspace
+        self._loader = loader
+        self._plane = Plane.ACQUIRED
+        self._wanted = Plane.ACQUIRED
+        self._possible = _ACQUIRED_ONLY
+        self._source: Series | Instance | None = None
+        self._cancel: CancelToken | None = None
+        self.banner = Banner(canvas, self.cancel)
+        viewport = workspace.viewport
+        self._disconnects: list[Callable[[], None]] = [
+            viewport.image_changed.connect(self._follow),
+            viewport.frame_changed.connect(self._frame_changed),
+            workspace.studies.changed.connect(self._follow),
+        ]
+        self._follow()
+
+    def close(self) -> None:
+        """Stop listening to the workspace, and what is under way."""
+        self.cancel()
+        for disconnect in self._disconnects:
+            disconnect()
+        self._disconnects.clear()
+
+    @property
+    def plane(self) -> Plane:
+        """The plane that is shown."""
+        return self._plane
+
+    @property
+    def wanted(self) -> Plane:
+        """The plane that is on its way, else the shown one."""
+        return self._wanted
+
+    @property
+    def possible(self) -> tuple[Plane, ...]:
+        """The planes that the shown series has."""
+        return self._possible
+
+    @property
+    def busy(self) -> bool:
+        """Whether a plane is on its way."""
+        return self._cancel is not None
+
+    def choose(self, plane: Plane) -> None:
+        """Show the series in a plane; returns at once."""
+        source = self._source
+        if plane is self._wanted or source is None:
+            return
+        self.cancel()
+        if plane is Plane.ACQUIRED:
+            self._workspace.show_acquired()
+            return
+        self._wanted = plane
+        token = self._cancel = CancelToken()
+        self.banner.begin(plane)
+        self.changed.emit()
+        self._loader.reformat(
+            source,
+            plane,
+            token,
+            self.banner.show_progress,
+            partial(self._take, token, plane),
+            partial(self._give_up, token),
+        )
+
+    def cancel(self) -> None:
+        """Stay with the plane that is shown."""
+        token, self._cancel = self._cancel, None
+        if token is not None:
+            token.cancel()
+            self._wanted = self._plane
+            self.banner.end()
+            self.changed.emit()
+
+    def _take(self, token: CancelToken, plane: Plane, instance: Instance) -> None:
+        if token is not self._cancel:
+            return  # cancelled while the answer was on its way
+        self._cancel = None
+        self.banner.end()
+        self._plane = plane
+        self._workspace.show_reformat(instance)
+
+    def _give_up(self, token: CancelToken, error: SightlineError) -> None:
+        if token is self._cancel:
+            wanted = self._wanted
+            self.cancel()
+            self._tell(wanted, error.text)
+
+    def _tell(self, plane: Plane, reason: str) -> None:
+        self.failed.emit(f"The {plane.value} plane cannot be shown", reason)
+
+    def _follow(self) -> None:
+        """Another image is shown: perhaps of another series, perhaps no reformat any more."""
+        shown, acquired = self._workspace.viewport.instance, self._workspace.acquired
+        if shown is None or shown.kind != REFORMAT:
+            self._plane = Plane.ACQUIRED
+        if self._cancel is None:
+            self._wanted = self._plane
+        source = self._source_of(acquired)
+        if source is not self._source:
+            self.cancel()
+            self._source = source
+            self._possible = _ACQUIRED_ONLY
+            if source is not None:
+                self._loader.planes(source, partial(self._learn, source))
+        self.changed.emit()
+
+    def _source_of(self, acquired: Instance | None) -> Series | Instance | None:
+        """What the volume is made from: a series of single images, or one multi-frame image."""
+        if acquired is None or acquired.frames > 1:
+            return acquired
+        return self._workspace.studies.series_of(acquired)
+
+    def _learn(self, source: Series | Instance, planes: tuple[Plane, ...]) -> None:
+        if source is self._source:
+            self._possible = planes
+            self.changed.emit()
+
+    def _frame_changed(self) -> None:
+        viewport = self._workspace.viewport
+        shown = viewport.instance
+        if viewport.error and shown is not None and shown.kind == REFORMAT:
+            # In the next turn: others are still being told of the frame that failed.
+            QTimer.singleShot(0, self, partial(self._leave, shown, self._plane, viewport.error))
+
+    def _leave(self, instance: Instance, plane: Plane, reason: str) -> None:
+        if self._workspace.viewport.instance is instance:
+            self._workspace.show_acquired()
+            self._tell(plane, reason)
+
+
+class Banner(QFrame):
+    """Lies over the canvas while a volume is put together, with a way to stop it.
+
+    Args:
+        canvas: What it lies over.
+        cancel: Stops it.
+    """
+
+    def __init__(self, canvas: Canvas, cancel: Callable[[], object]) -> None:
+        super().__init__(canvas)
+        self._canvas = canvas
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setProperty("notice", True)
+        self.setProperty("tone", "info")
+        self.text = label()
+        self._bar = QProgressBar()
+        self._bar.setTextVisible(False)
+        self._bar.setFixedWidth(120)
+        self.cancel_button = push_button("Cancel", cancel)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(SPACE.l, SPACE.s, SPACE.s, SPACE.s)
+        row.setSpacing(SPACE.m)
+        row.addWidget(self.text)
+        row.addWidget(self._bar)
+        row.addWidget(self.cancel_button)
+        self._wait = QTimer(self, singleShot=True, interval=PATIENCE_MS)
+        self._wait.timeout.connect(self._appear)
+        canvas.installEventFilter(self)
+        self.hide()
+
+    def begin(self, plane: Plane) -> None:
+        """A volume is being put together."""
+        self._plane = plane
+        self.text.setText(f"Preparing {plane.value} sections…")
+        self._bar.setRange(0, 0)
+        self._wait.start()
+
+    def show_progress(self, done: int, total: int) -> None:
+        """So many slices of so many."""
+        self._bar.setRange(0, max(total, 1))
+        self._bar.setValue(done)
+        self.text.setText(f"Preparing {self._plane.value} sections: {done} of {total} images")
+        self._lay()
+
+    def end(self) -> None:
+        """It is there, or was given up."""
+        self._wait.stop()
+        self.hide()
+
+    def _appear(self) -> None:
+        self._lay()
+        self.show()
+        self.raise_()
+
+    def _lay(self) -> None:
+        size, room = self.sizeHint(), self._canvas.rect()
+        width = min(size.width(), room.width() - 2 * SPACE.s)
+        left, top = (room.width() - width) // 2, (room.height() - size.height()) // 2
+        self.setGeometry(left, top, width, size.height())
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if watched is self._canvas and event.type() == QEvent.Type.Resize and self.isVisible():
+            self._lay()
+        return False
