@@ -46,6 +46,8 @@ class Part:
 
 def split(instances: Sequence[Instance]) -> list[Part]:
     """The parts of a series, in an order that does not depend on the instances'."""
+    if len(instances) == 1:
+        return [Part(tuple(instances))]
     start = sorted(instances, key=tie_break)
     parts: list[Part] = []
     for part in _divide(Part(tuple(start)), _kind):

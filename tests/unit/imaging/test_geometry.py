@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from app.imaging.geometry import (
     SpacingAttributes,
     UltrasoundRegion,
+    angle,
     area,
     direction_letters,
     edge_letters,
@@ -200,3 +201,56 @@ def test_letters_follow_every_flip_and_rotation(flip_h: bool, flip_v: bool, turn
         expected = tuple(names[tuple(int(p) for p in v)] for v in (-right, right, -down, down))
         orientation = Orientation(cosines=cosines)  # pyright: ignore[reportArgumentType]
         assert edge_letters(orientation, flip_h, flip_v, turns) == expected
+
+
+def test_a_slide_is_measured_on_the_specimen_in_micrometres():
+    found = spacing(pixel=(0.0005, 0.0005), specimen=True, cross_sectional=True)
+    assert found.source is SpacingSource.SPECIMEN
+    measured = length(frame_with(found), (0, 0), (30, 40))
+    assert measured.text == "25 µm (specimen)"
+    assert measured.value == pytest.approx(0.025)
+
+
+def test_an_enhanced_radiograph_is_measured_in_the_centre_of_the_beam():
+    found = spacing(imager=(0.2, 0.2), object=(0.15, 0.15))
+    assert (found.row_mm, found.source) == (0.15, SpacingSource.CALIBRATED)
+
+
+@given(
+    row=st.floats(0.05, 5),
+    ratio=st.floats(0.2, 5),
+    points=st.lists(
+        st.tuples(st.floats(0, 500), st.floats(0, 500)), min_size=3, max_size=3, unique=True
+    ),
+)
+def test_angles_and_lengths_of_anisotropic_pixels_equal_those_of_true_coordinates(
+    row: float, ratio: float, points: list[tuple[float, float]]
+):
+    """The law of cosines in mm, as one would measure with a ruler on a print."""
+    frame = frame_with(Spacing(row, row * ratio, SpacingSource.PATIENT, 1 / ratio))
+    a, v, b = (np.array([x * row * ratio, y * row]) for x, y in points)
+    sides = [float(np.linalg.norm(p - q)) for p, q in ((a, v), (v, b), (a, b))]
+    measured = [
+        length(frame, p, q).value
+        for p, q in ((points[0], points[1]), (points[1], points[2]), (points[0], points[2]))
+    ]
+    assert measured == pytest.approx(sides, rel=1e-3)
+    if min(sides) < 1e-3:
+        return
+    cosine = (sides[0] ** 2 + sides[1] ** 2 - sides[2] ** 2) / (2 * sides[0] * sides[1])
+    found = angle(frame, points[0], points[1], points[2])
+    assert found is not None
+    expected = math.degrees(math.acos(min(1.0, max(-1.0, cosine))))
+    # acos loses precision near 0 and 180 degrees.
+    assert found.value == pytest.approx(expected, abs=0.05)
+
+
+def test_an_angle_needs_only_the_shape_of_the_pixels():
+    tall = frame_with(Spacing(aspect=2.0))
+    found = angle(tall, (2, 0), (0, 0), (0, 1))
+    assert found is not None
+    assert (found.text, found.source) == ("90.0°", SpacingSource.NONE)
+    diagonal = angle(tall, (2, 0), (0, 0), (2, 1))
+    assert diagonal is not None
+    assert diagonal.value == pytest.approx(45)
+    assert angle(tall, (1, 1), (1, 1), (2, 2)) is None
