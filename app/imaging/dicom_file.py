@@ -27,6 +27,7 @@ from pydicom.uid import (
 
 from app.errors import FileProblem
 from app.imaging import guards, sources
+from app.imaging.openable import REMEDY
 
 UNDEFINED_LENGTH = 0xFFFFFFFF
 _PIXEL_TAGS = {
@@ -173,13 +174,13 @@ def read_header(path: Path) -> Header:
     try:
         with sources.open_file(path) as file:
             if not looks_like_dicom(file.read(132)):
-                raise guards.problem(path, _NOT_DICOM, "Open DICOM, PNG or JPEG files")
+                raise guards.problem(path, _NOT_DICOM, REMEDY)
             file.seek(0)
             return _parse(path, file, size)
     except FileProblem:
         raise
     except (InvalidDicomError, EOFError):
-        raise guards.problem(path, _NOT_DICOM, "Open DICOM, PNG or JPEG files") from None
+        raise guards.problem(path, _NOT_DICOM, REMEDY) from None
     except Exception as error:
         # The parser raises almost anything: OSError without a number, MemoryError for a length.
         if isinstance(error, OSError) and error.errno is not None:
@@ -193,7 +194,7 @@ def _parse(path: Path, file: IO[bytes], size: int) -> Header:
     dataset = pydicom.dcmread(file, stop_before_pixels=True, force=True)
     syntax = _syntax(dataset)
     if not any(tag in dataset for tag in ("SOPClassUID", "Rows", "DirectoryRecordSequence")):
-        raise guards.problem(path, _NOT_DICOM, "Open DICOM, PNG or JPEG files")
+        raise guards.problem(path, _NOT_DICOM, REMEDY)
     if syntax == DeflatedExplicitVRLittleEndian:
         return _parse_deflated(path, file, syntax)
     pixels = _find_pixels(file, size, little=syntax != ExplicitVRBigEndian)

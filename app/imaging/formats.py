@@ -14,6 +14,7 @@ from types import ModuleType
 
 from app.imaging import guards, sources
 from app.imaging.dicom_file import looks_like_dicom
+from app.imaging.openable import REMEDY
 from app.imaging.pictures import other_format, picture_format
 
 READERS = {
@@ -64,7 +65,7 @@ def sniff(path: Path) -> str:
     if owner is not None:
         reason = f"it holds the pixels of {owner.name} and nothing that describes them"
         raise guards.problem(path, reason, f"Open {owner.name}")
-    remedy = "Unpack it first" if "zip" in other else "Open DICOM, TIFF, NIfTI, PNG or JPEG files"
+    remedy = "Unpack it first" if "zip" in other else REMEDY
     reason = f"it is {other}, not an image that can be shown" if other else "it is no image"
     raise guards.problem(path, reason, remedy)
 

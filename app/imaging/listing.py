@@ -22,6 +22,7 @@ from typing import Any
 from app.errors import FileProblem
 from app.imaging import guards, sources
 from app.imaging.archives import UNPACK, looks_like_archive, open_archive
+from app.imaging.openable import OPENABLE
 from app.imaging.types import Problem
 
 MAX_FILES = 200_000
@@ -231,7 +232,7 @@ def without_images(folder: Path) -> Problem:
     return Problem(
         folder,
         "there are no images in this folder",
-        "Choose a folder with DICOM, PNG or JPEG files",
+        f"Choose a folder with {OPENABLE} files",
     )
 
 
