@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt
+from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -177,6 +177,8 @@ class LayersPanel(QWidget):
         item.setForeground(0, QColor(tint))
         for number in range(item.childCount()):
             child = item.child(number)
+            if child is None:
+                continue
             shown = child.data(0, _NUMBER) not in entry.look.hidden
             child.setCheckState(0, _check(shown))
             faint = not (shown and entry.look.visible)
@@ -208,6 +210,6 @@ def swatch(color: RGB) -> QIcon:
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(QColor(THEME.border))
     painter.setBrush(QColor(*color))
-    painter.drawRoundedRect(0.5, 0.5, SWATCH - 1.0, SWATCH - 1.0, 3.0, 3.0)
+    painter.drawRoundedRect(QRectF(0.5, 0.5, SWATCH - 1.0, SWATCH - 1.0), 3.0, 3.0)
     painter.end()
     return QIcon(pixmap)
