@@ -111,7 +111,7 @@ def decode_picture(path: Path, data: bytes) -> tuple[Array, int]:
     except Exception as error:
         reason = "the picture is cut short" if "truncated" in str(error) else "it is damaged"
         raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
-    array = _grey_if_grey(_over_black(array))
+    array = grey_if_equal(over_black(array))
     return np.ascontiguousarray(turned(array, turn)), 16 if depth == 16 else 8
 
 
@@ -165,7 +165,7 @@ def _decode_8_bit(image: Image.Image) -> Array:
     return np.asarray(image.convert("RGBA" if has_alpha else "RGB"))
 
 
-def _over_black(array: Array) -> Array:
+def over_black(array: Array) -> Array:
     """Without its alpha channel: transparent parts become black, the viewer's ground."""
     if array.ndim == 2 or array.shape[2] == 3:
         return array
@@ -177,7 +177,8 @@ def _over_black(array: Array) -> Array:
     return colour[..., 0] if colour.shape[2] == 1 else colour
 
 
-def _grey_if_grey(array: Array) -> Array:
+def grey_if_equal(array: Array) -> Array:
+    """Colour whose channels are all equal as grey, so that it can be windowed."""
     if array.ndim == 2:
         return array
     grey = array[..., 0]

@@ -57,4 +57,5 @@ def assert_refused(call: Callable[[], object], words: str) -> None:
     """The call raises a FileProblem that says `words`."""
     with pytest.raises(FileProblem) as caught:
         call()
-    assert words in f"{caught.value.reason} {caught.value.remedy}"
+    said = f"{caught.value.reason} {caught.value.remedy}"
+    assert words in said, said

@@ -127,7 +127,7 @@ def test_any_direction_matrix_is_kept(
     assert_every_voxel_in_its_place(path, made, 1e-6)
     frame = read_frame(path, 0)
     # The picture is cut across the thick slices, whichever axis they lie along.
-    shown = sorted((frame.spacing.row_mm, frame.spacing.column_mm))
+    shown = sorted((frame.spacing.row_mm or 0.0, frame.spacing.column_mm or 0.0))
     assert shown == pytest.approx(sorted(set(spacing) - {4.0}), abs=1e-9)
 
 
