@@ -204,8 +204,10 @@ def _is_copy(first: Instance, second: Instance) -> bool:
 def with_shared_ids(studies: Sequence[Study]) -> list[Study]:
     """Studies with a warning where another patient has the same Patient ID.
 
-    Patients of one study are warned of by `build_study`, since their IDs may differ too.
+    Patients of one study are warned of by `build_study`, since their IDs may differ too. A warning
+    that another call gave is given anew, or taken back.
     """
+    studies = [_without_shared_id(study) for study in studies if study.series]
     sharing: dict[str, list[int]] = defaultdict(list)
     identities = [identity_of(study.series[0].instances[0]) for study in studies]
     for place, identity in enumerate(identities):
@@ -224,6 +226,12 @@ def with_shared_ids(studies: Sequence[Study]) -> list[Study]:
         replace(study, warnings=(*study.warnings, _SHARED_ID)) if place in doubtful else study
         for place, study in enumerate(studies)
     ]
+
+
+def _without_shared_id(study: Study) -> Study:
+    if _SHARED_ID not in study.warnings:
+        return study
+    return replace(study, warnings=tuple(one for one in study.warnings if one != _SHARED_ID))
 
 
 def _study(uid: str, instances: Sequence[Instance]) -> Study:

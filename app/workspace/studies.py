@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
+from app.imaging.catalogue import build_study, study_uid, with_shared_ids
 from app.imaging.types import Instance, Problem, ScanResult, Series, Study
 from app.workspace.signals import Signal
 
 
 class Studies:
-    """Open studies and what could not be opened. One study is listed once, however often opened."""
+    """Open studies and what could not be opened. One study is listed once, however often opened.
+
+    A study may have 100,000 images and grows while it is scanned, so that looking one up must not
+    walk through them: each study has a table of its images, made when it is first asked for.
+    """
 
     def __init__(self) -> None:
         self._studies: dict[str, Study] = {}
-        self._uids: frozenset[str] = frozenset()
+        self._tables: dict[str, _Table] = {}
         self._problems: list[Problem] = []
         self.changed: Signal[()] = Signal()
 
@@ -28,18 +34,40 @@ class Studies:
         return tuple(self._problems)
 
     def add(self, result: ScanResult) -> None:
-        """Add what a scan found; a study that is open already gains the new series and images."""
+        """Add what a scan found, or has found so far.
+
+        A study that is open already is replaced where the new one holds all its images, as it does
+        when a scan goes on; otherwise it gains the new images, and is grouped and ordered anew.
+        """
+        found: dict[str, list[Study]] = {}
         for study in result.studies:
-            known = self._studies.get(study.uid)
-            self._studies[study.uid] = _merged(known, study) if known else study
+            found.setdefault(study.uid, []).append(study)
+        self._put(found)
         self._problems.extend(result.problems)
-        self._list_uids()
         self.changed.emit()
 
-    def close(self, study_uid: str) -> None:
-        """Close a study; unknown ids are ignored."""
-        if self._studies.pop(study_uid, None):
-            self._list_uids()
+    def _put(self, found: dict[str, list[Study]]) -> None:
+        known: dict[str, list[Study]] = {uid: [] for uid in found}
+        for study in self._studies.values():
+            if study.uid in known:
+                known[study.uid].append(study)
+        merged = {uid: _merged(uid, known[uid], studies) for uid, studies in found.items()}
+        placed: list[Study] = []
+        for study in self._studies.values():
+            if study.uid not in merged:
+                placed.append(study)
+            elif known[study.uid]:  # the first of its patients; all of them come in its place
+                placed += merged[study.uid]
+                known[study.uid] = []
+                found.pop(study.uid)
+        placed += [study for uid in found for study in merged[uid]]
+        self._studies = {key_of(study): study for study in with_shared_ids(placed)}
+
+    def close(self, key: str) -> None:
+        """Close a study by its key (`key_of`); unknown ones are ignored."""
+        if self._studies.pop(key, None):
+            self._studies = {key_of(one): one for one in with_shared_ids(self.all)}
+            self._tables.pop(key, None)
             self.changed.emit()
 
     def clear_problems(self) -> None:
@@ -49,38 +77,79 @@ class Studies:
 
     def has_image(self, sop_instance_uid: str) -> bool:
         """Whether an image with that SOP Instance UID is open."""
-        return sop_instance_uid in self._uids
-
-    def _list_uids(self) -> None:
-        self._uids = frozenset(item.sop_instance_uid for item in self.instances())
+        return any(sop_instance_uid in self._table(key).places for key in self._studies)
 
     def instances(self) -> tuple[Instance, ...]:
         """All open instances in list order."""
-        return tuple(
-            instance
-            for study in self._studies.values()
-            for series in study.series
-            for instance in series.instances
-        )
+        return tuple(_instances(self._studies.values()))
 
     def find(self, path: Path) -> Instance | None:
-        """The open instance read from `path`, or None."""
-        return next((item for item in self.instances() if item.path == path), None)
+        """The open instance read from `path`, the first of several, or None."""
+        for key in self._studies:
+            found = self._table(key).by_path.get(path)
+            if found is not None:
+                return found
+        return None
 
     def series_of(self, instance: Instance) -> Series | None:
         """The series that holds an instance, or None."""
-        for study in self._studies.values():
-            for series in study.series:
-                if instance in series.instances:
-                    return series
-        return None
+        found = self._place_of(instance)
+        return found[1] if found else None
 
     def study_of(self, instance: Instance) -> Study | None:
         """The study that holds an instance, or None."""
-        for study in self._studies.values():
-            if any(instance in series.instances for series in study.series):
-                return study
+        found = self._place_of(instance)
+        return found[0] if found else None
+
+    def _place_of(self, instance: Instance) -> tuple[Study, Series] | None:
+        likely = study_uid(instance)
+        for own in (True, False):
+            for key, study in self._studies.items():
+                if (study.uid == likely) is own:
+                    series = self._table(key).series_of(instance)
+                    if series is not None:
+                        return study, series
         return None
+
+    def _table(self, key: str) -> _Table:
+        study = self._studies[key]
+        table = self._tables.get(key)
+        if table is None or table.series is not study.series:
+            table = self._tables[key] = _Table(study.series)
+        return table
+
+
+class _Table:
+    """Where the images of a study are, by SOP Instance UID, which usually is unique."""
+
+    def __init__(self, series: tuple[Series, ...]) -> None:
+        self.series = series
+        self.places: dict[str, list[tuple[int, int]]] = {}
+        self._by_path: dict[Path, Instance] | None = None
+        for number, one in enumerate(series):
+            for position, instance in enumerate(one.instances):
+                self.places.setdefault(instance.sop_instance_uid, []).append((number, position))
+
+    @property
+    def by_path(self) -> dict[Path, Instance]:
+        """The first instance of each file."""
+        if self._by_path is None:
+            everything = [instance for one in self.series for instance in one.instances]
+            self._by_path = {instance.path: instance for instance in reversed(everything)}
+        return self._by_path
+
+    def series_of(self, instance: Instance) -> Series | None:
+        """The series that holds the same part of the same file."""
+        for number, position in self.places.get(instance.sop_instance_uid, ()):
+            other = self.series[number].instances[position]
+            if other is instance or (other.path, other.part) == (instance.path, instance.part):
+                return self.series[number]
+        return None
+
+
+def key_of(study: Study) -> str:
+    """What tells an open study from the others: its key, or its UID where it has none."""
+    return study.key or study.uid
 
 
 def uids_of(study: Study | None) -> frozenset[str]:
@@ -89,16 +158,21 @@ def uids_of(study: Study | None) -> frozenset[str]:
     return frozenset(item.sop_instance_uid for one in series for item in one.instances)
 
 
-def _merged(known: Study, new: Study) -> Study:
-    series = {item.uid: item for item in known.series}
-    for item in new.series:
-        old = series.get(item.uid)
-        if old:
-            have = {instance.path for instance in old.instances}
-            extra = tuple(i for i in item.instances if i.path not in have)
-            instances = tuple(sorted(old.instances + extra, key=lambda i: i.number))
-            item = Series(item.uid, item.description, item.modality, item.number, instances)
-        series[item.uid] = item
-    return Study(
-        known.uid, known.title, known.patient, known.patient_id, known.date, tuple(series.values())
-    )
+def _instances(studies: Iterable[Study]) -> Iterator[Instance]:
+    return (item for study in studies for one in study.series for item in one.instances)
+
+
+def _merged(uid: str, known: Sequence[Study], new: Sequence[Study]) -> Sequence[Study]:
+    """The studies of one Study Instance UID from what is open and what was found now."""
+    if not known:
+        return new
+    fresh = {id(item) for item in _instances(new)}
+    if all(id(item) in fresh for item in _instances(known)):
+        return new  # a scan went on: the very same instances, and more
+    old = {(item.path, item.part): item for item in _instances(known)}
+    late = {(item.path, item.part): item for item in _instances(new)}
+    if old.keys() <= late.keys():
+        return new
+    if all(old.get(key) == item for key, item in late.items()):
+        return known
+    return build_study(uid, list((old | late).values())).studies

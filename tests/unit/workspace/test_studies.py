@@ -1,28 +1,156 @@
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
+from app.imaging.catalogue import Catalogue, group
 from app.imaging.types import ImageRef, Instance, Problem, ScanResult, Series, Study
 from app.tools.api import Artifact
 from app.workspace.studies import Studies
 from app.workspace.workspace import Workspace
 
 
-def an_instance(name: str, number: int = 1) -> Instance:
-    return Instance(Path(name), name, "dicom", 2, 2, number=number)
+def an_instance(name: str, number: int = 1, **attributes: str) -> Instance:
+    return Instance(Path(name), name, "dicom", 2, 2, number=number, attributes=attributes)
 
 
 def a_study(uid: str, *instances: Instance, series: str = "s") -> Study:
     return Study(uid, "", "", "", "", (Series(series, "", "CR", 1, instances),))
 
 
-def test_opening_the_same_study_twice_lists_it_once_with_all_its_images():
+def a_slice(place: int, folder: str = "/a", **attributes: str) -> Instance:
+    """A CT slice as the scanner gives it."""
+    given = {
+        "StudyInstanceUID": "1",
+        "SeriesInstanceUID": "1.1",
+        "Modality": "CT",
+        "PatientID": "P1",
+        "PatientName": "Doe^Jane",
+        "ImageOrientationPatient": "1\\0\\0\\0\\1\\0",
+        "ImagePositionPatient": f"0\\0\\{place}",
+        "PixelSpacing": "1\\1",
+    } | attributes
+    path = Path(folder) / f"{place}.dcm"
+    return Instance(path, f"1.1.{place}", "dicom", 4, 4, number=1000 - place, attributes=given)
+
+
+def shown(studies: Studies) -> list[list[str]]:
+    return [[i.path.stem for s in study.series for i in s.instances] for study in studies.all]
+
+
+def test_what_is_known_of_a_study_is_replaced_by_what_a_scan_knows_later():
+    studies, catalogue = Studies(), Catalogue()
+    for places in ([5, 1], [3], [2, 4]):
+        catalogue.add(a_slice(place) for place in places)
+        studies.add(ScanResult(catalogue.changed(), ()))
+    assert shown(studies) == [shown_by(group([a_slice(n) for n in range(1, 6)], []))]
+    assert shown(studies)[0] in (["1", "2", "3", "4", "5"], ["5", "4", "3", "2", "1"])
+
+
+def shown_by(result: ScanResult) -> list[str]:
+    return [i.path.stem for study in result.studies for s in study.series for i in s.instances]
+
+
+def test_a_study_from_two_folders_is_ordered_as_if_it_were_opened_at_once():
+    """By the catalogue's order, whatever the numbers say."""
+    odd = [a_slice(number, "/odd") for number in (1, 3, 5)]
+    even = [a_slice(number, "/even") for number in (2, 4, 6)]
     studies = Studies()
-    first, second = an_instance("a", 2), an_instance("b", 1)
-    studies.add(ScanResult((a_study("1", first),), ()))
-    studies.add(ScanResult((a_study("1", first, second),), ()))
-    assert [study.uid for study in studies.all] == ["1"]
-    assert studies.instances() == (second, first)
+    studies.add(group(odd, []))
+    studies.add(group(even, []))
+    assert shown(studies) == [shown_by(group(odd + even, []))]
+    assert len(shown(studies)[0]) == 6
+
+
+def test_opening_a_part_of_an_open_study_loses_nothing():
+    whole = [a_slice(number) for number in range(5)]
+    studies = Studies()
+    studies.add(group(whole, []))
+    before = studies.all
+    studies.add(group([a_slice(2)], []))
+    assert studies.all == before
+
+
+def test_a_file_that_changed_takes_its_old_entrys_place():
+    studies = Studies()
+    studies.add(group([a_slice(1), a_slice(2)], []))
+    changed = Instance(Path("/a/1.dcm"), "9.9", "dicom", 8, 8, attributes=a_slice(1).attributes)
+    studies.add(group([changed], []))
+    assert sorted(i.sop_instance_uid for i in studies.instances()) == ["1.1.2", "9.9"]
+
+
+def test_a_second_patient_under_the_same_study_uid_is_a_second_study():
+    studies = Studies()
+    other = a_slice(2, "/b", PatientID="P2", PatientName="Roe^Richard")
+    studies.add(group([a_slice(1)], []))
+    studies.add(group([a_slice(1, "/c", StudyInstanceUID="7")], []))
+    studies.add(group([other], []))
+    assert shown(studies) == [["1"], ["2"], ["1"]]
+    assert len({study.key for study in studies.all}) == 3
+    assert all("same Study Instance UID" in one.warnings[0] for one in studies.all[:2])
+    assert studies.study_of(other) is studies.all[1]
+    studies.close(studies.all[1].key)
+    assert shown(studies) == [["1"], ["1"]]
+
+
+def test_two_patients_with_one_id_in_two_openings_are_warned_of_once_and_while_both_are_open():
+    studies = Studies()
+    studies.add(group([a_slice(1)], []))
+    assert studies.all[0].warnings == ()
+    twin = a_slice(1, "/b", StudyInstanceUID="2", PatientName="Roe^Richard")
+    studies.add(group([twin], []))
+    studies.add(group([twin], []))
+    assert [len(study.warnings) for study in studies.all] == [1, 1]
+    assert "same Patient ID" in studies.all[0].warnings[0]
+    studies.close(studies.all[1].key)
+    assert studies.all[0].warnings == ()
+
+
+def test_an_image_is_told_from_another_with_its_uid_by_its_file():
+    first = a_slice(1)
+    second = Instance(
+        Path("/b/1.dcm"), first.sop_instance_uid, "dicom", 4, 4,
+        attributes={**first.attributes, "SeriesInstanceUID": "1.2"}, size_bytes=9,
+    )  # fmt: skip
+    studies = Studies()
+    studies.add(group([first, second], []))
+    for instance in (first, second):
+        series = studies.series_of(instance)
+        assert series is not None
+        assert series.uid == instance.get("SeriesInstanceUID")
+        found = studies.find(instance.path)
+        assert found is not None
+        assert found.path == instance.path
+    stranger = Instance(Path("/c"), first.sop_instance_uid, "dicom", 4, 4)
+    assert studies.series_of(stranger) is None
+    assert studies.has_image(first.sop_instance_uid)
+    assert not studies.has_image("none")
+    assert studies.find(Path("/c")) is None
+
+
+class Counted(tuple[Instance, ...]):
+    """Instances that count how often someone walks through them."""
+
+    walks = 0
+
+    def __iter__(self) -> Iterator[Instance]:
+        Counted.walks += 1
+        return super().__iter__()
+
+
+def test_looking_up_an_image_does_not_walk_through_all_the_others():
+    images = Counted(an_instance(f"i{number}", number) for number in range(100))
+    studies = Studies()
+    studies.add(ScanResult((Study("1", "", "", "", "", (Series("s", "", "CR", 1, images),)),), ()))
+    plain = tuple(images)
+    assert studies.find(plain[0].path) is plain[0]
+    before = Counted.walks
+    for image in plain:
+        assert studies.series_of(image) is not None
+        assert studies.study_of(image) is not None
+        assert studies.has_image(image.sop_instance_uid)
+        assert studies.find(image.path) is image
+    assert Counted.walks == before
 
 
 def test_problems_stay_until_they_were_read():
