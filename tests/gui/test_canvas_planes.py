@@ -1,0 +1,280 @@
+"""Sections of a series in other planes: shown, cancelled, refused, and who is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from typing import Any
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.errors import FileProblem
+from app.imaging import reformat, volumes
+from app.imaging.types import (
+    Frame,
+    ImageRef,
+    Instance,
+    Orientation,
+    Series,
+    Spacing,
+    SpacingSource,
+    Window,
+)
+from app.imaging.volume import Plane, Volume
+from app.views.browser.findings_model import FindingsModel
+from app.views.canvas.plane_switch import PlaneSwitch
+from tests.gui.canvas_scene import LEFT, Scene
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
+
+pytestmark = pytest.mark.gui
+
+SLICES, ROWS, COLUMNS = 6, 80, 100
+ACROSS, DOWN, APART = 0.5, 0.5, 4.0  # mm
+
+
+def voxels() -> np.ndarray[Any, np.dtype[np.int16]]:
+    return np.random.default_rng(4).integers(0, 1000, (SLICES, ROWS, COLUMNS), dtype=np.int16)
+
+
+def axial(uid: str, slice_number: int) -> tuple[Instance, Frame]:
+    position = (-25.0, -20.0, 10.0 + APART * slice_number)
+    image = instance(
+        uid,
+        number=slice_number,
+        ImageOrientationPatient="1\\0\\0\\0\\1\\0",
+        ImagePositionPatient="\\".join(map(str, position)),
+        PixelSpacing=f"{DOWN}\\{ACROSS}",
+        FrameOfReferenceUID="1.9",
+    )
+    pixels = frame(
+        uid,
+        stored=voxels()[slice_number],
+        ref=ImageRef(uid, 0, f"sha-{uid}"),
+        spacing=Spacing(DOWN, ACROSS, SpacingSource.PATIENT),
+        orientation=Orientation("L", "P", (1, 0, 0, 0, 1, 0), position),
+    )
+    return image, pixels
+
+
+class PlaneDecoder(FakeDecoder):
+    """Cuts volumes for real; when a volume is there is the test's to say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.volumes: list[Future[Volume]] = []
+        self.progress: Callable[[int, int], object] | None = None
+        self.cut: dict[str, Plane] = {}
+        self.refuse_sections = False
+
+    def made(self) -> Volume:
+        return volumes.assemble(list(self.frames.values()))
+
+    def volume(self, source: Any, cancel: Any = None, progress: Any = None) -> Future[Volume]:
+        future: Future[Volume] = Future()
+        cancel.on_cancel(future.cancel)
+        self.volumes.append(future)
+        self.progress = progress
+        return future
+
+    def reformat(self, source: Series, plane: Plane, cancel: Any = None) -> Future[Instance]:
+        sections = reformat.reformat(source, plane, self.made())
+        self.cut[sections.sop_instance_uid] = plane
+        future: Future[Instance] = Future()
+        future.set_result(sections)
+        return future
+
+    def frame(self, instance: Instance, index: int = 0, priority: int = 0) -> Future[Frame]:
+        if instance.kind != reformat.KIND:
+            return super().frame(instance, index, priority)
+        future: Future[Frame] = Future()
+        if self.refuse_sections:
+            future.set_exception(FileProblem("the volume is gone", subject="x", remedy="Open it"))
+            return future
+        plane = self.cut[instance.sop_instance_uid]
+        uid = instance.sop_instance_uid
+        future.set_result(reformat.section(self.made(), plane, index, uid))
+        return future
+
+
+class PlaneScene(Scene):
+    """A stack of six axial slices, and the switch."""
+
+    def __init__(self, wait_until: WaitUntil) -> None:
+        super().__init__(wait_until)
+        self.stack_decoder = PlaneDecoder()
+        self.decoder = self.loader._decoder = self.stack_decoder
+        self.planes = PlaneSwitch(self.canvas, self.workspace, self.loader)
+        self.told: list[tuple[str, str]] = []
+        self.planes.failed.connect(lambda title, reason: self.told.append((title, reason)))
+        self.images: list[Instance] = []
+        for number in range(SLICES):
+            image, pixels = axial(f"1.{number + 1}", number)
+            self.images.append(image)
+            self.decoder.frames[(image.sop_instance_uid, 0)] = pixels
+        self.workspace.add(found(study(*self.images)))
+        self.settle()
+
+    def choose(self, plane: Plane) -> None:
+        self.planes.choose(plane)
+        if self.planes.busy:
+            self.stack_decoder.volumes[-1].set_result(self.stack_decoder.made())
+        self.settle()
+
+    def close(self) -> None:
+        self.planes.close()
+        super().close()
+
+
+@pytest.fixture
+def stack(qapp: QApplication, wait_until: WaitUntil) -> Iterator[PlaneScene]:
+    made = PlaneScene(wait_until)
+    yield made
+    made.close()
+
+
+def test_a_stack_has_all_planes_and_a_single_image_none(stack: PlaneScene):
+    assert stack.planes.possible == tuple(Plane)
+    stack.workspace.add(found(study(instance("9.9"), uid="t")))
+    stack.settle()
+    assert stack.planes.possible == (Plane.ACQUIRED,)
+
+
+def test_coronal_sections_lie_as_the_patient_does(stack: PlaneScene):
+    """Row 40 of every slice, the head at the top, columns as acquired."""
+    stack.choose(Plane.CORONAL)
+    shown = stack.canvas.frame
+    assert shown is not None
+    np.testing.assert_array_equal(shown.stored, voxels()[::-1, ROWS // 2])
+    sides = stack.canvas.overlay.sides
+    assert (sides.left, sides.right, sides.top, sides.bottom) == ("R", "L", "H", "F")
+    assert stack.planes.plane is Plane.CORONAL
+    across, down = stack.canvas.pixel_scale
+    assert down / across == pytest.approx(APART / ACROSS)
+    text = " ".join((*stack.canvas.overlay.corners.top_right,))
+    assert "Section 41 / 80" in text
+    assert any("Coronal" in line for line in stack.canvas.overlay.corners.series_warning)
+
+
+def test_the_wheel_goes_through_sections(stack: PlaneScene):
+    stack.choose(Plane.SAGITTAL)
+    stack.wheel(-120)
+    assert stack.workspace.viewport.frame_index == COLUMNS // 2 + 1
+    np.testing.assert_array_equal(stack.canvas.frame.stored, voxels()[::-1, :, COLUMNS // 2 + 1])
+
+
+def test_window_and_inversion_stay_and_flips_do_not(stack: PlaneScene):
+    stack.canvas.set_window(Window(300, 200))
+    stack.key(Qt.Key.Key_I)
+    stack.key(Qt.Key.Key_H)
+    stack.choose(Plane.CORONAL)
+    display = stack.workspace.viewport.display
+    assert (display.window, display.invert) == (Window(300, 200), True)
+    assert stack.canvas.overlay.corners.mark == ()
+    stack.choose(Plane.ACQUIRED)
+    assert stack.workspace.viewport.instance is stack.images[0]
+    assert stack.workspace.viewport.display.window == Window(300, 200)
+
+
+def test_the_acquired_image_stays_while_the_volume_is_made(stack: PlaneScene):
+    stack.key(Qt.Key.Key_Down)
+    stack.planes.choose(Plane.CORONAL)
+    assert stack.planes.wanted is Plane.CORONAL
+    assert stack.canvas.picture.job.instance is stack.images[1]
+    stack.wait_until(stack.planes.banner.isVisible)
+    stack.stack_decoder.progress(3, 6)
+    stack.wait_until(lambda: "3 of 6" in stack.planes.banner.text.text())
+    QTest.mouseClick(stack.planes.banner.cancel_button, LEFT)
+    assert stack.stack_decoder.volumes[-1].cancelled()
+    stack.settle()
+    assert not stack.planes.banner.isVisible()
+    assert stack.planes.wanted is Plane.ACQUIRED
+    assert stack.canvas.picture.job.instance is stack.images[1]
+    assert stack.told == []
+
+
+def test_a_series_that_is_no_volume_says_why_and_stays(stack: PlaneScene):
+    stack.planes.choose(Plane.CORONAL)
+    problem = FileProblem("this series is no volume: a gap", subject="x", remedy="Choose another")
+    stack.stack_decoder.volumes[-1].set_exception(problem)
+    stack.settle()
+    assert len(stack.told) == 1
+    title, reason = stack.told[0]
+    assert title == "The coronal plane cannot be shown"
+    assert "a gap" in reason
+    assert stack.planes.wanted is Plane.ACQUIRED
+    assert stack.canvas.picture.job.instance is stack.images[0]
+
+
+def test_sections_that_fail_later_bring_the_acquired_image_back(stack: PlaneScene):
+    stack.choose(Plane.CORONAL)
+    stack.stack_decoder.refuse_sections = True
+    stack.wheel(-120)
+    stack.wait_until(lambda: stack.told)
+    stack.settle()
+    assert stack.canvas.picture.job.instance is stack.images[0]
+    assert stack.planes.plane is Plane.ACQUIRED
+
+
+def test_another_series_drops_what_is_under_way(stack: PlaneScene):
+    stack.planes.choose(Plane.CORONAL)
+    stack.workspace.add(found(study(instance("9.9"), uid="t")))
+    stack.settle()
+    assert stack.stack_decoder.volumes[-1].cancelled()
+    assert stack.canvas.picture.job.instance.sop_instance_uid == "9.9"
+
+
+def test_a_question_is_asked_about_the_acquired_image(stack: PlaneScene):
+    stack.key(Qt.Key.Key_Down)
+    stack.choose(Plane.CORONAL)
+    images = stack.workspace.open_images()
+    assert images[0].instance is stack.images[1]
+    assert images[0].frame_index == 0
+    assert len(images) == SLICES
+    assert all(image.instance.kind != reformat.KIND for image in images)
+
+
+def test_a_length_on_a_section_is_in_the_patient_and_listed(stack: PlaneScene):
+    stack.choose(Plane.CORONAL)
+    stack.key(Qt.Key.Key_L)
+    start, end = stack.at(20, 0), stack.at(20, 5)
+    points = [stack.canvas.to_image(point.toPointF()) for point in (start, end)]
+    stack.drag(LEFT, start, ((end - start).x(), (end - start).y()))
+    (annotation,) = stack.workspace.annotations.all()
+    across = (points[1].x() - points[0].x()) * ACROSS
+    down = (points[1].y() - points[0].y()) * APART
+    assert annotation.finding.value == pytest.approx(float(np.hypot(across, down)), rel=1e-3)
+    assert annotation.finding.units == "mm (patient)"
+    listed = FindingsModel(stack.workspace)
+    assert listed.count == 1
+    listed.close()
+    stack.choose(Plane.ACQUIRED)
+    assert stack.canvas.annotation_items() == []
+    stack.choose(Plane.CORONAL)
+    assert len(stack.canvas.annotation_items()) == 1
+
+
+def test_closing_the_study_closes_its_sections(stack: PlaneScene):
+    stack.choose(Plane.CORONAL)
+    stack.workspace.close_study("s")
+    stack.settle()
+    assert stack.workspace.viewport.instance is None
+    assert stack.canvas.picture is None
+
+
+def test_the_pointer_tells_the_same_place_in_both_planes(stack: PlaneScene):
+    """Voxel (30, 40) of slice 2, by the equation of C.7.6.2.1.1."""
+    expected = f"R {25 - 30 * ACROSS:.1f}  P {-20 + 40 * DOWN:.1f}  H {10 + 2 * APART:.1f} mm"
+    stack.key(Qt.Key.Key_Down)
+    stack.key(Qt.Key.Key_Down)
+    seen: list[str] = []
+    for plane, at in ((Plane.ACQUIRED, (30, 40)), (Plane.CORONAL, (30, SLICES - 1 - 2))):
+        stack.choose(plane)
+        QTest.mouseMove(stack.canvas.viewport(), QPoint(1, 1))
+        QTest.mouseMove(stack.canvas.viewport(), stack.at(*at))
+        stack.settle()
+        seen.append(stack.canvas.overlay.corners.bottom_left[1])
+    assert seen == [expected, expected]
