@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import importlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
+from app.errors import FileProblem
 from app.imaging import guards, sources
 from app.imaging.cine import first_number, frame_time, frame_times, time_of, vector_note
 from app.imaging.codecs import decode_words, stored_values
@@ -35,6 +36,7 @@ from app.imaging.reading_types import IndexFile, pixel_sha256
 from app.imaging.real_world import real_world_of
 from app.imaging.shutters import shutter_of
 from app.imaging.types import Content, Frame, ImageRef, Instance
+from app.imaging.whole_slide import Slide, covered, slide_of, stitch, tile_note
 
 Array = NDArray[Any]
 
@@ -62,22 +64,24 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     layout = layout_of(header)
     if complete_frames(header, layout) == 0:
         raise cut_short(header, layout)
-    uid = header.text("SOPInstanceUID") or content_uid(str(path).encode("utf-8", "replace"))
+    slide = slide_of(header, layout)
+    stitched = slide is not None and slide.stitched
+    frames = len(slide.sections) if slide is not None and stitched else layout.frames
     instance = Instance(
         path=path,
-        sop_instance_uid=uid,
+        sop_instance_uid=_uid(header),
         kind="dicom",
-        rows=layout.rows,
-        columns=layout.columns,
-        frames=layout.frames,
+        rows=slide.rows if slide is not None and stitched else layout.rows,
+        columns=slide.columns if slide is not None and stitched else layout.columns,
+        frames=frames,
         number=int(first_number(header, "InstanceNumber") or 0),
         attributes=attribute_texts(header),
-        frame_time_ms=frame_time(header) if layout.frames > 1 else None,
+        frame_time_ms=frame_time(header) if frames > 1 else None,
         size_bytes=status.size,
         mtime_ns=status.mtime_ns,
         content=content,
         references=references_of(header) if content is Content.SEGMENTATION else (),
-        frame_times_ms=frame_times(header, layout.frames),
+        frame_times_ms=frame_times(header, frames),
     )
     return (instance,)
 
@@ -93,32 +97,93 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     if reader is not None:
         return importlib.import_module(reader).read_frame(header, index)
     layout = layout_of(header)
-    return _frame(header, layout, index)
+    slide = slide_of(header, layout)
+    if slide is None or not slide.stitched:
+        words, photometric = decode_words(header, layout, index)
+        stored = _stored(header, layout, words, photometric)
+        frame = _frame(header, layout, _Pixels(index, index, stored, photometric, words))
+        return frame if slide is None else _noted(frame, tile_note(slide, header, index))
+    if not 0 <= index < len(slide.sections):
+        count = len(slide.sections)
+        raise guards.problem(path, f"it has {count} frames; there is no {index + 1}th")
+    return _slide_frame(header, layout, slide, index)
 
 
-def _frame(header: Header, layout: Layout, index: int) -> Frame:
-    attributes = FrameAttributes(header, index)
-    words, photometric = decode_words(header, layout, index)
-    stored = _stored(header, layout, words, photometric)
-    photometric = "RGB" if layout.samples > 1 else photometric
+@dataclass(frozen=True, slots=True)
+class _Pixels:
+    """What was decoded.
+
+    Attributes:
+        index: Frame of the instance.
+        source: Frame of the file whose attributes hold for it.
+        stored: As in `Frame`.
+        photometric: Of `stored`, before colour became RGB.
+        words: With all their bits, for overlays that lie in them; None where there are none.
+    """
+
+    index: int
+    source: int
+    stored: Array
+    photometric: str
+    words: Array | None = None
+
+
+def _slide_frame(header: Header, layout: Layout, slide: Slide, index: int) -> Frame:
+    """One optical path and focal plane of a slide, all its tiles stitched."""
+    section = slide.sections[index]
+    models: list[str] = []
+    lost: list[FileProblem] = []
+
+    def tile_of(number: int) -> Array | None:
+        try:
+            words, photometric = decode_words(header, layout, number)
+            models.append(photometric)
+            return _stored(header, layout, words, photometric)
+        except FileProblem as error:
+            lost.append(error)
+            return None
+
+    stored = stitch(slide, section, header, tile_of)
+    if stored is None:
+        raise lost[0]
+    pixels = _Pixels(index, section.tiles[0].index, stored, models[0])
+    frame = _noted(_frame(header, layout, pixels), section.name)
+    count = len(section.tiles)
+    if lost:
+        frame = _noted(frame, f"{len(lost)} of {count} tiles are damaged and left empty")
+    elif not covered(slide, section, layout):
+        frame = _noted(frame, "the file has no tiles for parts of the slide")
+    return frame
+
+
+def _noted(frame: Frame, note: str) -> Frame:
+    return replace(frame, note="; ".join(part for part in (frame.note, note) if part))
+
+
+def _uid(header: Header) -> str:
+    own = header.text("SOPInstanceUID")
+    return own or content_uid(str(header.path).encode("utf-8", "replace"))
+
+
+def _frame(header: Header, layout: Layout, pixels: _Pixels) -> Frame:
+    attributes = FrameAttributes(header, pixels.source)
+    stored, words = pixels.stored, pixels.words
     spacing, calibration = spacing_and_calibration(attributes)
-    uid = header.text("SOPInstanceUID") or content_uid(str(header.path).encode("utf-8", "replace"))
-    overlays = overlays_of(header, index, lambda: words)
-    shutter = shutter_of(FrameAttributes(header, index), overlays)
-    notes = (vector_note(header, index), icc_note(header) if layout.samples > 1 else "")
+    planes = overlays_of(header, pixels.source, words) if words is not None else ()
+    notes = (vector_note(header, pixels.source), icc_note(header) if layout.samples > 1 else "")
     frame = Frame(
         stored=stored,
-        ref=ImageRef(uid, index, pixel_sha256(stored)),
-        photometric=photometric,
+        ref=ImageRef(_uid(header), pixels.index, pixel_sha256(stored)),
+        photometric="RGB" if layout.samples > 1 else pixels.photometric,
         spacing=spacing,
         calibration=calibration,
         orientation=orientation_of(attributes),
         regions=frame_regions(attributes),
         bits=min(layout.stored, 8 * stored.dtype.itemsize),
         lossy=lossy_text(header),
-        overlays=visible_overlays(header, overlays),
-        shutter=shutter,
-        time_ms=time_of(attributes, layout.frames),
+        overlays=visible_overlays(header, planes),
+        shutter=shutter_of(attributes, planes),
+        time_ms=time_of(attributes, layout.frames) if pixels.index == pixels.source else None,
         note="; ".join(note for note in notes if note),
     )
     return frame if layout.samples > 1 else _with_greys(frame, attributes)

@@ -7,7 +7,6 @@ the value does not use (retired; PS3.5 8.1.2).
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,14 +45,13 @@ class _Group:
         return value_text(self.value(element))
 
 
-def overlays_of(header: Header, index: int, words: Callable[[], Array]) -> tuple[OverlayPlane, ...]:
+def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane, ...]:
     """The planes that lie on one frame.
 
     Args:
         header: The image.
         index: Frame from 0.
-        words: Gives the frame's words with all their bits, [rows, columns]; asked only where a
-            plane lies in them.
+        words: The frame's words with all their bits, [rows, columns].
 
     Returns:
         In order of their groups; damaged ones are left out.
@@ -67,7 +65,7 @@ def overlays_of(header: Header, index: int, words: Callable[[], Array]) -> tuple
     return tuple(planes)
 
 
-def _plane(group: _Group, index: int, words: Callable[[], Array]) -> OverlayPlane | None:
+def _plane(group: _Group, index: int, words: Array) -> OverlayPlane | None:
     data = group.value(0x3000)
     pixels = (
         _own_bits(group, data, index)
@@ -126,7 +124,7 @@ def _frame_of(group: _Group, index: int) -> int | None:
     return place if 0 <= place < frames else None
 
 
-def _embedded_bits(group: _Group, words: Callable[[], Array]) -> NDArray[np.bool_] | None:
+def _embedded_bits(group: _Group, words: Array) -> NDArray[np.bool_] | None:
     allocated, position = group.whole(0x0100, 0), group.whole(0x0102, -1)
     if allocated <= 1 or not 0 <= position < allocated:
         return None
@@ -136,10 +134,9 @@ def _embedded_bits(group: _Group, words: Callable[[], Array]) -> NDArray[np.bool
         top = high[0] if high and math.isfinite(high[0]) else stored[0] - 1
         if top - stored[0] < position <= top:
             return None  # that bit is the value's own
-    array = words()
-    if array.ndim != 2 or array.dtype.kind not in "iu" or position >= 8 * array.dtype.itemsize:
+    if words.ndim != 2 or words.dtype.kind not in "iu" or position >= 8 * words.dtype.itemsize:
         return None
-    unsigned = array.view(f"u{array.dtype.itemsize}")
+    unsigned = words.view(f"u{words.dtype.itemsize}")
     return (unsigned >> position & 1).astype(np.bool_)
 
 
