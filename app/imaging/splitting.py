@@ -109,8 +109,9 @@ def _stacks(part: Part) -> list[Part]:
         return [part]
     found: list[Part] = []
     for own in _by_frame_of_reference(part):
-        for stack in _by_direction(own):
-            found += _by_acquisition(stack)
+        stacks = _by_direction(own)
+        for stack in stacks or [own]:
+            found += _by_acquisition(stack) if stacks else [stack]
     return found
 
 
@@ -124,6 +125,7 @@ def _by_frame_of_reference(part: Part) -> list[Part]:
 
 
 def _by_direction(part: Part) -> list[Part]:
+    """Parallel images of one pixel spacing; none where the images form no stacks at all."""
     planes = _planes(part.instances)
     directions = np.array([(*plane.row, *plane.column) for plane in planes])
     spacings = np.array([plane.spacing for plane in planes])
@@ -131,7 +133,9 @@ def _by_direction(part: Part) -> list[Part]:
     labels = clusters(features)
     sizes = Counter(labels)
     # Scouts and images turned round an axis: each has a direction of its own, and none is a stack.
-    if len(sizes) < 2 or len(sizes) > _MAX_CLUSTERS or max(sizes.values()) < 3:
+    if len(sizes) > 1 and (len(sizes) > _MAX_CLUSTERS or max(sizes.values()) < 3):
+        return []
+    if len(sizes) < 2:
         return [part]
     groups: dict[int, list[Instance]] = defaultdict(list)
     for instance, label in zip(part.instances, labels, strict=True):

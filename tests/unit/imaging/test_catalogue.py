@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from app.imaging.catalogue import group, in_order
+from app.imaging.catalogue import Catalogue, group, in_order
 from app.imaging.decode import Decoder
 from app.imaging.listing import list_files, natural_key
 from app.imaging.types import Instance
 from tests.unit.imaging.files import make_dicom, png_bytes
 
 
-def instance(name: str, number: int = 0, **attributes: str) -> Instance:
+def instance(name: str, number: int = 0, **attributes: Any) -> Instance:
     attributes.setdefault("StudyInstanceUID", "1")
     attributes.setdefault("SeriesInstanceUID", "1.1")
     return Instance(Path(name), name, "dicom", 4, 4, number=number, attributes=attributes)
@@ -25,7 +29,7 @@ def names(instances: list[Instance]) -> list[str]:
     return [one.path.name for one in instances]
 
 
-def test_instance_numbers_order_a_series():
+def test_instance_numbers_order_what_has_no_position():
     assert names(in_order([instance("a", 10), instance("b", 9), instance("c", 1)])) == [
         "c",
         "b",
@@ -70,17 +74,129 @@ def test_series_and_studies_are_kept_apart_by_their_uids():
     assert [series.uid for series in result.studies[0].series] == ["1.1", "1.2"]
 
 
-def test_an_image_that_is_there_twice_is_listed_once_and_reported():
-    twin = Instance(Path("b"), "a", "dicom", 4, 4)
-    result = group([instance("a"), twin], [])
-    assert len(result.studies[0].series[0].instances) == 1
+def test_a_copy_is_listed_once_and_reported():
+    twin = replace(instance("a"), path=Path("b"))
+    result = group([twin, instance("a")], [])
+    (kept,) = result.studies[0].series[0].instances
+    assert kept.path == Path("a")
     (problem,) = result.problems
-    assert (problem.path, "same SOP Instance UID" in problem.reason) == (Path("b"), True)
+    assert problem.path == Path("b")
+    assert "copy of a" in problem.reason
 
 
-def test_two_patients_in_one_study_are_not_merged_silently():
-    result = group([instance("a", PatientID="P1"), instance("b", PatientID="P2")], [])
-    assert "more than one patient" in result.problems[0].reason
+def test_other_content_under_the_same_uid_is_listed_too_with_a_warning():
+    other = replace(instance("a", ContentTime="1200"), path=Path("b"))
+    result = group([other, instance("a")], [])
+    first, second = result.studies[0].series[0].instances
+    assert (first.note, "same SOP Instance UID as a" in second.note) == ("", True)
+    assert "SOP Instance UID of another" in result.studies[0].series[0].warnings[0]
+    assert len(result.problems) == 1
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"PatientID": "P2"},
+        {"PatientName": "Roe^Richard"},
+        {"PatientBirthDate": "19800102"},
+        {"IssuerOfPatientID": "OTHER CLINIC"},
+    ],
+)
+def test_two_patients_who_share_a_study_uid_are_two_studies(other: dict[str, str]):
+    one = {
+        "PatientID": "P1",
+        "PatientName": "Doe^Jane",
+        "PatientBirthDate": "19700101",
+        "IssuerOfPatientID": "CLINIC",
+    }
+    studies = group([instance("a", **one), instance("b", **(one | other))], []).studies
+    assert len(studies) == 2
+    assert len({study.key for study in studies}) == 2
+    assert {study.uid for study in studies} == {"1"}
+    for study in studies:
+        assert "another patient has the same Study Instance UID" in study.warnings[0]
+        assert len(study.series[0].instances) == 1
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("Doe^Jane", "DOE^JANE"),
+        ("Doe^Jane", "Doe Jane"),
+        ("Doe^Jane", "doe^jane^^^"),
+        ("Doe^Jane", "Jane Doe"),
+        ("Müller^Jörg", "MULLER^JORG"),
+        ("Doe^Jane", "Doe^Jane^Maria"),
+        ("Yamada^Tarou=山田^太郎=やまだ^たろう", "山田^太郎"),
+        ("Doe^Jane", ""),
+    ],
+)
+def test_the_formatting_of_a_name_makes_no_second_patient(first: str, second: str):
+    found = group(
+        [
+            instance("a", PatientID="P1", PatientName=first),
+            instance("b", PatientID="p1 ", PatientName=second),
+        ],
+        [],
+    )
+    (study,) = found.studies
+    assert study.warnings == ()
+    assert len(study.series[0].instances) == 2
+
+
+def test_a_file_that_names_no_patient_stays_alone_between_two():
+    instances = [instance("a", PatientID="P1"), instance("b", PatientID="P2"), instance("c")]
+    studies = group(instances, []).studies
+    assert sorted(len(study.series[0].instances) for study in studies) == [1, 1, 1]
+    (study,) = group([instance("a", PatientID="P1"), instance("c")], []).studies
+    assert len(study.series[0].instances) == 2
+
+
+def test_two_patients_who_share_a_patient_id_are_warned_of():
+    found = group(
+        [
+            instance("a", StudyInstanceUID="1", PatientID="P1", PatientName="Doe^Jane"),
+            instance("b", StudyInstanceUID="2", PatientID="P1", PatientName="Roe^Richard"),
+            instance("c", StudyInstanceUID="3", PatientID="P3", PatientName="Poe^Edgar"),
+        ],
+        [],
+    )
+    warned = {study.uid: bool(study.warnings) for study in found.studies}
+    assert warned == {"1": True, "2": True, "3": False}
+    assert "same Patient ID" in found.studies[0].warnings[0]
+
+
+def test_a_growing_catalogue_builds_again_only_what_has_grown():
+    catalogue = Catalogue()
+    catalogue.add([instance("a", StudyInstanceUID="1"), instance("b", StudyInstanceUID="2")])
+    assert {study.uid for study in catalogue.changed()} == {"1", "2"}
+    untouched = catalogue.result().studies[0].series[0]
+    catalogue.add([instance("c", StudyInstanceUID="2")])
+    (grown,) = catalogue.changed()
+    assert (grown.uid, len(grown.series[0].instances)) == ("2", 2)
+    assert catalogue.changed() == ()
+    assert catalogue.result().studies[0].series[0] is untouched
+
+
+@given(order=st.permutations(range(12)))
+def test_the_order_of_the_files_changes_nothing(order: list[int]):
+    instances = [
+        instance(
+            f"im{n}",
+            number=n % 5,
+            StudyInstanceUID=str(n % 2),
+            PatientID=f"P{n % 3}",
+            SeriesInstanceUID=f"1.{n % 4}",
+            ImageOrientationPatient="1\\0\\0\\0\\1\\0" if n % 4 else "",
+            ImagePositionPatient=f"0\\0\\{n // 2}",
+            Modality="CT",
+        )
+        for n in range(12)
+    ]
+    expected = group(instances, [])
+    assert group([instances[n] for n in order], []) == expected
+    copies = [replace(one, path=Path("z") / one.path.name) for one in instances]
+    assert group([instances[n] for n in order] + copies, []).studies == expected.studies
 
 
 def test_a_study_without_a_description_is_named_by_modality_and_body_part():
