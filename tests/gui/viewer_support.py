@@ -147,6 +147,7 @@ class FakeDecoder:
         self.result = ScanResult((), ())
         self.broken: FileProblem | None = None
         self.reports: dict[str, Report] = {}
+        self.thumbnails: list[str] = []
         self.partial: list[ScanResult] = []  # what a scan finds on its way
         self.held: Future[ScanResult] | None = None  # a scan that ends when the test says so
 
@@ -170,6 +171,7 @@ class FakeDecoder:
         future.set_result(self.frames.get(key) or frame(*key))
 
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[Any]:
+        self.thumbnails.append(instance.sop_instance_uid)
         return _done(np.full((8, 8), 128, np.uint8))
 
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:

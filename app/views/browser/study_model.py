@@ -131,6 +131,8 @@ class StudyModel(QAbstractListModel):
         return 0 if parent is not None and parent.isValid() else len(self._rows)
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
         row = self.row(index)
         if role == ROW:
             return row
@@ -145,6 +147,8 @@ class StudyModel(QAbstractListModel):
         return None
 
     def flags(self, index: Index) -> Qt.ItemFlag:
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
         if isinstance(self.row(index), SeriesRow):
             return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         return Qt.ItemFlag.ItemIsEnabled
