@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from app.imaging.types import Instance
 from tests.unit.imaging.files import make_dicom, png_bytes
 
 
-def instance(name: str, number: int = 0, **attributes: Any) -> Instance:
+def instance(name: str, number: int = 0, /, **attributes: str) -> Instance:
     attributes.setdefault("StudyInstanceUID", "1")
     attributes.setdefault("SeriesInstanceUID", "1.1")
     return Instance(Path(name), name, "dicom", 4, 4, number=number, attributes=attributes)
@@ -183,7 +182,7 @@ def test_the_order_of_the_files_changes_nothing(order: list[int]):
     instances = [
         instance(
             f"im{n}",
-            number=n % 5,
+            n % 5,
             StudyInstanceUID=str(n % 2),
             PatientID=f"P{n % 3}",
             SeriesInstanceUID=f"1.{n % 4}",

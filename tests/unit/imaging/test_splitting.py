@@ -6,7 +6,6 @@ import math
 import random
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -16,7 +15,7 @@ from app.imaging.types import Content, Instance, Series
 AXIAL, SAGITTAL = "1\\0\\0\\0\\1\\0", "0\\1\\0\\0\\0\\-1"
 
 
-def slice_at(z: float, name: str = "", number: int = 0, **attributes: Any) -> Instance:
+def slice_at(z: float, name: str = "", number: int = 0, /, **attributes: str) -> Instance:
     """A CT slice; attributes by DICOM keyword."""
     values = {
         "SeriesInstanceUID": "1.1",
@@ -58,13 +57,13 @@ def test_a_stack_is_one_series_in_the_order_of_its_positions():
 
 
 def test_slices_numbered_from_the_head_down_are_shown_from_the_head_down():
-    (one,) = parts(*(slice_at(z, number=10 - z) for z in range(5)))
+    (one,) = parts(*(slice_at(z, "", 10 - z) for z in range(5)))
     assert heights(one) == [4, 3, 2, 1, 0]
     assert one.order == "position along the normal"
 
 
 def test_numbers_that_contradict_the_positions_do_not_order():
-    (one,) = parts(*(slice_at(z, number=n) for z, n in ((0, 3), (1, 1), (2, 2))))
+    (one,) = parts(*(slice_at(z, "", n) for z, n in ((0, 3), (1, 1), (2, 2))))
     assert heights(one) == [0, 1, 2]
 
 
@@ -128,7 +127,7 @@ def test_phases_whose_times_differ_from_slice_to_slice_are_told_by_their_rank():
 
 
 def test_diffusion_directions_are_split_within_their_b_value():
-    slices = [slice_at(z, DiffusionBValue="0", number=1 + z, name=f"b0-{z}") for z in range(3)]
+    slices = [slice_at(z, f"b0-{z}", 1 + z, DiffusionBValue="0") for z in range(3)]
     for direction in range(2):
         slices += [
             slice_at(z, f"b1-{direction}-{z}", 10 + 3 * direction + z, DiffusionBValue="1000")
@@ -143,7 +142,7 @@ def test_diffusion_directions_are_split_within_their_b_value():
 
 
 def test_a_slice_that_is_there_twice_is_no_phase_but_a_warning():
-    slices = [slice_at(z, number=1 + int(z)) for z in range(6)]
+    slices = [slice_at(z, "", 1 + int(z)) for z in range(6)]
     (one,) = parts(*slices, slice_at(2, "again", 9))
     assert one.order == "instance number"
     assert "same position" in one.warnings[0]
