@@ -7,22 +7,13 @@ from dataclasses import dataclass
 
 from pydicom.dataset import Dataset
 
-from app.imaging.cielab import RGB, rgb_of_lab
 from app.imaging.describe import numbers
 from app.imaging.dicom_file import value_of
 from app.imaging.dicom_items import finite, items_of, text_of, whole
 from app.imaging.findings import XY, Geometry, Polygon, Polyline
 from app.imaging.graphics import ellipse, geometries_of, pixel_point, points_of
-from app.imaging.layers import Label, LayerItem, Shape
-
-_COLORS: tuple[RGB, ...] = (
-    (255, 221, 0),
-    (0, 200, 255),
-    (255, 122, 89),
-    (126, 217, 87),
-    (214, 140, 255),
-    (255, 170, 0),
-)
+from app.imaging.layer_colors import color_from_cielab, palette_color
+from app.imaging.layers import RGB, Label, LayerItem, Shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +76,13 @@ class GraphicLayers:
     def _add(self, name: str, color: RGB | None, detail: str) -> None:
         number = len(self._items) + 1
         self._numbers.setdefault(name, number)
-        shown = color or _COLORS[(number - 1) % len(_COLORS)]
+        shown = color or palette_color(number)
         self._items.append(LayerItem(number, name or f"Layer {number}", shown, detail))
 
 
 def _recommended(layer: Dataset) -> RGB | None:
     """The colour that the state recommends: CIELab, else RGB, else a grey (P-Values)."""
-    lab = rgb_of_lab(numbers(value_of(layer, "GraphicLayerRecommendedDisplayCIELabValue")))
+    lab = color_from_cielab(numbers(value_of(layer, "GraphicLayerRecommendedDisplayCIELabValue")))
     if lab is not None:
         return lab
     rgb = finite(layer, "GraphicLayerRecommendedDisplayRGBValue", 3)

@@ -9,57 +9,26 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
-from app.imaging.cielab import rgb_of_lab
 from app.imaging.describe import numbers
-from app.imaging.dicom_file import value_of
+from app.imaging.dicom_file import Header, value_of
 from app.imaging.dicom_items import clean, finite, text_of, whole
+from app.imaging.layer_colors import color_from_cielab
+from app.imaging.overlays import GROUPS, overlays_of
 from app.imaging.types import OverlayPlane, Shutter
 
-GROUPS = tuple(range(0x6000, 0x6020, 2))
-_MAX_SIDE = 65_535
-_MAX_OVERLAY = 2**28
 
-
-def overlays_of(dataset: Dataset, warnings: list[str]) -> dict[int, OverlayPlane]:
-    """The bitmaps that the state brings, by group."""
-    found: dict[int, OverlayPlane] = {}
+def state_overlays(header: Header, warnings: list[str]) -> dict[int, OverlayPlane]:
+    """The bitmaps that a state brings, by group; damaged ones are warnings."""
+    planes = overlays_of(header, 0, np.zeros(0, np.uint8))
+    found = {plane.group: plane for plane in planes}
     for group in GROUPS:
-        if (group << 16 | 0x3000) not in dataset and (group << 16 | 0x0010) not in dataset:
+        if group << 16 | 0x3000 not in header.dataset:
             continue
-        plane = _overlay(dataset, group)
-        if plane is None:
+        if group not in found:
             warnings.append(f"its overlay {group:04X} is damaged and not shown")
-            continue
-        found[group] = plane
-        if (_number(dataset, group, 0x0015) or 1) > 1:
+        elif (numbers(_value(header.dataset, group, 0x0015)) or (1,))[0] > 1:
             warnings.append(f"of its overlay {group:04X} only the first frame is shown")
     return found
-
-
-def _overlay(dataset: Dataset, group: int) -> OverlayPlane | None:
-    rows, columns = _number(dataset, group, 0x0010), _number(dataset, group, 0x0011)
-    data = _value(dataset, group, 0x3000)
-    if rows is None or columns is None or not isinstance(data, bytes):
-        return None
-    if not (0 < rows <= _MAX_SIDE and 0 < columns <= _MAX_SIDE and rows * columns <= _MAX_OVERLAY):
-        return None
-    count = rows * columns
-    if len(data) * 8 < count:
-        return None
-    raw = np.frombuffer(data, np.uint8, (count + 7) // 8)
-    bits = np.unpackbits(raw, bitorder="little")[:count]
-    origin = numbers(_value(dataset, group, 0x0050))
-    if len(origin) != 2 or not all(abs(part) <= 2**15 for part in origin):
-        origin = (1.0, 1.0)
-    label = _text(dataset, group, 0x1500) or _text(dataset, group, 0x0022)
-    return OverlayPlane(
-        pixels=bits.reshape(rows, columns).astype(np.bool_),
-        row=int(origin[0]) - 1,
-        column=int(origin[1]) - 1,
-        group=group,
-        kind="R" if _text(dataset, group, 0x0040).upper() == "R" else "G",
-        label=label,
-    )
 
 
 def active_layers(dataset: Dataset) -> dict[int, str]:
@@ -73,11 +42,6 @@ def _value(dataset: Dataset, group: int, element: int) -> Any:
         return dataset[group << 16 | element].value
     except Exception:
         return None  # absent, or a value that pydicom cannot convert
-
-
-def _number(dataset: Dataset, group: int, element: int) -> int | None:
-    values = numbers(_value(dataset, group, element))
-    return int(values[0]) if values and math.isfinite(values[0]) else None
 
 
 def _text(dataset: Dataset, group: int, element: int) -> str:
@@ -105,7 +69,7 @@ def shutter_of(dataset: Dataset, planes: dict[int, OverlayPlane]) -> Shutter | N
         polygon=polygon,
         bitmap=_placed(plane) if plane is not None else None,
         level=min(max(level[0] / 65535, 0.0), 1.0) if level else 0.0,
-        color=rgb_of_lab(numbers(value_of(dataset, "ShutterPresentationColorCIELabValue"))),
+        color=color_from_cielab(numbers(value_of(dataset, "ShutterPresentationColorCIELabValue"))),
     )
 
 

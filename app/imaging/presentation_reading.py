@@ -19,8 +19,8 @@ from app.imaging.presentation_graphics import GraphicLayers, Placement, drawn
 from app.imaging.presentation_planes import (
     active_layers,
     has_shutter,
-    overlays_of,
     shutter_of,
+    state_overlays,
 )
 from app.imaging.presentation_references import Key, Parts, listed_images, target_keys
 from app.imaging.report_values import class_name, date_text, person_text
@@ -87,7 +87,7 @@ class _Reader:
     def state(self, instance: Instance) -> PresentationState:
         """The whole state."""
         self._warn_about_class()
-        planes = overlays_of(self._dataset, self._warnings)
+        planes = state_overlays(self._header, self._warnings)
         shutter = shutter_of(self._dataset, planes)
         if shutter is None and has_shutter(self._dataset):
             self._warn("its shutter is damaged and not applied")

@@ -11,7 +11,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.pipeline import modality_values
+from app.imaging.greys import modality_values
+from app.imaging.luts import Range, signed_first, stored_range
 from app.imaging.presentation import ImagePresentation
 from app.imaging.types import Frame, Lut, OverlayPlane, Rescale, Shutter, Voi, VoiFunction, Window
 
@@ -49,14 +50,14 @@ def apply(frame: Frame, presentation: ImagePresentation) -> Frame:
 def _grey(frame: Frame, presentation: ImagePresentation) -> Frame:
     """Modality, VOI and presentation LUT of the state instead of the image's."""
     if presentation.modality_lut is not None:
-        lut = _signed(presentation.modality_lut, frame, frame.stored.dtype.kind == "i")
+        lut = _signed(presentation.modality_lut, _stored_range(frame))
         frame = replace(frame, rescale=Rescale(), modality_lut=lut)
     elif presentation.rescale is not None:
         frame = replace(frame, rescale=presentation.rescale, modality_lut=None)
     voi = presentation.voi
     if voi is not None:
         low, high = _output_range(frame)
-        luts = tuple(_signed(lut, frame, low < 0, high) for lut in voi.luts)
+        luts = tuple(_signed(lut, (low, high)) for lut in voi.luts)
         windows = voi.windows
         if not windows and not luts and frame.stored.dtype.kind in "iu":
             windows = (_full_window(low, high),)
@@ -73,24 +74,24 @@ def _grey(frame: Frame, presentation: ImagePresentation) -> Frame:
     return frame
 
 
-def _signed(lut: Lut, frame: Frame, negative: bool, high: float | None = None) -> Lut:
-    """The LUT with its first value as a signed number, where only that can be meant.
+def _signed(lut: Lut, inputs: Range) -> Lut:
+    """The LUT with its first value as the signed number that it may be meant as.
 
-    In a state that is written without VRs nothing tells whether the descriptor is signed: it
-    depends on the image (C.11.1.1, C.11.2.1.1).
+    In a state that is written without VRs nothing tells: it depends on the image that it is for
+    (C.11.1.1, C.11.2.1.1).
     """
-    if lut.first <= 32767 or not negative:
-        return lut
-    top = high if high is not None else 2.0 ** (frame.bits - 1) - 1
-    return replace(lut, first=lut.first - 65536) if lut.first > top else lut
+    return replace(lut, first=signed_first(lut.first, inputs))
 
 
-def _output_range(frame: Frame) -> tuple[float, float]:
+def _stored_range(frame: Frame) -> Range:
+    return stored_range(frame.bits, signed=frame.stored.dtype.kind == "i")
+
+
+def _output_range(frame: Frame) -> Range:
     """The lowest and highest value that the modality transformation can give."""
     if frame.modality_lut is not None:
         return 0.0, 2.0**frame.modality_lut.bits - 1
-    low = -(2.0 ** (frame.bits - 1)) if frame.stored.dtype.kind == "i" else 0.0
-    ends = modality_values(frame, np.array([low, low + 2.0**frame.bits - 1]))
+    ends = modality_values(frame, np.array(_stored_range(frame)))
     return float(ends.min()), float(ends.max())
 
 

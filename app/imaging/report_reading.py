@@ -26,7 +26,7 @@ from app.imaging.report_values import (
 )
 from app.imaging.types import Instance
 
-MAX_ITEMS = 100_000
+MAX_ITEMS = 50_000
 MAX_DEPTH = 48
 _MAX_WARNINGS = 20
 

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging import guards
-from app.imaging.cielab import rgb_of_lab
 from app.imaging.describe import numbers
 from app.imaging.dicom_file import Header
 from app.imaging.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.layer_colors import color_from_cielab
 from app.imaging.pixel_layout import Layout
 
 Array = NDArray[Any]
@@ -205,7 +205,9 @@ def _ground(header: Header, like: Array) -> Array:
     """
     if like.ndim == 2:
         return np.zeros((), like.dtype)
-    colour = rgb_of_lab(numbers(header.value("RecommendedAbsentPixelCIELabValue"))) or (255,) * 3
+    colour = (
+        color_from_cielab(numbers(header.value("RecommendedAbsentPixelCIELabValue"))) or (255,) * 3
+    )
     top = np.iinfo(like.dtype).max
     return np.asarray([part * top // 255 for part in colour], like.dtype)
 

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from app.imaging import presenting
-from app.imaging.cielab import rgb_of_lab
 from app.imaging.decode import Decoder
 from app.imaging.findings import Point, Polygon, Polyline
+from app.imaging.layer_colors import color_from_cielab
 from app.imaging.layers import Label
 from app.imaging.pipeline import render
 from app.imaging.presentation import (
@@ -476,7 +476,7 @@ def test_layers_in_their_order_with_their_colours(image: Path):
 )
 def test_recommended_colours_are_cielab(lab: tuple[float, ...], rgb: tuple[int, ...]):
     stored = [lab[0] * 655.35, (lab[1] + 128) * 257, (lab[2] + 128) * 257]
-    found = rgb_of_lab(stored)
+    found = color_from_cielab(stored)
     assert found is not None
     assert max(abs(a - b) for a, b in zip(found, rgb, strict=True)) <= 2
 
