@@ -60,8 +60,9 @@ def point_of(frame: Frame, x: float, y: float) -> Array:
     cosines, position = frame.orientation.cosines, frame.orientation.position
     assert cosines is not None
     assert position is not None
-    across = np.array(cosines[:3]) * frame.spacing.column_mm
-    return np.array(position) + x * across + y * np.array(cosines[3:]) * frame.spacing.row_mm
+    column_mm, row_mm = frame.spacing.column_mm or 0.0, frame.spacing.row_mm or 0.0
+    across, down = np.array(cosines[:3]) * column_mm, np.array(cosines[3:]) * row_mm
+    return np.array(position) + x * across + y * down
 
 
 def assert_every_voxel_in_its_place(path: Path, witness: sitk.Image, tolerance: float) -> None:
