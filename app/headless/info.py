@@ -15,6 +15,7 @@ from app.imaging.decode import Decoder
 from app.imaging.report import report_text
 from app.imaging.stacks import describe
 from app.imaging.types import Content, Instance, ScanResult, Series, Study
+from app.workspace.studies import key_of
 
 _READ = (Content.REPORT, Content.KEY_OBJECTS)
 
@@ -37,7 +38,7 @@ def info(sources: Sequence[Path], *, as_json: bool) -> int:
 
 def _study_json(study: Study) -> dict[str, Any]:
     fields = plain(study)
-    fields["key"] = study.key or study.uid
+    fields["key"] = key_of(study)
     for made, series in zip(fields["series"], study.series, strict=True):
         made["key"] = series.key
         made["content"] = series.content.value

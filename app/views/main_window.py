@@ -31,7 +31,6 @@ from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
 from app.views.browser.study_list import StudyList
-from app.views.browser.study_rows import key_of
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
 from app.views.canvas.placeholder import Placeholder
@@ -46,6 +45,7 @@ from app.views.opening import Opening
 from app.views.theme import SPACE
 from app.views.widgets import PanelTitle, label
 from app.views.window_actions import Commands, WindowActions
+from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
 TITLE = "Sightline"  # never a patient's name: titles show up in task lists and recordings

@@ -15,7 +15,7 @@ from app.workspace.annotations import Annotations
 from app.workspace.commands import CommandStack
 from app.workspace.layers import Layers
 from app.workspace.panes import Pane, Panes
-from app.workspace.studies import Studies, uids_of
+from app.workspace.studies import Studies, key_of, uids_of
 from app.workspace.viewport import Display, Viewport
 
 REFORMAT = "reformat"  # `Instance.kind` of sections that were made here
@@ -65,15 +65,6 @@ class Workspace:
             self._by_uid = {item.sop_instance_uid: item for item in reversed(instances)}
         return self._by_uid.get(sop_instance_uid)
 
-    def referenced(self, series: Series) -> Instance | None:
-        """The first open instance with frames that a series' objects are about, or None."""
-        for item in series.instances:
-            for uid in item.references:
-                found = self.instance_of(uid)
-                if found is not None and found.has_frames:
-                    return found
-        return None
-
     @property
     def acquired(self) -> Instance | None:
         """The image of an open study that is shown, or that the shown reformat was made from."""
@@ -122,7 +113,7 @@ class Workspace:
         """
         shown = self.acquired
         study = self.studies.study_of(shown) if shown else None
-        closed = next((item for item in self.studies.all if (item.key or item.uid) == key), None)
+        closed = next((item for item in self.studies.all if key_of(item) == key), None)
         self.studies.close(key)
         self.panes.close_study(uids_of(closed))
         if closed is not None:

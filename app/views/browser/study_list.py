@@ -20,9 +20,10 @@ from app.views import icons
 from app.views.browser.problem_list import ProblemList
 from app.views.browser.study_delegate import StudyDelegate
 from app.views.browser.study_model import StudyModel
-from app.views.browser.study_rows import SeriesRow, key_of
+from app.views.browser.study_rows import SeriesRow
 from app.views.loader import Loader
 from app.views.widgets import EmptyState
+from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
 _OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
@@ -118,12 +119,13 @@ class StudyList(QWidget):
         row = self.model.row(index)
         if not isinstance(row, SeriesRow) or row.first is None:
             return
-        viewport = self._workspace.viewport
+        viewport, studies = self._workspace.viewport, self._workspace.studies
         wanted = row.first
         if row.series.content in _OVER_IMAGES:
-            wanted = self._workspace.referenced(row.series) or wanted
-        instances = (wanted,) if wanted is not row.first else row.series.instances
-        if not any(item is viewport.instance for item in instances):
+            images = map(self._workspace.image_of, row.series.instances)
+            wanted = next((image for image in images if image is not None), wanted)
+        shown = viewport.instance
+        if shown is None or studies.series_of(shown) is not studies.series_of(wanted):
             viewport.show(wanted)
 
     def _menu(self, position: QPoint) -> None:

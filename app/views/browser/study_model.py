@@ -19,10 +19,11 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QPixmap
 
 from app.imaging.types import Instance
-from app.views.browser.study_rows import Row, SeriesRow, StudyRow, WarningRow, key_of, rows_of
+from app.views.browser.study_rows import Row, SeriesRow, StudyRow, WarningRow, rows_of
 from app.views.canvas.image_layer import to_qimage
 from app.views.loader import Loader, Thumbnail
 from app.views.widgets import plain_tip
+from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
 THUMBNAIL_PX = 112  # twice what is drawn: sharp on dense screens

@@ -8,11 +8,7 @@ from functools import cached_property
 from app.imaging.types import Content, Instance, Series, Study
 from app.views import wording
 from app.views.contents import LOOKS, Look, amount
-
-
-def key_of(study: Study) -> str:
-    """What tells an open study from all others."""
-    return study.key or study.uid
+from app.workspace.studies import key_of
 
 
 @dataclass(frozen=True)
