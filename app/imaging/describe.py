@@ -15,7 +15,8 @@ from pydicom.sequence import Sequence
 from pydicom.uid import JPEGBaseline8Bit, JPEGExtended12Bit, JPEGLSNearLossless
 
 from app.imaging.dicom_file import Header, value_of, value_text
-from app.imaging.luts import ANY, Range, lut_of_item, stored_range
+from app.imaging.lut_ranges import ANY, Range, stored_range
+from app.imaging.luts import lut_of_item
 from app.imaging.pipeline import valid_window
 from app.imaging.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.types import Lut, Rescale, Voi, VoiFunction, Window

@@ -6,7 +6,6 @@ can only be meant one way is taken so.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -14,11 +13,8 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom_file import value_of, value_text
+from app.imaging.lut_ranges import ANY, Range, signed_first
 from app.imaging.types import Lut
-
-Range = tuple[float, float]
-
-ANY: Range = (-math.inf, math.inf)
 
 
 def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> Lut | None:
@@ -51,20 +47,6 @@ def _descriptor(item: Dataset) -> tuple[int, int, int] | None:
     return entries % 65536 or 65536, first, bits
 
 
-def signed_first(first: int, inputs: Range) -> int:
-    """The first value that a table maps, 16 bits that may be meant as a signed number.
-
-    Its VR depends on what the table's input can be, so implicit files do not tell, and explicit
-    ones are often wrong: a table that would begin above every possible input begins below zero.
-    """
-    low, high = inputs
-    if first > 32767 and low < 0 and first > high:
-        return first - 65536
-    if first < 0 <= low and first + 65536 <= high:
-        return first + 65536
-    return first
-
-
 def lut_data(value: Any, entries: int, *, little: bool = True) -> NDArray[np.uint16] | None:
     """LUT data as 16-bit numbers; None when there are too few.
 
@@ -90,9 +72,3 @@ def lut_data(value: Any, entries: int, *, little: bool = True) -> NDArray[np.uin
     # Packed: the first entry in a word's low byte.
     packed = np.concatenate((words.astype("<u2").view(np.uint8), np.frombuffer(tail, np.uint8)))
     return packed[:entries].astype(np.uint16) if packed.size >= entries else None
-
-
-def stored_range(bits: int, *, signed: bool) -> Range:
-    """What stored values of so many bits can be."""
-    low = -(2.0 ** (bits - 1)) if signed else 0.0
-    return low, low + 2.0**bits - 1

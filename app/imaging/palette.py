@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 
 from app.imaging.describe import numbers
 from app.imaging.dicom_file import Header
-from app.imaging.luts import lut_data, signed_first, stored_range
+from app.imaging.lut_ranges import signed_first, stored_range
+from app.imaging.luts import lut_data
 
 _DISCRETE, _LINEAR, _INDIRECT = 0, 1, 2
 _COLOURS = ("Red", "Green", "Blue")

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.greys import modality_values
-from app.imaging.luts import Range, signed_first, stored_range
+from app.imaging.lut_ranges import Range, signed_first, stored_range
 from app.imaging.presentation import ImagePresentation
 from app.imaging.types import Frame, Lut, OverlayPlane, Rescale, Shutter, Voi, VoiFunction, Window
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import shutil
 import subprocess
+import sys
 from dataclasses import replace
 from itertools import product
 from pathlib import Path
@@ -690,6 +691,13 @@ def test_display_units_stay_within_the_displayed_area(u: float, v: float, flip: 
     assert placed is not None
     assert -4.5 <= placed[0] <= 3.5
     assert 1.5 <= placed[1] <= 19.5
+
+
+def test_showing_a_state_or_a_report_needs_no_parser():
+    """The window's process applies and draws; only the worker processes parse files."""
+    modules = "app.imaging.presenting, app.imaging.report, app.imaging.presentation"
+    code = f"import sys, {modules}; sys.exit('pydicom' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 
 
 def test_through_the_worker_processes(decoder: Decoder, image: Path):
