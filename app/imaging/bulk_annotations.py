@@ -20,9 +20,11 @@ from app.imaging.dicom_items import finite, first_item, items_of, text_of
 from app.imaging.findings import Geometry, Point, Polygon, Polyline
 from app.imaging.instance_attributes import cached_header
 from app.imaging.layer_colors import color_from_cielab, palette_color
-from app.imaging.layer_targets import Target, refusal, tile_positions, total_matrix
+from app.imaging.layer_targets import Target, refusal
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
+from app.imaging.pixel_layout import layout_of
 from app.imaging.types import Instance
+from app.imaging.whole_slide import slide_of
 
 Floats = NDArray[np.float64]
 
@@ -163,13 +165,12 @@ def _origin(header: Header, target: Target, frame: int | None) -> Floats | None:
     if not is_whole:
         same = frame == target.index or (frame is None and target.instance.frames == 1)
         return np.zeros(2) if same else None
-    slide = cached_header(target.instance.path, sources.status(target.instance.path))
-    total = total_matrix(slide)
-    frames = slide.count("NumberOfFrames", 1)
-    tile = slide.count("Rows", 0), slide.count("Columns", 0)
-    if total is None or frame is None or not 0 <= frame < frames <= 10**6 or min(tile) <= 0:
+    header = cached_header(target.instance.path, sources.status(target.instance.path))
+    slide = slide_of(header, layout_of(header))
+    if slide is None or not slide.stitched or target.index >= len(slide.sections):
         return None
-    return tile_positions(slide, total, frames, tile)[frame].astype(float)
+    tiles = slide.sections[target.index].tiles
+    return next((np.array([t.x, t.y], float) for t in tiles if t.index == frame), None)
 
 
 def _parts(header: Header, group: Dataset) -> Iterator[Floats]:

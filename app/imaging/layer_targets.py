@@ -24,6 +24,7 @@ from app.imaging.types import Instance
 Floats = NDArray[np.float64]
 
 MAX_SPACING_MM = 100.0
+MAX_MM = 1e6
 PARALLEL_COSINE = math.cos(math.radians(0.5))
 """Planes whose normals differ by more than half a degree are not the same section."""
 
@@ -179,7 +180,7 @@ def grid_from(
     """A grid from ImagePositionPatient, ImageOrientationPatient and PixelSpacing (row, column)."""
     if (len(position), len(cosines), len(spacing)) != (3, 6, 2):
         return None
-    if not np.isfinite([*position, *cosines, *spacing]).all():
+    if not (np.abs([*position, *cosines, *spacing]) <= MAX_MM).all():
         return None
     if not all(0 < part <= MAX_SPACING_MM for part in spacing):
         return None

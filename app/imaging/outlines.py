@@ -35,8 +35,8 @@ def crossings(outline: Floats, rows: int, columns: int) -> NDArray[np.bool_]:
     count = np.maximum(last - first, 0)
     edge = np.repeat(np.arange(len(outline)), count)
     row = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + first[edge]
-    slope = (bottom[edge, 0] - top[edge, 0]) / (bottom[edge, 1] - top[edge, 1])
-    x = top[edge, 0] + (row - top[edge, 1]) * slope
+    share = (row - top[edge, 1]) / (bottom[edge, 1] - top[edge, 1])
+    x = top[edge, 0] + share * (bottom[edge, 0] - top[edge, 0])
     column = np.clip(np.ceil(x), 0, columns).astype(np.int64)
     np.add.at(toggles, (row, column), 1)
     return toggles % 2 == 1

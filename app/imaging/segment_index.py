@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging import sources
-from app.imaging.codecs import Layout, layout_of
 from app.imaging.describe import numbers
 from app.imaging.dicom_file import Header, value_of
 from app.imaging.dicom_items import finite, first_item, items_of, text_of
@@ -29,6 +28,7 @@ from app.imaging.layer_targets import (
     tile_positions,
     total_matrix,
 )
+from app.imaging.pixel_layout import Layout, layout_of
 
 ALL_FRAMES = -1
 LABEL_MAP = "LABELMAP"

@@ -31,6 +31,8 @@ OPEN = frozenset({"OPEN_PLANAR", "OPEN_NONPLANAR"})
 _KINDS = CLOSED | OPEN | {"POINT"}
 
 MAX_POINTS = 20_000_000
+MAX_MM = 1e5
+"""No patient is 100 m long: such coordinates are damage."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -139,7 +141,8 @@ def _contours(header: Header) -> tuple[tuple[Contour, ...], list[str]]:
 def _points(item: Dataset) -> Floats | None:
     """[n, 3] mm of Contour Data; None when it is damaged: half a contour is a wrong one."""
     values = _decimals(item)
-    if values.size == 0 or values.size % 3 or not np.isfinite(values).all():
+    # A NaN is not within the limits either.
+    if values.size == 0 or values.size % 3 or not (np.abs(values) <= MAX_MM).all():
         return None
     return values.reshape(-1, 3)
 

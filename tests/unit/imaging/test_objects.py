@@ -10,7 +10,7 @@ import numpy as np
 import pydicom
 import pytest
 from pydicom._uid_dict import UID_dictionary
-from pydicom.uid import generate_uid
+from pydicom.uid import UID, generate_uid
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
@@ -70,7 +70,7 @@ def test_every_storage_class_of_the_standard_has_a_place_and_those_only_listed_h
     assert len(storage) > 150
     for uid in storage:
         content = content_of_class(uid, has_pixels=False, has_rows=False)
-        name = pydicom.uid.UID(uid).name
+        name = UID(uid).name
         assert (content is Content.IMAGE) == is_image_class(uid)
         if "Image Storage" in name:
             assert content is Content.IMAGE, name
