@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from PySide6.QtCore import QSize, Qt
@@ -354,14 +354,16 @@ class WindowActions:
     def _fill_presets(self) -> None:
         self.presets.clear()
         picture = self._canvas.picture
-        shown = self._canvas.shown_window
+        shown, found = self._canvas.shown_window, False
         for window in picture.presets if picture else ():
             name = wording.one_line(window.explanation)
             name = "Automatic" if name == AUTO else name
             text = f"{name}\t{_figures(window)}"
             action = self.presets.addAction(text.replace("&", "&&"))
             action.setCheckable(True)
-            action.setChecked(window == shown)
+            ticked = not found and _same_window(window, shown)
+            action.setChecked(ticked)
+            found = found or ticked
             action.triggered.connect(
                 lambda _checked=False, chosen=window: self._canvas.set_window(chosen)
             )
@@ -415,5 +417,12 @@ def _plane_name(plane: Plane) -> str:
     return "As acquired" if plane is Plane.ACQUIRED else plane.value.capitalize()
 
 
+def _same_window(one: Window, other: Window | None) -> bool:
+    """Whether two windows show the same, whatever they are called."""
+    return other is not None and replace(one, explanation="") == replace(other, explanation="")
+
+
 def _figures(window: Window) -> str:
+    if window.lut >= 0:
+        return wording.VOI_LUT
     return f"C {wording.number(window.center)}  W {wording.number(window.width)}"

@@ -10,6 +10,7 @@ from app.imaging.types import Spacing, Window
 from app.workspace import measurements
 
 NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
+VOI_LUT = "VOI LUT"
 BY_HAND = "Measured by hand"
 DOT = " · "  # between the parts of a line; a line that is too long is broken there
 UNKNOWN_SPACING = "Pixel spacing unknown: lengths in px"
@@ -51,11 +52,13 @@ def number(value: float) -> str:
 
 
 def window_text(window: Window | None) -> str:
-    """The window as the corner shows it; "" for colour."""
+    """The window or VOI LUT as the corner shows it; "" for colour."""
     if window is None:
         return ""
     text = f"C {number(window.center)}  W {number(window.width)}"
     name = one_line(window.explanation)
+    if window.lut >= 0:
+        return name if name.startswith(VOI_LUT) else f"{VOI_LUT}: {name}"
     return f"{text}  ({name})" if name else text
 
 

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.errors import FileProblem
-from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
+from app.imaging.types import Lut, Orientation, Spacing, SpacingSource, Voi, Window
 from tests.gui.canvas_scene import LEFT, MIDDLE, RIGHT, Scene, move
 from tests.gui.viewer_support import (
     found,
@@ -314,6 +314,35 @@ def test_an_error_is_shown_instead_of_an_older_image(scene: Scene):
     scene.wait_until(lambda: scene.canvas.error)
     assert "cut off" in scene.canvas.error
     assert scene.canvas.layer.pixels is None
+
+
+def test_a_voi_lut_is_named_and_a_drag_leaves_it_for_a_window(scene: Scene):
+    """The LUT's own greys (PS3.3 C.11.2.1.1), then a window over the range that it maps."""
+    ramp = np.arange(1001, dtype=np.uint16)
+    luts = (Lut(0, 10, ramp, "NORMAL"), Lut(0, 10, ramp[::-1].copy(), "TURNED"))
+    scene.show(voi=Voi((), luts))
+    assert "VOI LUT: NORMAL" in scene.canvas.overlay.corners.bottom_left
+    stored = scene.canvas.frame.stored.clip(0, 1000)
+    expected = np.floor(ramp[stored] / 1023 * 255 + 0.5)
+    np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
+    presets = {window.explanation: window for window in scene.canvas.picture.presets}
+    scene.canvas.set_window(presets["TURNED"])
+    scene.settle()
+    assert "VOI LUT: TURNED" in scene.canvas.overlay.corners.bottom_left
+    expected = np.floor((1000 - stored) / 1023 * 255 + 0.5)
+    np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
+    scene.drag(LEFT, QPoint(200, 150), (90, 0))
+    assert scene.canvas.shown_window.lut == -1
+    assert scene.canvas.shown_window.width > 1000
+    assert "manual" in " ".join(scene.canvas.overlay.corners.bottom_left)
+
+
+def test_a_voi_lut_of_another_image_is_not_claimed_where_there_is_none(scene: Scene):
+    scene.show()
+    scene.canvas.set_window(Window(500, 1000, explanation="NORMAL", lut=0))
+    scene.settle()
+    assert scene.canvas.shown_window.lut == -1
+    assert "VOI LUT" not in " ".join(scene.canvas.overlay.corners.bottom_left)
 
 
 def test_colour_images_have_no_window(scene: Scene):

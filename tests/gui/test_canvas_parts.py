@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.imaging import pipeline
 from app.imaging.findings import Box, Mask, Polyline
-from app.imaging.types import Spacing, SpacingSource, VoiFunction, Window
+from app.imaging.types import OverlayPlane, Spacing, SpacingSource, VoiFunction, Window
 from app.views import wording
 from app.views.canvas import colormaps, labels, outlines
 from app.views.canvas.export import render_annotated
@@ -164,6 +164,14 @@ def test_an_export_draws_its_own_findings_only(qapp: QApplication):
     assert (drawn[200, 200] != plain[200, 200]).any()
     assert (drawn[200, 350] != plain[200, 350]).any()
     np.testing.assert_array_equal(foreign, plain)
+
+
+def test_an_export_draws_the_file_s_own_overlays(qapp: QApplication):
+    bits = np.zeros((10, 20), bool)
+    bits[3, 4] = True
+    base = frame(stored=np.zeros((100, 120), np.int16), overlays=(OverlayPlane(bits, 30, 40),))
+    drawn = render_annotated(base, instance())
+    assert [tuple(at) for at in np.argwhere(drawn.any(axis=2))] == [(33, 44)]
 
 
 def test_an_exported_line_lies_on_its_pixels(qapp: QApplication):

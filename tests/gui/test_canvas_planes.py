@@ -44,7 +44,6 @@ def axial(uid: str, slice_number: int) -> tuple[Instance, Frame]:
     position = (-25.0, -20.0, 10.0 + APART * slice_number)
     image = instance(
         uid,
-        number=slice_number,
         ImageOrientationPatient="1\\0\\0\\0\\1\\0",
         ImagePositionPatient="\\".join(map(str, position)),
         PixelSpacing=f"{DOWN}\\{ACROSS}",
@@ -66,7 +65,7 @@ class PlaneDecoder(FakeDecoder):
     def __init__(self) -> None:
         super().__init__()
         self.volumes: list[Future[Volume]] = []
-        self.progress: Callable[[int, int], object] | None = None
+        self.progress: Callable[[int, int], object] = lambda _done, _total: None
         self.cut: dict[str, Plane] = {}
         self.refuse_sections = False
 
@@ -80,7 +79,9 @@ class PlaneDecoder(FakeDecoder):
         self.progress = progress
         return future
 
-    def reformat(self, source: Series, plane: Plane, cancel: Any = None) -> Future[Instance]:
+    def reformat(
+        self, source: Series | Instance, plane: Plane, cancel: Any = None
+    ) -> Future[Instance]:
         sections = reformat.reformat(source, plane, self.made())
         self.cut[sections.sop_instance_uid] = plane
         future: Future[Instance] = Future()

@@ -115,7 +115,10 @@ class Canvas(ImageView):
         """The window that is wanted now: a drag runs ahead of the pixels. None for colour."""
         if self._picture is None or self._picture.window is None:
             return None
-        return self._viewport_model.display.window or self._picture.window
+        wanted = self._viewport_model.display.window or self._picture.window
+        if wanted.lut >= len(self._picture.job.frame.voi.luts):
+            return replace(wanted, lut=-1)  # chosen on another image: its range counts here
+        return wanted
 
     @property
     def error(self) -> str:
@@ -256,7 +259,6 @@ class Canvas(ImageView):
             ),
             corner_text.display_lines(
                 self.shown_window,
-                lut=picture.lut if display.window is None else "",
                 inverted=display.invert,
                 zoom=self.zoom,
                 place=self._place,

@@ -142,7 +142,6 @@ def mark_lines(display: Display) -> Lines:
 def display_lines(
     window: Window | None,
     *,
-    lut: str = "",
     inverted: bool = False,
     zoom: float | None = None,
     place: Place | None = None,
@@ -150,14 +149,12 @@ def display_lines(
     """Bottom left: how it is shown, and the value under the cursor.
 
     Args:
-        window: The window, or None for colour.
-        lut: Name of the VOI LUT that is applied instead of it, or "".
+        window: The window or VOI LUT, or None for colour.
         inverted: Whether the user exchanged black and white.
         zoom: Screen pixels of one image pixel, or None to leave it out.
         place: The pixel under the cursor.
     """
-    grey = f"VOI LUT: {wording.one_line(lut)}" if lut else wording.window_text(window)
-    shown = [grey, "INVERTED" if inverted else ""]
+    shown = [wording.window_text(window), "INVERTED" if inverted else ""]
     return _kept(
         f"x {place.x}  y {place.y}   {place.value}" if place else "",
         wording.patient_text(place.point) if place and place.point else "",

@@ -13,6 +13,7 @@ from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
 from app.imaging import pipeline
 from app.imaging.findings import Finding
 from app.imaging.types import Frame, Instance, Window
+from app.imaging.windows import lut_window
 from app.views import style, wording
 from app.views.canvas import corner_text, labels, overlay, shapes, turning
 from app.views.canvas.corner_text import Corners
@@ -55,7 +56,10 @@ def render_annotated(
         QGuiApplication: see `render_annotated_offscreen`.
     """
     own = [finding for finding in findings if finding.image == frame.ref]
-    pixels = turning.turned(pipeline.render(frame, window, invert), turn)
+    pixels = pipeline.render(frame, window, invert)
+    if frame.overlays:
+        pixels = pipeline.draw_overlays(pixels, frame)
+    pixels = turning.turned(pixels, turn)
     picture = to_qimage(pixels)
     canvas = picture.convertToFormat(QImage.Format.Format_RGB32)
     size = max(min(frame.rows, frame.columns) / REFERENCE_PX, SMALLEST_SIZE)
@@ -65,11 +69,11 @@ def render_annotated(
         to_picture = turning.transform((frame.columns, frame.rows), turn)
         chips = _draw_findings(painter, own, size, to_picture)
         if min(frame.rows, frame.columns) >= NO_TEXT_PX:
-            shown = window if window is not None else pipeline.default_window(frame)
+            shown = _shown_window(frame, window)
             corners = Corners(
                 corner_text.patient_lines(instance),
                 corner_text.series_lines(instance, frame_index, (0, 1), frame),
-                corner_text.display_lines(shown, lut=_lut_name(frame, shown), inverted=invert),
+                corner_text.display_lines(shown, inverted=invert),
                 corner_text.frame_lines(frame, instance),
                 corner_text.warning_lines(own),
                 series_warning=corner_text.series_warnings(None, instance),
@@ -107,11 +111,11 @@ def render_annotated_offscreen(
     return render_annotated(frame, instance, window, invert, findings, frame_index, turn)
 
 
-def _lut_name(frame: Frame, shown: Window | None) -> str:
-    """Name of the VOI LUT that is applied instead of a window, or ""."""
-    if shown is not None or frame.is_color or not frame.voi.luts:
-        return ""
-    return frame.voi.luts[0].explanation or "VOI LUT"
+def _shown_window(frame: Frame, window: Window | None) -> Window | None:
+    """The window or VOI LUT that `pipeline.render` applies; None for colour."""
+    chosen = window if window is not None else pipeline.default_window(frame)
+    by_lut = chosen is None and not frame.is_color and frame.voi.luts
+    return lut_window(frame.voi.luts[0], 0) if by_lut else chosen
 
 
 def _draw_findings(

@@ -65,6 +65,7 @@ def dragged_window(start: Window, dx: float, dy: float, span: float) -> Window:
         width=max(start.width + dx * step, least),
         function=function,
         explanation="manual",
+        lut=-1,
     )
 
 

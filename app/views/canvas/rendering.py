@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from app.errors import SightlineError
 from app.imaging import pipeline
 from app.imaging.types import Frame, Instance, Window
+from app.imaging.windows import lut_window
 from app.views.background import Background
 from app.views.canvas.image_layer import pyramid
 from app.workspace.viewport import Display
@@ -34,9 +35,7 @@ class Picture:
     Attributes:
         job: What was asked for.
         levels: The 8-bit image and its smaller copies, see `image_layer.pyramid`.
-        window: The window it was made with, or, under a VOI LUT, one to start a drag from; None
-            for colour.
-        lut: Name of the VOI LUT that was applied instead of a window, or "".
+        window: The window or VOI LUT (`Window.lut`) it was made with; None for colour.
         range: Lowest and highest modality value, for the sensitivity of the window drag.
         presets: What the window menu offers.
     """
@@ -44,7 +43,6 @@ class Picture:
     job: Job
     levels: tuple[NDArray[np.uint8], ...]
     window: Window | None
-    lut: str
     range: tuple[float, float]
     presets: tuple[Window, ...]
 
@@ -105,10 +103,8 @@ class Renderer:
         if known is None or known.frame is not frame:
             known = self._known = _learn(job)
         pixels = pipeline.render(frame, wanted or known.default, job.display.invert)
-        by_lut = not frame.is_color and wanted is None and known.default is None
-        lut = (frame.voi.luts[0].explanation or "VOI LUT") if by_lut else ""
         window = None if frame.is_color else wanted or known.start
-        return Picture(job, pyramid(pixels), window, lut, known.range, known.presets)
+        return Picture(job, pyramid(pixels), window, known.range, known.presets)
 
     def _finish(self, picture: Picture) -> None:
         self._advance()
@@ -130,7 +126,7 @@ def _learn(job: Job) -> _Known:
     if frame.is_color:
         return _Known(frame, None, None, (0.0, 255.0), ())
     default = pipeline.default_window(frame)
-    start = default or pipeline.auto_window(frame)
+    start = default or lut_window(frame.voi.luts[0], 0)
     presets = pipeline.frame_presets(frame, job.instance.get("Modality"))
     return _Known(frame, default, start, _value_range(frame), presets)
 
