@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import typing
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,14 @@ class SharedTexts(Mapping[str, str]):
         return repr(dict(self))
 
 
+_CONVERTED: dict[str, Any] = {
+    name: hint
+    for name, hint in typing.get_type_hints(Instance).items()
+    if hint not in (str, int) and name not in ("path", "attributes")
+}
+"""Fields that are not in a message as they are in an `Instance`."""
+
+
 class InstanceBuilder:
     """Makes instances from messages; texts that equal those of the one before are shared."""
 
@@ -45,7 +54,12 @@ class InstanceBuilder:
             KeyError, TypeError, ValueError: The message does not describe one.
         """
         texts = self._shared(message["attributes"])
-        return unpack(Instance, {**message, "path": path, "attributes": texts})
+        fields: dict[str, Any] = {**message, "path": path, "attributes": texts}
+        for name, hint in _CONVERTED.items():
+            value = fields.get(name)
+            if value is not None:
+                fields[name] = unpack(hint, value) if value != [] else ()
+        return Instance(**fields)
 
     def _shared(self, attributes: Mapping[str, Any]) -> SharedTexts:
         keys = tuple(attributes)
