@@ -254,8 +254,9 @@ def _study(uid: str, instances: Sequence[Instance]) -> Study:
 
 
 def _title(first: Instance, series: list[Series]) -> str:
-    if first.kind in _PICTURES:
-        return first.path.name if len(series[0].instances) == 1 else first.path.parent.name
+    if first.kind != "dicom":
+        files = {item.path for one in series for item in one.instances}
+        return first.path.name if len(files) == 1 else first.path.parent.name
     modalities = " ".join(dict.fromkeys(one.modality for one in series if one.modality))
     parts = [modalities, first.get("BodyPartExamined").capitalize()]
     return first.get("StudyDescription") or " ".join(part for part in parts if part) or "Study"

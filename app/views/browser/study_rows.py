@@ -24,12 +24,22 @@ class StudyRow:
 
     @cached_property
     def patient(self) -> str:
-        """Who."""
-        return wording.person_name(self.study.patient) or "Unknown patient"
+        """Who; the name of a file of a format that knows no patient."""
+        named = wording.person_name(self.study.patient)
+        return named or (self._title if self.is_plain else "Unknown patient")
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether it is of files that say nothing of a patient: pictures, bare volumes."""
+        first = next((item for one in self.study.series for item in one.instances), None)
+        known = self.study.patient or self.study.patient_id
+        return first is not None and first.kind != "dicom" and not known
 
     @cached_property
     def detail(self) -> str:
         """Id and date."""
+        if self.is_plain:
+            return "No patient data in the file"
         ident = wording.one_line(self.study.patient_id)
         parts = [f"ID {ident}" if ident else "", wording.date(self.study.date)]
         return "  ·  ".join(part for part in parts if part)
@@ -37,6 +47,10 @@ class StudyRow:
     @cached_property
     def title(self) -> str:
         """Which examination."""
+        return "" if self.is_plain else self._title
+
+    @property
+    def _title(self) -> str:
         return wording.one_line(self.study.title)
 
     @property
