@@ -318,6 +318,11 @@ class WindowActions:
         plane_button.setToolTip(plain_tip("Sections of the series: axial, coronal, sagittal"))
         bar.addWidget(plane_button)
         self.plane_button = plane_button
+        plane_button.setText(
+            f" {_plane_name(Plane.SAGITTAL)}"
+        )  # the longest: others keep its width
+        plane_button.ensurePolished()
+        plane_button.setMinimumWidth(plane_button.sizeHint().width())
         bar.addAction(self.invert)
         bar.addAction(self.reset)
         bar.addSeparator()

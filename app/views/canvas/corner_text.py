@@ -19,6 +19,8 @@ from app.workspace.workspace import REFORMAT
 
 Lines = tuple[str, ...]
 
+BRIEF = 48  # characters of a warning that is shown whole
+MOST_WARNINGS = 4
 _ALIGNED = 0.9999  # cosine from which on a normal counts as an axis of the patient (under 1 degree)
 
 
@@ -129,9 +131,21 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
 
 
 def series_warnings(series: Series | None, instance: Instance) -> Lines:
-    """Below them: what the reader of the series and of this file must know."""
+    """Below them, briefly, what the reader of the series and of this file must know.
+
+    The study list has the whole of it.
+    """
     warnings = [*(series.warnings if series else ()), *instance.note.split("; ")]
-    return _kept(*(wording.sentence(text) for text in warnings))
+    lines = _kept(*(wording.sentence(_brief(text)) for text in warnings))
+    if len(lines) > MOST_WARNINGS:
+        rest = len(lines) - MOST_WARNINGS + 1
+        return (*lines[: MOST_WARNINGS - 1], f"{rest} more warnings in the study list")
+    return lines
+
+
+def _brief(text: str) -> str:
+    """A long warning without what explains it after its first colon."""
+    return text if len(text) <= BRIEF else text.split(": ")[0]
 
 
 def mark_lines(display: Display) -> Lines:
