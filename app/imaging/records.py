@@ -16,6 +16,7 @@ import numpy as np
 T = TypeVar("T")
 
 _CLASS = "$class"
+_POINTS = tuple[tuple[float, float], ...]
 _IN_UNIONS = frozenset({"Point", "Polyline", "Polygon", "Box", "Mask", "Heatmap", "Label"})
 """Classes that are fields as one of several (`Geometry | Label`): the message names them."""
 
@@ -29,7 +30,7 @@ def pack(value: Any) -> Any:
         return message
     if isinstance(value, tuple | list):
         items: tuple[Any, ...] | list[Any] = value
-        return [pack(item) for item in items]
+        return [list(item) if _is_point(item) else pack(item) for item in items]
     if isinstance(value, Mapping):
         mapping: Mapping[str, Any] = value
         return {key: pack(item) for key, item in mapping.items()}
@@ -38,6 +39,14 @@ def pack(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return value
+
+
+def _is_point(item: Any) -> bool:
+    """Whether it is a tuple of numbers: outlines have a great many."""
+    if type(item) is not tuple:
+        return False
+    parts = typing.cast("tuple[Any, ...]", item)
+    return all(type(part) is float for part in parts)
 
 
 def unpack(kind: type[T], message: Any) -> T:
@@ -65,6 +74,8 @@ def _build(kind: Any, value: Any) -> Any:
             name = typing.cast("dict[str, Any]", value).get(_CLASS)
             kinds = [k for k in kinds if k.__name__ == name]
         return _build(kinds[0], value)
+    if kind == _POINTS:
+        return tuple((float(x), float(y)) for x, y in value)
     if origin is tuple:
         kinds = typing.get_args(kind)
         if len(kinds) == 2 and kinds[1] is Ellipsis:
