@@ -7,6 +7,7 @@ from typing import Any
 
 from pydicom.dataset import Dataset
 
+from app.errors import FileProblem
 from app.imaging.dicom_file import Header, value_of, value_text
 from app.imaging.dicom_items import items_of
 from app.imaging.instance_attributes import attribute_texts
@@ -39,6 +40,25 @@ _SUMMARIES = {
 C.8.8.5). They are walked only where the summary names none."""
 
 
+def _document_extent(header: Header) -> tuple[int, int, int]:
+    from app.imaging import documents
+
+    return documents.extent(header)
+
+
+def _waveform_extent(header: Header) -> tuple[int, int, int]:
+    from app.imaging import waveforms
+
+    return waveforms.extent(header)
+
+
+_FRAMES_BY_CONTENT = {
+    Content.DOCUMENT: _document_extent,
+    Content.WAVEFORM: _waveform_extent,
+}
+"""Objects whose frames are drawn here -> (frames, rows, columns); imported when one comes."""
+
+
 def content_of(header: Header) -> Content:
     """What the object holds, by its SOP Class and whether it has pixels."""
     return content_of_class(
@@ -52,25 +72,37 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
     """The instance of an object that is no image."""
     sop_class = header.text("SOPClassUID")
     attributes = attribute_texts(header)
-    attributes.setdefault("SeriesDescription", standard_name(sop_class) or "DICOM object")
+    title = header.text("DocumentTitle")[:200]
+    if title:
+        attributes["DocumentTitle"] = title
+    attributes.setdefault("SeriesDescription", title or standard_name(sop_class) or "DICOM object")
     frame_of_reference = _frame_of_reference(header)
     if frame_of_reference:
         attributes.setdefault("FrameOfReferenceUID", frame_of_reference)
+    frames, rows, columns, note = 1, 0, 0, ""
+    if content in _FRAMES_BY_CONTENT:
+        try:
+            frames, rows, columns = _FRAMES_BY_CONTENT[content](header)
+        except FileProblem as error:
+            content, note = Content.OTHER, f"{error.reason}: not displayable"
+    elif content is Content.OTHER:
+        note = not_displayable(sop_class)
     path = header.path
     uid = header.text("SOPInstanceUID") or content_uid(str(path).encode("utf-8", "replace"))
     return Instance(
         path=path,
         sop_instance_uid=uid,
         kind="dicom",
-        rows=0,
-        columns=0,
+        rows=rows,
+        columns=columns,
+        frames=frames,
         number=_number(header),
         attributes=attributes,
         size_bytes=status.size,
         mtime_ns=status.mtime_ns,
         content=content,
         references=references_of(header),
-        note=not_displayable(sop_class) if content is Content.OTHER else "",
+        note=note,
     )
 
 
