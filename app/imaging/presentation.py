@@ -16,7 +16,7 @@ class ImagePresentation:
 
     Attributes:
         rescale: Modality rescale that replaces the image's own (C.11.6).
-        modality_lut: Modality LUT that replaces it.
+        modality_lut: Modality LUT that replaces it; `rescale` then gives but its units.
         voi: Windows and LUTs that replace the image's own (C.11.8); an empty one means that there
             is no window: the full range of values is shown.
         inverse: Presentation LUT Shape INVERSE; None when the state does not say.

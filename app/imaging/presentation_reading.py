@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from pydicom.dataset import Dataset
 
-from app.imaging.describe import FrameAttributes, luts_of, rescale_of, voi_of
+from app.imaging.describe import FrameAttributes, luts_of, modality_of, rescale_of, voi_of
 from app.imaging.dicom_file import Header, read_header, value_of
 from app.imaging.dicom_items import finite, items_of, text_of, whole
 from app.imaging.layers import Layer, Shape
@@ -153,9 +153,9 @@ class _Reader:
         if self._class not in _GREY:
             return None, None
         attributes = self._attributes(item)
-        luts = luts_of(attributes, "ModalityLUTSequence")
-        if luts:
-            return None, luts[0]
+        units, lut = modality_of(attributes)
+        if lut is not None:
+            return units, lut
         if value_of(item, "ModalityLUTSequence") is not None:
             self._warn("its modality lookup table is damaged and not applied")
         known = any(finite(item, f"Rescale{part}", 1) for part in ("Slope", "Intercept"))

@@ -51,9 +51,9 @@ def _grey(frame: Frame, presentation: ImagePresentation) -> Frame:
     """Modality, VOI and presentation LUT of the state instead of the image's."""
     if presentation.modality_lut is not None:
         lut = _signed(presentation.modality_lut, _stored_range(frame))
-        frame = replace(frame, rescale=Rescale(), modality_lut=lut)
+        frame = replace(frame, rescale=presentation.rescale or Rescale(), modality_lut=lut)
     elif presentation.rescale is not None:
-        frame = replace(frame, rescale=presentation.rescale, modality_lut=None)
+        frame = replace(frame, rescale=_rescale(frame, presentation.rescale), modality_lut=None)
     voi = presentation.voi
     if voi is not None:
         low, high = _output_range(frame)
@@ -72,6 +72,16 @@ def _grey(frame: Frame, presentation: ImagePresentation) -> Frame:
             presentation_lut=presentation.presentation_lut,
         )
     return frame
+
+
+def _rescale(frame: Frame, given: Rescale) -> Rescale:
+    """The state's rescale; the image's own knows its units where both are the same."""
+    own = frame.rescale
+    same = frame.modality_lut is None and (own.slope, own.intercept) == (
+        given.slope,
+        given.intercept,
+    )
+    return own if same else given
 
 
 def _signed(lut: Lut, inputs: Range) -> Lut:

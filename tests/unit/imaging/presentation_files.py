@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +16,18 @@ from PIL import Image
 from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
-from tests.unit.imaging.files import item
+from app.imaging import presenting
+from app.imaging.pipeline import render
+from app.imaging.presentation import ImagePresentation, PresentationState
+from app.imaging.presentation_reading import read_presentation
+from app.imaging.reading import read_frame, read_instance
+from app.imaging.types import Frame
+from tests.unit.imaging.files import item, make_dicom
 
 GREY = "1.2.840.10008.5.1.4.1.1.11.1"
+HOUNSFIELD = {"RescaleSlope": 1, "RescaleIntercept": -1024, "RescaleType": "HU"}
+
+Bytes = NDArray[np.uint8]
 
 
 def reference(image: pydicom.Dataset, *frames: int) -> pydicom.Dataset:
@@ -46,7 +56,7 @@ def area(
     )
 
 
-def make_state(path: Path, images: list[pydicom.Dataset], **elements: Any) -> Path:
+def make_state(path: Path, images: Sequence[pydicom.Dataset], **elements: Any) -> Path:
     """A grayscale softcopy presentation state; `elements` by keyword, None leaves one out."""
     first = images[0]
     meta = FileMetaDataset()
@@ -132,3 +142,67 @@ def dcmtk_render(image: Path, state: Path, folder: Path, frame: int = 1) -> NDAr
     assert run.returncode == 0, run.stderr.decode()
     with Image.open(out) as opened:
         return np.asarray(opened.convert("L"))
+
+
+def voi(center: float = 0, width: float = 1000, **elements: Any) -> list[pydicom.Dataset]:
+    return [item(WindowCenter=center, WindowWidth=width, **elements)]
+
+
+def read(path: Path) -> PresentationState:
+    return read_presentation(read_instance(path))
+
+
+def state_of(image: Path, **elements: Any) -> Path:
+    return make_state(image.parent / "state.dcm", [pydicom.dcmread(image)], **elements)
+
+
+def presented(image: Path, state: Path, index: int = 0) -> tuple[Frame, ImagePresentation]:
+    frame = read_frame(image, index)
+    found = read(state).of(frame.ref.sop_instance_uid, index)
+    assert found is not None
+    return presenting.apply(frame, found), found
+
+
+def turned(pixels: Bytes, flip: bool, quarters: int) -> Bytes:
+    """Our convention, by numpy: flip first, then clockwise quarter turns."""
+    return np.rot90(pixels[:, ::-1] if flip else pixels, -quarters)
+
+
+def shown(image: Path, state: Path, index: int = 0) -> Bytes:
+    frame, presentation = presented(image, state, index)
+    return turned(render(frame), *presenting.rotation(presentation))
+
+
+def assert_as_dcmtk(image: Path, state: Path, frame: int = 1) -> None:
+    ours = shown(image, state, frame - 1).astype(int)
+    theirs = dcmtk_render(image, state, image.parent, frame).astype(int)
+    assert ours.shape == theirs.shape
+    assert abs(ours - theirs).max() <= 1
+
+
+def annotation(*objects: pydicom.Dataset, **elements: Any) -> pydicom.Dataset:
+    return item(GraphicLayer="L1", GraphicObjectSequence=list(objects), **elements)
+
+
+def graphic(kind: str, *data: float, units: str = "PIXEL", filled: str = "N") -> pydicom.Dataset:
+    return item(
+        GraphicAnnotationUnits=units,
+        GraphicDimensions=2,
+        NumberOfGraphicPoints=len(data) // 2,
+        GraphicData=list(data),
+        GraphicType=kind,
+        GraphicFilled=filled,
+    )
+
+
+def grey_image(folder: Path) -> Path:
+    """8 rows, 12 columns, every pixel another value; its own window is not the states'."""
+    pixels = np.arange(96, dtype=np.int16).reshape(8, 12) * 40
+    return make_dicom(
+        folder / "image.dcm",
+        pixels,
+        RescaleSlope=1,
+        RescaleIntercept=-1024,
+        WindowCenter=300,
+        WindowWidth=50,
+    )
