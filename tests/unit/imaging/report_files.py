@@ -14,6 +14,9 @@ import pytest
 from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
+from app.imaging.reading import read_instance
+from app.imaging.report import Report, ReportNode
+from app.imaging.report_reading import read_report
 from tests.unit.imaging.files import item
 
 COMPREHENSIVE = "1.2.840.10008.5.1.4.1.1.88.33"
@@ -125,3 +128,20 @@ def dumped(path: Path) -> Iterator[DumpedItem]:
         match = _REFERENCE.match(line)
         assert match is not None, line
         yield DumpedItem(match["position"], match["relationship"], "REFERENCE", "", match["value"])
+
+
+def read(path: Path) -> Report:
+    return read_report(read_instance(path))
+
+
+def made(folder: Path, *children: pydicom.Dataset, **elements: Any) -> Report:
+    return read(make_report(folder / "report.dcm", *children, **elements))
+
+
+def only(folder: Path, child: pydicom.Dataset) -> ReportNode:
+    (node,) = made(folder, child).root.children
+    return node
+
+
+def scoord(kind: str, *data: float, on: pydicom.Dataset, **values: Any) -> pydicom.Dataset:
+    return content("SCOORD", "Region", on, GraphicType=kind, GraphicData=list(data), **values)
