@@ -71,7 +71,7 @@ def layout_of(header: Header) -> Layout:
     """
     path = header.path
     if header.pixels is None:
-        raise guards.problem(path, "it holds no pixels", guards.COPY_AGAIN)
+        raise guards.problem(path, "it holds no pixels, only a header", guards.COPY_AGAIN)
     floating = {"FloatPixelData": 32, "DoubleFloatPixelData": 64}.get(header.pixels.keyword)
     rows, columns = header.count("Rows", 0), header.count("Columns", 0)
     photometric = header.text("PhotometricInterpretation").upper() or "MONOCHROME2"

@@ -16,7 +16,7 @@ from pydicom.uid import UID, JPEG2000Lossless, JPEGBaseline8Bit, JPEGLosslessSV1
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
 from app.imaging.reading import read_instance
-from app.imaging.types import Instance, Problem
+from app.imaging.types import Content, Instance, Problem
 from tests.unit.imaging.files import jpeg_bytes, make_dicom, png_bytes, png_claiming
 
 
@@ -203,8 +203,23 @@ def test_an_unknown_compression_is_named(decoder: Decoder, tmp_path: Path):
 
 
 def test_a_structured_report_is_named_and_not_dropped(decoder: Decoder, tmp_path: Path):
-    path = make_dicom(tmp_path / "a.dcm", Rows=None, Columns=None, PixelData=None, Modality="SR")
-    assert only_problem(decoder, path).reason == "a structured report: not displayable yet"
+    path = make_dicom(
+        tmp_path / "a.dcm",
+        SOPClassUID="1.2.840.10008.5.1.4.1.1.88.11",
+        Rows=None,
+        Columns=None,
+        PixelData=None,
+        Modality="SR",
+    )
+    instance = only_instance(decoder, path)
+    assert instance.content is Content.REPORT
+    assert instance.get("SeriesDescription") == "Basic Text SR"
+    assert not instance.has_frames
+
+
+def test_an_image_of_which_only_the_header_is_left(decoder: Decoder, tmp_path: Path):
+    path = make_dicom(tmp_path / "a.dcm", PixelData=None)
+    assert only_problem(decoder, path).reason == "it holds no pixels, only a header"
 
 
 def test_a_picture_bomb_is_refused_at_once(decoder: Decoder, tmp_path: Path):
