@@ -82,7 +82,9 @@ def _pixels(decoder: Decoder, result: ScanResult, request: RenderRequest) -> NDA
         return pipeline.render(frame, request.window)
     from app.views.canvas.export import render_annotated_offscreen
 
-    return render_annotated_offscreen(frame, instance, request.window, frame_index=index)
+    return render_annotated_offscreen(
+        frame, instance, request.window, frame_index=index, series=series
+    )
 
 
 def _chosen(result: ScanResult, request: RenderRequest) -> tuple[Series, Instance]:

@@ -320,7 +320,7 @@ class WindowActions:
         self.plane_button = plane_button
         plane_button.setText(
             f" {_plane_name(Plane.SAGITTAL)}"
-        )  # the longest: others keep its width
+        )  # the longest
         plane_button.ensurePolished()
         plane_button.setMinimumWidth(plane_button.sizeHint().width())
         bar.addAction(self.invert)

@@ -12,7 +12,7 @@ from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
 
 from app.imaging import pipeline
 from app.imaging.findings import Finding
-from app.imaging.types import Frame, Instance, Window
+from app.imaging.types import Frame, Instance, Series, Window
 from app.imaging.windows import lut_window
 from app.views import style, wording
 from app.views.canvas import corner_text, labels, overlay, shapes, turning
@@ -39,6 +39,7 @@ def render_annotated(
     findings: Sequence[Finding] = (),
     frame_index: int = 0,
     turn: Display = UPRIGHT,
+    series: Series | None = None,
 ) -> NDArray[np.uint8]:
     """Image, findings, corner text and side letters as the canvas shows them.
 
@@ -50,6 +51,7 @@ def render_annotated(
         findings: Those that carry another `ImageRef` are left out.
         frame_index: Number of the frame from 0, for the corner text.
         turn: How it is flipped and turned; nothing else of it counts.
+        series: What the image was taken from, for its warnings.
 
     Returns:
         uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]. Needs a
@@ -76,7 +78,7 @@ def render_annotated(
                 corner_text.display_lines(shown, inverted=invert),
                 corner_text.frame_lines(frame, instance),
                 corner_text.warning_lines(own),
-                series_warning=corner_text.series_warnings(None, instance),
+                series_warning=corner_text.series_warnings(series, instance),
                 mark=corner_text.mark_lines(turn),
             )
             overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
@@ -96,6 +98,7 @@ def render_annotated_offscreen(
     findings: Sequence[Finding] = (),
     frame_index: int = 0,
     turn: Display = UPRIGHT,
+    series: Series | None = None,
 ) -> NDArray[np.uint8]:
     """`render_annotated` for a command without a window: makes the Qt application it needs."""
     application = QGuiApplication.instance()
@@ -108,7 +111,7 @@ def render_annotated_offscreen(
         else:
             os.environ["QT_QPA_PLATFORM"] = before
         style.load_fonts()
-    return render_annotated(frame, instance, window, invert, findings, frame_index, turn)
+    return render_annotated(frame, instance, window, invert, findings, frame_index, turn, series)
 
 
 def _shown_window(frame: Frame, window: Window | None) -> Window | None:
