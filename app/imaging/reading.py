@@ -8,18 +8,17 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from app.errors import FileProblem
 from app.imaging import guards, sources
 from app.imaging.attribute_reading import read_attributes
 from app.imaging.dicom_file import be_quiet
 from app.imaging.formats import reader_of
 from app.imaging.pipeline import render
-from app.imaging.reading_types import IndexFile
 from app.imaging.records import pack, unpack
 from app.imaging.thumbnails import shrink
 from app.imaging.types import Frame, Instance
 
 Message = dict[str, Any]
+
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
     """What the catalogue knows of a file; pixels are not decoded.
@@ -43,20 +42,6 @@ def read_frame(path: Path, index: int, part: int = 0) -> Frame:
         FileProblem: It cannot be decoded.
     """
     return reader_of(path).read_frame(path, part, index)
-
-
-def instances_entry(payload: Message) -> Message:
-    """Headers of `payload["paths"]`: per path instances, a problem, or "index" for a DICOMDIR."""
-    be_quiet()
-    answers: list[Message] = []
-    for text in payload["paths"]:
-        try:
-            answers.append({"instances": pack(read_instances(Path(text)))})
-        except IndexFile:
-            answers.append({"index": True})
-        except FileProblem as error:
-            answers.append({"problem": {"reason": error.reason, "remedy": error.remedy}})
-    return {"answers": answers}
 
 
 def frame_entry(payload: Message) -> Message:
