@@ -137,6 +137,7 @@ class Gdcm:
         while line and not line.startswith("{"):
             line = self._process.stdout.readline()  # the library prints to stdout as well
         if not line:
+            self._process.communicate()  # else the next file is asked of a dead process
             return "crashes on it"
         answer = json.loads(line)
         if "error" in answer or answer["type"] not in _GDCM_TYPES:

@@ -1,0 +1,49 @@
+"""All DICOM images that packages ship, and those of `../shared/data` where it is."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pydicom
+import pydicom.data
+
+from tests.conformance.files import SHARED, data_store
+
+PYDICOM_FILES = Path(pydicom.data.__file__).parent / "test_files"
+DAMAGED = {
+    "JPEG2000-embedded-sequence-delimiter.dcm": "its code stream has lost its size",
+    "MR_truncated.dcm": "62 bytes of its pixels are missing",
+}
+"""Files that are refused."""
+_NO_PIXELS = "TINY_ALPHA"
+"""A folder of headers."""
+
+
+def roots() -> list[Path]:
+    """The folders, the same files not twice."""
+    return [PYDICOM_FILES, data_store(), *([SHARED / "dicom"] if SHARED.is_dir() else [])]
+
+
+def images() -> dict[str, Path]:
+    """Name for a test -> file, each content once; the damaged ones left out."""
+    found: dict[str, Path] = {}
+    seen: set[tuple[str, int]] = set()
+    for root in roots():
+        for path in sorted(root.rglob("*")):
+            known = (path.name, path.stat().st_size)
+            wanted = path.is_file() and _NO_PIXELS not in path.parts and path.name not in DAMAGED
+            if wanted and known not in seen and _is_image(path):
+                seen.add(known)
+                found[str(path.relative_to(root))] = path
+    return found
+
+
+def _is_image(path: Path) -> bool:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            ds = pydicom.dcmread(path, stop_before_pixels=True, specific_tags=["Rows"])
+        except Exception:
+            return False  # no DICOM file
+    return "Rows" in ds
