@@ -93,9 +93,12 @@ class StudyList(QWidget):
         if index == self.view.currentIndex():
             return
         # Qt scrolls to what becomes current, which must not happen while a scan adds rows.
-        self.view.setAutoScroll(scroll)
+        self.view.setAutoScroll(False)
         self.view.setCurrentIndex(index)
         self.view.setAutoScroll(True)
+        if scroll and index.isValid():
+            self.view.scrollTo(self.model.place_of(key_of(self.model.row(index).study)))
+            self.view.scrollTo(index)
 
     def _keep_place(self) -> None:
         """Remember which row stands where, before others are put in above it."""
