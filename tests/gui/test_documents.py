@@ -1,0 +1,347 @@
+"""Reports, key objects and objects that cannot be shown, in the image's place of a real window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QTextCursor
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from app.errors import FileProblem
+from app.imaging.report import ImageLink, Report, ReportNode
+from app.imaging.types import Content, Instance, Series, Study
+from app.views.documents.picture import report_picture_offscreen
+from app.views.documents.writing import href, read_href
+from app.views.main_window import MainWindow
+from app.workspace.workspace import Workspace
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance
+
+pytestmark = pytest.mark.gui
+EVIL = "<img src='file:///etc/passwd'><b>bold</b>"
+
+
+def node(kind: str, name: str = "", value: str = "", *children: ReportNode, **rest: object):
+    return replace(ReportNode(kind, name, value, "CONTAINS", children), **rest)
+
+
+def link(uid: str, *frames: int) -> ImageLink:
+    return ImageLink(uid, frames)
+
+
+def image_node(uid: str, *frames: int, value: str = "CT image") -> ReportNode:
+    return node("IMAGE", "", value, links=(link(uid, *frames),))
+
+
+REPORT = Report(
+    "CT Abdomen Report",
+    (("Completion", "Complete"), ("Observer", "Foo^Bar")),
+    node(
+        "CONTAINER",
+        "CT Abdomen Report",
+        "",
+        node("PNAME", "Observer", "Foo^Bar", relationship="HAS OBS CONTEXT"),
+        node(
+            "CONTAINER",
+            "Findings",
+            "",
+            node("TEXT", "Impression", EVIL),
+            node("NUM", "Longest diameter", "12.4 mm", image_node("1.2", 3)),
+            node("SCOORD", "Region", "circle", links=(link("9.9"),)),
+        ),
+        node("CONTAINER", "Image Library", "", *(image_node(f"7.{n}") for n in range(40))),
+    ),
+    ("one item could not be read",),
+)
+KEYS = Report(
+    "For Teaching",
+    (),
+    node(
+        "CONTAINER",
+        "For Teaching",
+        "",
+        node("TEXT", "Key Object Description", "see slice 2"),
+        image_node("1.1"),
+        image_node("1.2", 3),
+        image_node("9.9"),
+    ),
+)
+
+
+def an_object(uid: str, content: Content, *references: str, note: str = "") -> Instance:
+    made = replace(instance(uid, size=(0, 0)), content=content, references=references, note=note)
+    return replace(made, attributes={**made.attributes, "SeriesDescription": f"the {content}"})
+
+
+@pytest.fixture
+def decoder() -> FakeDecoder:
+    made = FakeDecoder()
+    made.reports = {"5.1": REPORT, "6.1": KEYS}
+    return made
+
+
+@pytest.fixture
+def window(
+    qapp: QApplication, decoder: FakeDecoder, tmp_path: Path, wait_until: WaitUntil
+) -> Iterator[MainWindow]:
+    made = MainWindow(Workspace(), decoder, None, layout_file=tmp_path / "window.ini")
+    made.resize(1280, 800)
+    made.show()
+    images = (replace(instance("1.1"), number=1), replace(instance("1.2", frames=5), number=2))
+    objects = {
+        "SR": (an_object("5.1", Content.REPORT), an_object("5.2", Content.REPORT)),
+        "KO": (an_object("6.1", Content.KEY_OBJECTS, "1.1", "1.2", "9.9"),),
+        "RAW": (an_object("8.1", Content.OTHER, note="Raw data: not displayable"),),
+        "RT": (an_object("8.2", Content.STRUCTURES, "gone"),),
+    }
+    series = [Series("CT", "Axial", "CT", 1, images)]
+    series += [Series(name, name, name, 2, held) for name, held in objects.items()]
+    study = Study("s", "CT", "Doe^Jane", "1", "", tuple(series), "s")
+    made.workspace.add(found(study))
+    wait_until(lambda: not made.busy)
+    yield made
+    made.close()
+    made.deleteLater()
+
+
+def choose(window: MainWindow, name: str, wait_until: WaitUntil) -> None:
+    """Click a card of the study list."""
+    panel = window.study_list
+    rect = panel.view.visualRect(panel.model.place_of(f"s\0{name}"))
+    panel.view.scrollTo(panel.model.place_of(f"s\0{name}"))
+    rect = panel.view.visualRect(panel.model.place_of(f"s\0{name}"))
+    QTest.mouseClick(panel.view.viewport(), Qt.MouseButton.LeftButton, pos=rect.center())
+    wait_until(lambda: not window.busy)
+
+
+def anchors(window: MainWindow) -> dict[str, str]:
+    """Text of every link in the report -> its address."""
+    document = window.documents.report.text.document()
+    links: dict[str, str] = {}
+    block = document.begin()
+    while block.isValid():
+        iterator = block.begin()
+        while not iterator.atEnd():
+            fragment = iterator.fragment()
+            if fragment.charFormat().isAnchor():
+                links[fragment.text()] = fragment.charFormat().anchorHref()
+            iterator += 1
+        block = block.next()
+    return links
+
+
+def click_link(window: MainWindow, text: str) -> None:
+    """Click in the middle of a text of the report."""
+    view = window.documents.report.text
+    cursor = view.document().find(text)
+    cursor.setPosition((cursor.selectionStart() + cursor.selectionEnd()) // 2)
+    view.setTextCursor(cursor)
+    view.ensureCursorVisible()
+    place = view.cursorRect(cursor).center() + QPoint(1, 0)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=place)
+
+
+def test_a_report_is_read_in_the_place_of_the_image(window: MainWindow, wait_until: WaitUntil):
+    assert window.documents.currentWidget() is window.canvas
+    choose(window, "SR", wait_until)
+    page = window.documents.report
+    assert window.documents.currentWidget() is page
+    text = page.text.toPlainText()
+    for part in ("CT Abdomen Report", "Complete", "Findings", "Longest diameter: 12.4 mm"):
+        assert part in text
+    assert "one item could not be read" in text
+    assert text.count("Foo^Bar") == 1, "the observer of the facts is not said again"
+    choose(window, "CT", wait_until)
+    assert window.documents.currentWidget() is window.canvas
+    assert window.canvas.frame is not None
+
+
+def test_what_a_file_says_is_text_never_markup(window: MainWindow, wait_until: WaitUntil):
+    choose(window, "SR", wait_until)
+    view = window.documents.report.text
+    assert EVIL in view.toPlainText()
+    assert view.loadResource(2, "file:///etc/passwd") is None
+    for label in window.documents.report.findChildren(QLabel):
+        assert label.textFormat() == Qt.TextFormat.PlainText or not label.text()
+
+
+def test_a_link_shows_the_image_and_frame_and_what_is_not_open_is_no_link(
+    window: MainWindow, wait_until: WaitUntil
+):
+    choose(window, "SR", wait_until)
+    assert anchors(window) == {"Axial, image 2, frame 4": "image:1.2/3"}
+    assert "an image that is not open" in window.documents.report.text.toPlainText()
+    click_link(window, "Axial, image 2, frame 4")
+    wait_until(lambda: not window.busy)
+    viewport = window.workspace.viewport
+    assert (viewport.instance.sop_instance_uid, viewport.frame_index) == ("1.2", 3)  # type: ignore[union-attr]
+    assert window.documents.currentWidget() is window.canvas
+
+
+def test_a_link_comes_alive_when_its_image_is_opened(window: MainWindow, wait_until: WaitUntil):
+    choose(window, "SR", wait_until)
+    later = Study("t", "CT", "", "1", "", (Series("L", "Late", "CT", 1, (instance("9.9"),)),), "t")
+    window.workspace.add(found(later), show=False)
+    wait_until(lambda: not window.busy)
+    assert anchors(window).get("Late") == "image:9.9/-1"
+
+
+def test_a_library_of_images_is_one_paragraph(window: MainWindow, wait_until: WaitUntil):
+    choose(window, "SR", wait_until)
+    lines = window.documents.report.text.toPlainText().splitlines()
+    assert sum("CT image (40)" in line for line in lines) == 1
+    assert len(lines) < 25
+
+
+def test_search_finds_steps_and_says_when_there_is_nothing(
+    window: MainWindow, wait_until: WaitUntil
+):
+    choose(window, "SR", wait_until)
+    page = window.documents.report
+    window.activateWindow()
+    page.text.setFocus()
+    QTest.keyClick(page.text, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    wait_until(page.search.hasFocus)
+    QTest.keyClicks(page.search, "image")
+    first = page.text.textCursor().position()
+    count = page.text.toPlainText().casefold().count("image")
+    assert page.found.text() == f"1 of {count}"
+    QTest.keyClick(page.search, Qt.Key.Key_Return)
+    assert page.found.text() == f"2 of {count}"
+    assert page.text.textCursor().position() > first
+    QTest.keyClicks(page.search, "xyz")
+    assert page.found.text() == "Not found"
+    QTest.keyClick(page.search, Qt.Key.Key_Escape)
+    assert page.found.text() == ""
+
+
+def test_what_is_copied_is_plain_text(window: MainWindow, wait_until: WaitUntil):
+    choose(window, "SR", wait_until)
+    view = window.documents.report.text
+    view.moveCursor(QTextCursor.MoveOperation.Start)
+    view.selectAll()
+    assert view.createMimeDataFromSelection().formats() == ["text/plain"]
+    view.copy_all()
+    assert EVIL in QGuiApplication.clipboard().text()
+
+
+def test_the_reports_of_a_series_are_read_one_after_the_other(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    decoder.reports["5.2"] = replace(REPORT, title="The second one")
+    choose(window, "SR", wait_until)
+    page = window.documents.report
+    assert page.place.text() == "1 of 2"
+    page.next.click()
+    wait_until(lambda: not window.busy)
+    assert page.text.toPlainText().startswith("The second one")
+    assert page.place.text() == "2 of 2"
+
+
+def test_a_report_that_cannot_be_read_says_why(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    choose(window, "SR", wait_until)
+
+    def broken(_instance: Instance):
+        from concurrent.futures import Future
+
+        future: Future[Report] = Future()
+        future.set_exception(FileProblem("it has <b>no</b> content", remedy="Export it again"))
+        return future
+
+    monkeypatch.setattr(decoder, "report", broken)
+    choose(window, "KO", wait_until)
+    message = window.documents.report.message
+    assert message.isVisible()
+    assert "it has <b>no</b> content. Export it again" in message.text()
+    assert not window.documents.report.text.isVisible()
+
+
+def test_key_images_are_shown_small_and_gone_through(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    choose(window, "KO", wait_until)
+    page = window.documents.report
+    text = page.text.toPlainText()
+    assert "3 key images" in text
+    assert "see slice 2" in text
+    assert text.count("\N{OBJECT REPLACEMENT CHARACTER}") == 3, (
+        "a picture each, also of what is not open"
+    )
+    assert {"1.1", "1.2"} <= set(decoder.thumbnails)
+    assert window.actions_.next_key.isEnabled()
+    window.actions_.next_key.trigger()
+    wait_until(lambda: not window.busy)
+    viewport = window.workspace.viewport
+
+    def shown() -> tuple[str, int]:
+        assert viewport.instance is not None
+        return viewport.instance.sop_instance_uid, viewport.frame_index
+
+    assert shown() == ("1.1", 0)
+    window.actions_.next_key.trigger()
+    assert shown() == ("1.2", 3)
+    window.actions_.next_key.trigger()
+    assert shown() == ("1.1", 0), "what is not open is passed over"
+    window.actions_.previous_key.trigger()
+    assert shown() == ("1.2", 3)
+    wait_until(lambda: not window.busy)
+
+
+def test_what_cannot_be_shown_is_named_and_its_attributes_are_at_hand(
+    window: MainWindow, wait_until: WaitUntil
+):
+    choose(window, "RAW", wait_until)
+    note = window.documents.note
+    assert window.documents.currentWidget() is note
+    assert note.title.text() == "the other"
+    assert note.text.text() == "Raw data: not displayable."
+    window.docks["Attributes"].show()
+    wait_until(lambda: not window.busy)
+    shown = window.workspace.viewport.instance
+    assert shown is not None
+    assert shown.sop_instance_uid == "8.1"
+    choose(window, "RT", wait_until)
+    assert "are not open" in note.text.text()
+
+
+def test_addresses_of_links_are_read_back_and_others_refused():
+    for one in (link("1.2.3", 4), link("1.2.3")):
+        assert read_href(href(one)) == one
+    for text in ("http://x/1", "image:", "image:1.2/x", "file:///etc/passwd", "image:/3"):
+        assert read_href(text) is None
+
+
+def test_a_report_as_a_picture_has_its_text_and_its_key_images(qapp: QApplication):
+    study = Study("s", "", "", "", "", (Series("A", "A", "CT", 1, (instance("1.1"),)),), "s")
+    asked: list[str] = []
+
+    def thumbnail(image: Instance, size: int) -> np.ndarray:
+        asked.append(image.sop_instance_uid)
+        return np.full((size, size), 255, np.uint8)
+
+    picture = report_picture_offscreen(KEYS, found(study), thumbnail, pictures=True)
+    plain = report_picture_offscreen(KEYS, found(study), thumbnail, pictures=False)
+    assert asked == ["1.1"]
+    assert picture.dtype == np.uint8
+    assert picture.shape[2] == 3
+    white = (picture == 255).all(axis=2).sum()
+    assert white > 200 * 200, "the open key image"
+    assert (plain == 255).all(axis=2).sum() < white / 10
+    assert np.ptp(plain[:120].astype(int)) > 100, "the title is drawn"
+
+
+def test_an_old_report_that_comes_late_is_not_shown(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    choose(window, "SR", wait_until)
+    page = window.documents.report
+    stale = window.workspace.studies.all[0].series[1].instances[1]
+    page._take(stale, replace(REPORT, title="Stale"))
+    assert not page.text.toPlainText().startswith("Stale")
