@@ -21,7 +21,7 @@ class ImagePresentation:
             is no window: the full range of values is shown.
         inverse: Presentation LUT Shape INVERSE; None when the state does not say.
         presentation_lut: P-LUT, or None.
-        shutter: Display shutter.
+        shutter: Display shutter instead of the image's own; None for none.
         overlays: Bitmaps that the state itself brings and shows.
         flip_h: Left and right are exchanged before the rotation (C.10.6).
         quarter_turns: Clockwise quarter turns, after the flip.

@@ -149,7 +149,7 @@ class _Reader:
         )
 
     def _modality(self, item: Dataset) -> tuple[Rescale | None, Lut | None]:
-        """A grey state without a modality transformation has none: the image's is not used."""
+        """What a state lacks is an identity: the image's own is not used (PS3.4 N.2)."""
         if self._class not in _GREY:
             return None, None
         attributes = self._attributes(item)
@@ -184,7 +184,10 @@ class _Reader:
         if value_of(self._dataset, "PresentationLUTSequence") is not None:
             self._warn("its presentation lookup table is damaged and not applied")
         shape = text_of(self._dataset, "PresentationLUTShape").upper()
-        return {"INVERSE": True, "IDENTITY": False}.get(shape), None
+        if shape not in ("INVERSE", "IDENTITY"):
+            self._warn("it does not say which end is white: the image's own polarity is kept")
+            return None, None
+        return shape == "INVERSE", None
 
     def _turned(self) -> tuple[bool, int]:
         """C.10.6 turns clockwise and then flips; here the flip comes first."""

@@ -33,11 +33,12 @@ def apply(frame: Frame, presentation: ImagePresentation) -> Frame:
         presentation: What the state says of it.
 
     Returns:
-        A new frame with the same pixels. Greys change for monochrome images only.
+        A new frame with the same pixels. Greys change for monochrome images only. Of the image's
+        own shutter, overlays and greys nothing is left that the state does not ask for (N.2).
     """
     shown = frame if frame.is_color else _grey(frame, presentation)
-    if presentation.shutter is not None:
-        shown = replace(shown, shutter=_fitted(presentation.shutter, frame))
+    shutter = presentation.shutter
+    shown = replace(shown, shutter=_fitted(shutter, frame) if shutter is not None else None)
     if presentation.image_overlays is not None or presentation.overlays:
         shown = replace(shown, overlays=_overlays(frame, presentation))
     aspect = presentation.aspect

@@ -20,6 +20,7 @@ from app.imaging.layer_colors import color_from_cielab
 from app.imaging.layers import Label
 from app.imaging.presentation_graphics import Placement
 from app.imaging.reading import read_frame
+from app.imaging.types import Shutter
 from tests.unit.imaging.files import item
 from tests.unit.imaging.presentation_files import (
     HOUNSFIELD,
@@ -321,6 +322,14 @@ def test_geometric_shutters_count_rows_and_columns_from_one(image: Path):
     assert frame.shutter.circle == (6, 3, 3)
     assert frame.shutter.polygon == ((0, 0), (11, 0), (11, 7))
     assert frame.shutter.level == 1.0
+
+
+def test_a_shutter_of_the_image_is_not_used_where_the_state_has_none(image: Path):
+    """PS3.4 N.2: what a state lacks is an identity, and the image's own shall not be used."""
+    frame = replace(read_frame(image, 0), shutter=Shutter(rectangle=(2, 9, 1, 5)))
+    found = read(state_of(image)).of(frame.ref.sop_instance_uid, 0)
+    assert found is not None
+    assert presenting.apply(frame, found).shutter is None
 
 
 def test_overlays_that_the_state_activates(image: Path):
