@@ -51,7 +51,10 @@ class Studies:
         for study in self._studies.values():
             if study.uid in known:
                 known[study.uid].append(study)
-        merged = {uid: _merged(uid, known[uid], studies) for uid, studies in found.items()}
+        merged: dict[str, Sequence[Study]] = {}
+        for uid, studies in found.items():
+            merged[uid], copies = _merged(uid, known[uid], studies)
+            self._problems += [copy for copy in copies if copy not in self._problems]
         placed: list[Study] = []
         for study in self._studies.values():
             if study.uid not in merged:
@@ -162,17 +165,22 @@ def _instances(studies: Iterable[Study]) -> Iterator[Instance]:
     return (item for study in studies for one in study.series for item in one.instances)
 
 
-def _merged(uid: str, known: Sequence[Study], new: Sequence[Study]) -> Sequence[Study]:
-    """The studies of one Study Instance UID from what is open and what was found now."""
-    if not known:
-        return new
+def _merged(
+    uid: str, known: Sequence[Study], new: Sequence[Study]
+) -> tuple[Sequence[Study], Sequence[Problem]]:
+    """The studies of one Study Instance UID from what is open and what was found now.
+
+    Returns:
+        They, and the copies of open images that are not listed again.
+    """
     fresh = {id(item) for item in _instances(new)}
     if all(id(item) in fresh for item in _instances(known)):
-        return new  # a scan went on: the very same instances, and more
+        return new, ()  # nothing was open, or a scan went on: the very same instances, and more
     old = {(item.path, item.part): item for item in _instances(known)}
     late = {(item.path, item.part): item for item in _instances(new)}
     if old.keys() <= late.keys():
-        return new
+        return new, ()
     if all(old.get(key) == item for key, item in late.items()):
-        return known
-    return build_study(uid, list((old | late).values())).studies
+        return known, ()
+    both = build_study(uid, list((old | late).values()))
+    return both.studies, both.problems
