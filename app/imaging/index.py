@@ -161,7 +161,7 @@ class Index:
         if database is None:
             return
         with self._safely(), database:
-            start = _key(folder).rstrip(b"/\\") + os.fsencode(os.sep)
+            start = _key(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
             rows = database.execute(
                 "SELECT path FROM files WHERE path >= ? AND path < ?",
                 (start, start[:-1] + bytes([start[-1] + 1])),

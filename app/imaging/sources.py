@@ -6,6 +6,7 @@ A path may name a file, or a member of a zip archive as if the archive were a fo
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import tempfile
 import time
@@ -104,7 +105,8 @@ def local_file(path: Path) -> Generator[Path]:
         raise guards.unreadable(path, error) from None
     try:
         # Libraries tell formats by the name's end, of which ".nii.gz" has two parts.
-        copy = folder / f"member{''.join(path.suffixes[-2:])[-32:]}"
+        ending = re.sub(r"[^A-Za-z0-9.]", "", "".join(path.suffixes[-2:]))[-32:]
+        copy = folder / f"member{ending}"
         try:
             with open_file(path) as source, copy.open("xb") as target:
                 shutil.copyfileobj(source, target)

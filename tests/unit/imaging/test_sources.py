@@ -184,6 +184,38 @@ def test_a_member_never_gives_more_than_it_declares(tmp_path: Path):
         file.read()
 
 
+def test_members_that_share_their_bytes_are_refused(tmp_path: Path):
+    """A few megabytes of such an archive inflate to petabytes."""
+    path = archive(tmp_path / "a.zip", {"IM1": b"x" * 3000, "IM2": b"y" * 3000}, zipfile.ZIP_STORED)
+    data = bytearray(path.read_bytes())
+    second = data.rindex(b"PK\x01\x02")
+    data[second + 42 : second + 46] = struct.pack("<L", 0)  # where IM1 begins
+    data[second + 20 : second + 24] = struct.pack("<L", 6000)
+    path.write_bytes(bytes(data))
+    with pytest.raises(FileProblem, match="declares more than it holds"):
+        archives.open_archive(path)
+
+
+def test_random_damage_never_gives_anything_but_a_named_problem(tmp_path: Path):
+    rng = random.Random(5)
+    whole = archive(tmp_path / "whole.zip", {f"d/{n}": rng.randbytes(300) for n in range(5)})
+    source = whole.read_bytes()
+    refused = 0
+    for number in range(400):
+        data = bytearray(source)
+        for _ in range(rng.randint(1, 20)):
+            data[rng.randrange(len(data))] = rng.randrange(256)
+        path = tmp_path / f"{number}.zip"
+        path.write_bytes(bytes(data[: rng.randint(10, len(data))] if number % 4 == 0 else data))
+        try:
+            for name in archives.open_archive(path).files:
+                with sources.open_file(path / name) as file:
+                    file.read()
+        except FileProblem:
+            refused += 1
+    assert refused > 100
+
+
 def test_a_damaged_member_is_told_and_the_others_are_read(decoder: Decoder, tmp_path: Path):
     one = make_dicom(tmp_path / "1.dcm", SOPInstanceUID="1.1").read_bytes()
     two = make_dicom(tmp_path / "2.dcm", SOPInstanceUID="1.2").read_bytes()
