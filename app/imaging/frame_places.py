@@ -32,9 +32,12 @@ def frames_geometry(header: Header) -> str:
         return ""
     planes: list[FramePlane] = []
     reference = header.text("FrameOfReferenceUID")
+    spacing, _ = spacing_and_calibration(FrameAttributes(header, 0))
+    each = _own_spacings(header)
     for index in range(int(count[0])):
         attributes = FrameAttributes(header, index)
-        spacing, _ = spacing_and_calibration(attributes)
+        if each:
+            spacing, _ = spacing_and_calibration(attributes)
         plane = plane_of(orientation_of(attributes), spacing, reference)
         if plane is None:
             return ""
@@ -54,6 +57,15 @@ def _has_places(header: Header) -> bool:
         "DetectorInformationSequence",
     )
     return any(keyword in header.dataset for keyword in keywords)
+
+
+def _own_spacings(header: Header) -> bool:
+    """Whether each frame has its own pixel measures: a macro is shared, or in every frame."""
+    try:
+        first = header.value("PerFrameFunctionalGroupsSequence")[0]
+    except (TypeError, IndexError, KeyError):
+        return False
+    return "PixelMeasuresSequence" in first
 
 
 def private_b_value(header: Header) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from app.imaging.dicom_file import Header, value_of
 from app.imaging.geometry import direction_letters
-from app.imaging.planes import is_rotation
+from app.imaging.planes import is_position, is_rotation
 from app.imaging.regions import UltrasoundRegion, regions_of
 from app.imaging.spacing import SpacingAttributes, spacing_of
 from app.imaging.types import Orientation, Region, Spacing
@@ -96,7 +96,7 @@ def orientation_of(attributes: FrameValues) -> Orientation:
         position = position or numbers(value_of(detector, "ImagePositionPatient"))
     quadruped = attributes.text("AnatomicalOrientationType").upper() == "QUADRUPED"
     place = None
-    if len(position) == 3 and all(math.isfinite(part) for part in position):
+    if is_position(position):
         place = (position[0], position[1], position[2])
     if is_rotation(cosines):
         a, b, c, d, e, f = cosines
@@ -104,6 +104,7 @@ def orientation_of(attributes: FrameValues) -> Orientation:
         column = direction_letters(cosines[3:], quadruped)
         if place is not None:
             place = _frame_position(attributes, place, cosines)
+            place = place if is_position(place) else None
         return Orientation(row, column, (a, b, c, d, e, f), place)
     letters = _letters(attributes.text("PatientOrientation"), quadruped)
     return Orientation(letters[0], letters[1], None, place)

@@ -19,6 +19,9 @@ from app.imaging.types import Frame, Instance, Orientation, Spacing, SpacingSour
 
 XYZ = tuple[float, float, float]
 
+MAX_POSITION_MM = 1e6
+"""A position further away than a kilometre is a mistake."""
+
 
 @dataclass(frozen=True, slots=True)
 class FramePlane:
@@ -118,6 +121,11 @@ def is_rotation(cosines: tuple[float, ...]) -> bool:
     return all(abs(product) < 1e-2 for product in products)
 
 
+def is_position(position: tuple[float, ...]) -> bool:
+    """Whether it is a possible Image Position (Patient)."""
+    return len(position) == 3 and all(abs(part) <= MAX_POSITION_MM for part in position)
+
+
 def frame_plane(frame: Frame, frame_of_reference: str = "") -> FramePlane | None:
     """The plane of a frame; None when the file does not say where it lies."""
     return plane_of(frame.orientation, frame.spacing, frame_of_reference)
@@ -144,7 +152,7 @@ def instance_place(instance: Instance) -> FramePlane | None:
     """The same with a spacing of NaN where it is unknown: enough to sort images by."""
     directions = _directions(instance.get("ImageOrientationPatient"))
     position = numbers_in(instance.get("ImagePositionPatient"))
-    if directions is None or len(position) != 3:
+    if directions is None or not is_position(position):
         return None
     x, y, z = position
     spacing = _pixel_spacing(instance.get("PixelSpacing"))

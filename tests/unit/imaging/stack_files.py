@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pydicom
 from numpy.typing import NDArray
 
 from app.imaging.reading_types import pixel_sha256
 from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
+from tests.unit.imaging.files import item, make_dicom
 
 Array = NDArray[Any]
 Field = Callable[[Array], Array]
@@ -54,3 +57,46 @@ def sampled_slice(
         + y[..., None] * spacing[0] * column
     )
     return slice_frame(field(points), cosines, position, spacing)
+
+
+def enhanced_mr(
+    path: Path, order: Sequence[int], cosines: Sequence[float], step: float = 3.0, phases: int = 1
+) -> Path:
+    """An enhanced MR whose frames lie in their own places; frame n is slice `order[n]`.
+
+    Pixels are 0.5 mm high and 0.75 mm wide; the values of slice k start at 1000 * k, those of
+    later phases are higher by 1.
+    """
+    normal = np.cross(np.array(cosines[:3]), np.array(cosines[3:]))
+    first = np.arange(16 * 20, dtype=np.uint16).reshape(16, 20)
+    wanted = [(phase, k) for phase in range(phases) for k in order]
+    pixels = np.stack([first + np.uint16(1000 * k + phase) for phase, k in wanted])
+    frames = [
+        item(
+            PlanePositionSequence=[
+                item(ImagePositionPatient=[float(v) for v in (10, 20, 30) + step * k * normal])
+            ],
+            FrameContentSequence=[
+                item(StackID="1", InStackPositionNumber=k + 1, TemporalPositionIndex=phase + 1)
+            ],
+        )
+        for phase, k in wanted
+    ]
+    shared = item(
+        PixelMeasuresSequence=[item(PixelSpacing=[0.5, 0.75], SliceThickness=step)],
+        PlaneOrientationSequence=[item(ImageOrientationPatient=list(cosines))],
+    )
+    make_dicom(
+        path,
+        pixels,
+        Modality="MR",
+        SOPClassUID="1.2.840.10008.5.1.4.1.1.4.1",
+        NumberOfFrames=len(frames),
+        FrameOfReferenceUID="1.2.9",
+        SharedFunctionalGroupsSequence=[shared],
+        PerFrameFunctionalGroupsSequence=frames,
+    )
+    dataset = pydicom.dcmread(path)
+    dataset.file_meta.MediaStorageSOPClassUID = dataset.SOPClassUID
+    dataset.save_as(path)
+    return path

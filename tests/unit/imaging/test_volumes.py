@@ -5,10 +5,12 @@ from __future__ import annotations
 import random
 import shutil
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import highdicom
 import numpy as np
 import pydicom
 import pytest
@@ -19,11 +21,12 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
+from app.imaging.stacks import describe
 from app.imaging.types import Frame, Rescale, Series
 from app.imaging.volume import Volume
 from app.imaging.volumes import Assembly, assemble
-from tests.unit.imaging.files import make_dicom
-from tests.unit.imaging.stack_files import sampled_slice, slice_frame
+from tests.unit.imaging.files import item, make_dicom
+from tests.unit.imaging.stack_files import enhanced_mr, sampled_slice, slice_frame
 
 AXIAL = (1, 0, 0, 0, 1, 0)
 Array = NDArray[Any]
@@ -329,3 +332,64 @@ def test_a_volume_file_has_simpleitks_value_at_every_place(
         point = volume.affine @ (*index, 1)
         there = image.TransformPhysicalPointToIndex([float(v) for v in point[:3]])
         assert volume.voxels[tuple(index[::-1])] == pytest.approx(image.GetPixel(there))
+
+
+@pytest.mark.parametrize("order", [range(5), (4, 3, 2, 1, 0), (3, 0, 4, 1, 2)])
+def test_an_enhanced_object_equals_highdicoms_volume(
+    decoder: Decoder, tmp_path: Path, order: Sequence[int]
+):
+    cosines = (0.8, 0.6, 0, -0.36, 0.48, -0.8)
+    path = enhanced_mr(tmp_path / "a.dcm", order, cosines)
+    same_as_highdicom(decoder, path)
+
+
+def test_a_real_enhanced_object_equals_highdicoms_volume(decoder: Decoder, shared_data: Path):
+    same_as_highdicom(decoder, shared_data / "dicom/syntaxes/eCT_Supplemental.dcm")
+
+
+def same_as_highdicom(decoder: Decoder, path: Path) -> None:
+    """Every voxel of highdicom's volume is ours at the same place, and there are no others."""
+    volume = decoder.volume(series_in(decoder, path).instances[0]).result(60)
+    image: Any = highdicom.imread(path)
+    stages = ("real_world_transform", "modality_transform", "voi_transform")
+    stages += ("palette_color_lut", "icc_profile")
+    theirs: Any = image.get_volume(dtype=np.float64, **{f"apply_{one}": False for one in stages})
+    assert theirs.shape == volume.voxels.shape
+    inverse = np.linalg.inv(volume.affine) @ theirs.affine
+    index = np.stack([*np.indices(theirs.shape), np.ones(theirs.shape)], axis=-1)
+    ours = index @ inverse.T
+    nearest = np.rint(ours[..., :3]).astype(int)
+    np.testing.assert_allclose(ours[..., :3], nearest, atol=1e-3)
+    i, j, k = np.moveaxis(nearest, -1, 0)
+    np.testing.assert_array_equal(volume.voxels[k, j, i], theirs.array)
+
+
+def test_the_first_of_an_enhanced_objects_phases_is_its_volume(decoder: Decoder, tmp_path: Path):
+    path = enhanced_mr(tmp_path / "a.dcm", range(4), AXIAL, phases=3)
+    instance = series_in(decoder, path).instances[0]
+    volume = decoder.volume(instance).result(60)
+    assert volume.voxels[:, 0, 0].tolist() == [0, 1000, 2000, 3000]
+    assert volume.warnings == ("the first of 3 images at each position",)
+    assert describe(instance) is not None
+
+
+def test_a_reconstructed_nm_volume_lies_where_its_detector_says(decoder: Decoder, tmp_path: Path):
+    """PS3.3 C.8.4.15: the spacing between slices may be negative there."""
+    path = make_dicom(
+        tmp_path / "nm.dcm",
+        np.arange(3 * 16, dtype=np.uint16).reshape(3, 4, 4),
+        Modality="NM",
+        SOPClassUID="1.2.840.10008.5.1.4.1.1.20",
+        ImageType=["ORIGINAL", "PRIMARY", "RECON TOMO", "EMISSION"],
+        NumberOfFrames=3,
+        PixelSpacing=[4, 4],
+        SpacingBetweenSlices=-4,
+        SliceVector=[1, 2, 3],
+        DetectorInformationSequence=[
+            item(ImageOrientationPatient=list(AXIAL), ImagePositionPatient=[1, 2, 300])
+        ],
+    )
+    volume = decoder.volume(series_in(decoder, path).instances[0]).result(60)
+    assert volume.origin == pytest.approx((1, 2, 292))
+    assert volume.spacing == pytest.approx((4, 4, 4))
+    assert volume.voxels[:, 0, 0].tolist() == [32, 16, 0]
