@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QKeySequence
@@ -18,19 +17,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.imaging.pipeline import AUTO
-from app.imaging.types import Window
-from app.imaging.volume import Plane
 from app.views import icons, wording
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.plane_switch import PlaneSwitch
+from app.views.image_menus import PlaneMenu, PresetMenu
 from app.views.theme import SPACE
 from app.views.widgets import plain_tip
 from app.workspace import measurements
 from app.workspace.workspace import Workspace
-
-_PLANE_KEYS = {Plane.ACQUIRED: "O", Plane.AXIAL: "A", Plane.CORONAL: "C", Plane.SAGITTAL: "S"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,17 +65,17 @@ class WindowActions:
     ) -> None:
         self._window = window
         self._canvas = canvas
-        self._planes = planes
         self._workspace = workspace
         self._commands = commands
         self._docks = docks
         self._playing = False
         self._make_file()
         self._make_image()
-        self._make_planes()
         self._make_findings()
-        self.presets = QMenu("Window presets", window)
-        self.presets.aboutToShow.connect(self._fill_presets)
+        self.presets = PresetMenu(canvas, window)
+        self.plane_menu = PlaneMenu(
+            planes, lambda text, run, key: self._action(text, run, key, checkable=True), window
+        )
         self._make_menus()
         self.toolbar = self._make_toolbar()
         self._disconnects = [
@@ -93,7 +88,6 @@ class WindowActions:
         canvas.picture_changed.connect(self.refresh)
         canvas.status_changed.connect(self.refresh)
         canvas.scroller.playing_changed.connect(lambda _on: self.refresh())
-        planes.changed.connect(self.refresh)
         canvas.measuring.tool_changed.connect(lambda _tool: self.refresh())
         self.refresh()
 
@@ -196,17 +190,6 @@ class WindowActions:
             self.ruler,
             self.angle,
         )
-
-    def _make_planes(self) -> None:
-        self.planes: dict[Plane, QAction] = {}
-        self.plane_menu = QMenu("Plane", self._window)
-        for plane, key in _PLANE_KEYS.items():
-            choose = partial(self._planes.choose, plane)
-            action = self._action(_plane_name(plane), choose, key, checkable=True)
-            # A click on the plane that is shown would take its tick away.
-            action.triggered.connect(lambda _checked=False: self.refresh())
-            self.plane_menu.addAction(action)
-            self.planes[plane] = action
 
     def _make_findings(self) -> None:
         annotations, stack = self._workspace.annotations, self._workspace.commands
@@ -313,16 +296,10 @@ class WindowActions:
         bar.addWidget(window_button)
         self.window_button = window_button
         plane_button = self._text_button("Plane", "box", None)
-        plane_button.setMenu(self.plane_menu)
-        plane_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         plane_button.setToolTip(plain_tip("Sections of the series: axial, coronal, sagittal"))
         bar.addWidget(plane_button)
+        self.plane_menu.put_on(plane_button)
         self.plane_button = plane_button
-        plane_button.setText(
-            f" {_plane_name(Plane.SAGITTAL)}"
-        )  # the longest
-        plane_button.ensurePolished()
-        plane_button.setMinimumWidth(plane_button.sizeHint().width())
         bar.addAction(self.invert)
         bar.addAction(self.reset)
         bar.addSeparator()
@@ -356,25 +333,6 @@ class WindowActions:
             button.clicked.connect(action.trigger)
         return button
 
-    def _fill_presets(self) -> None:
-        self.presets.clear()
-        picture = self._canvas.picture
-        shown, found = self._canvas.shown_window, False
-        for window in picture.presets if picture else ():
-            name = wording.one_line(window.explanation)
-            name = "Automatic" if name == AUTO else name
-            text = f"{name}\t{_figures(window)}"
-            action = self.presets.addAction(text.replace("&", "&&"))
-            action.setCheckable(True)
-            ticked = not found and _same_window(window, shown)
-            action.setChecked(ticked)
-            found = found or ticked
-            action.triggered.connect(
-                lambda _checked=False, chosen=window: self._canvas.set_window(chosen)
-            )
-        if self.presets.isEmpty():
-            self.presets.addAction("This image has no grey window").setEnabled(False)
-
     def refresh(self) -> None:
         """Follow the models: what is possible, and what is on."""
         stack, annotations = self._workspace.commands, self._workspace.annotations
@@ -384,7 +342,6 @@ class WindowActions:
         self.window_button.setEnabled(self._canvas.shown_window is not None)
         self.presets.menuAction().setEnabled(self._canvas.shown_window is not None)
         self.invert.setChecked(self._workspace.viewport.display.invert)
-        self._refresh_planes()
         tool = self._canvas.measuring.tool
         self.ruler.setChecked(tool == measurements.RULER)
         self.angle.setChecked(tool == measurements.ANGLE)
@@ -407,27 +364,3 @@ class WindowActions:
         for action in (self.show_findings, self.hide_findings, self.delete_findings):
             action.setEnabled(len(annotations) > 0)
         self.delete_finding.setEnabled(bool(annotations.selected))
-
-    def _refresh_planes(self) -> None:
-        wanted, possible = self._planes.wanted, self._planes.possible
-        for plane, action in self.planes.items():
-            action.setEnabled(plane in possible and len(possible) > 1)
-            action.setChecked(plane is wanted)
-        self.plane_button.setEnabled(len(possible) > 1)
-        text = "Plane" if wanted is Plane.ACQUIRED else _plane_name(wanted)
-        self.plane_button.setText(f" {text}")
-
-
-def _plane_name(plane: Plane) -> str:
-    return "As acquired" if plane is Plane.ACQUIRED else plane.value.capitalize()
-
-
-def _same_window(one: Window, other: Window | None) -> bool:
-    """Whether two windows show the same, whatever they are called."""
-    return other is not None and replace(one, explanation="") == replace(other, explanation="")
-
-
-def _figures(window: Window) -> str:
-    if window.lut >= 0:
-        return wording.VOI_LUT
-    return f"C {wording.number(window.center)}  W {wording.number(window.width)}"

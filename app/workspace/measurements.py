@@ -56,7 +56,7 @@ def measure(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "")
         units=units,
         provenance=made,
         value=value,
-        description=basis,
+        description=basis[:1].upper() + basis[1:],
     )
 
 

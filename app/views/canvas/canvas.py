@@ -321,7 +321,7 @@ class Canvas(ImageView):
         if self._press is None or self._drag_from is None:
             drawing = self.measuring.move(ev.position())
             hit = self._hover(ev.position())
-            self._show_cursor(Qt.CursorShape.PointingHandCursor if hit and not drawing else None)
+            self._show_cursor(self._cursor_over(ev.position(), hit) if not drawing else None)
             return
         start, kind, window = self._press
         total = ev.position() - start
@@ -390,6 +390,11 @@ class Canvas(ImageView):
     def focusOutEvent(self, event: QFocusEvent) -> None:
         self._space = False
         super().focusOutEvent(event)
+
+    def _cursor_over(self, position: QPointF, hit: str) -> Qt.CursorShape | None:
+        if self.measuring.over_point(position):
+            return Qt.CursorShape.SizeAllCursor
+        return Qt.CursorShape.PointingHandCursor if hit else None
 
     def _show_cursor(self, shape: Qt.CursorShape | None) -> None:
         if shape is None and self.measuring.tool:

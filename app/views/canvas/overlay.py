@@ -92,13 +92,13 @@ def _broken(text: str, metrics: QFontMetricsF, limit: float) -> list[str]:
     """The text on at most MAX_LINES lines, broken between words; the last is cut if it must be."""
     lines: list[str] = []
     rest = text
+    if any(metrics.horizontalAdvance(word) > limit for word in text.split(" ")):
+        return [metrics.elidedText(text, Qt.TextElideMode.ElideRight, limit)]
     while len(lines) < MAX_LINES - 1 and metrics.horizontalAdvance(rest) > limit:
         words = rest.split(" ")
         count = len(words) - 1
         while count > 1 and metrics.horizontalAdvance(" ".join(words[:count])) > limit:
             count -= 1
-        if count < 1:
-            break  # a single word
         lines.append(" ".join(words[:count]))
         rest = " ".join(words[count:])
     lines.append(rest)
