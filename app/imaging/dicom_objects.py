@@ -123,10 +123,10 @@ def _referenced(dataset: Dataset, depth: int, own: bool = True) -> Iterator[str]
     if depth >= _MAX_DEPTH:
         return
     for tag in sorted(dataset.keys()):
-        raw: Any = dataset.get_item(tag)
-        if raw.VR not in ("SQ", "UN", None) or _is_summed_up(dataset, tag):
-            continue
         try:
+            raw: Any = dataset.get_item(tag)
+            if raw.VR not in ("SQ", "UN", None) or _is_summed_up(dataset, tag):
+                continue
             element = dataset[tag]
         except Exception:
             continue  # a damaged element must not hide the others

@@ -138,6 +138,24 @@ def test_references_are_images_in_the_files_order_each_once(tmp_path: Path):
     assert instance.references == ("2.9", "2.1", "2.5")
 
 
+def test_a_damaged_element_does_not_hide_the_references(tmp_path: Path):
+    path = tmp_path / "a.dcm"
+    before = item(ReferencedSOPInstanceUID="2.1")
+    after = item(ReferencedSOPInstanceUID="2.2")
+    listed(
+        path,
+        STORED + "66.1",
+        SourceImageSequence=[before],
+        ReferencedImageSequence=[after],
+        OtherPatientIDsSequence=[item(PatientID="x")],
+    )
+    tag = b"\x10\x00\x02\x10SQ"
+    data = path.read_bytes()
+    assert data.count(tag) == 1
+    path.write_bytes(data.replace(tag, tag[:4] + b"S\x01"))
+    assert read_instance(path).references == ("2.2", "2.1")
+
+
 def test_the_study_that_a_structure_set_names_is_no_image(tmp_path: Path):
     series = item(ContourImageSequence=[item(ReferencedSOPInstanceUID="2.1")])
     study = item(ReferencedSOPInstanceUID="1.1", RTReferencedSeriesSequence=[series])
