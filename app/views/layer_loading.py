@@ -3,37 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from concurrent.futures import Future
 from functools import partial
-from typing import Protocol
 
 from PySide6.QtCore import QObject
 
 from app.errors import SightlineError
 from app.imaging.layer_links import layers_for
-from app.imaging.layers import Layer, LayerFrame
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
+from app.views.loader import DecoderLike
 from app.workspace.layers import LayerRequest
 from app.workspace.workspace import Workspace
-
-
-class ObjectReader(Protocol):
-    """What is needed of `app.imaging.decode.Decoder`."""
-
-    def layer(self, instance: Instance) -> Future[Layer]:
-        """What an object draws: its parts."""
-        ...
-
-    def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
-        """What it draws on one frame."""
-        ...
-
-    def presentation(self, instance: Instance) -> Future[PresentationState]:
-        """A presentation state."""
-        ...
 
 
 class LayerLoading(QObject):
@@ -51,7 +33,7 @@ class LayerLoading(QObject):
         self,
         workspace: Workspace,
         canvas: Canvas,
-        decoder: ObjectReader,
+        decoder: DecoderLike,
         background: Background,
         tell: Callable[[SightlineError], object],
     ) -> None:
@@ -149,10 +131,7 @@ class LayerLoading(QObject):
         series = study.series if study is not None else ()
         objects = [item for one in series if one.content in _DRAW for item in one.instances]
         states = [
-            item
-            for one in series
-            if one.content is Content.PRESENTATION
-            for item in one.instances
+            item for one in series if one.content is Content.PRESENTATION for item in one.instances
         ]
         uid = shown.sop_instance_uid if shown is not None else ""
         self._states = tuple(item for item in states if uid in item.references)

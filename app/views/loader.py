@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
+from app.imaging.layers import Layer, LayerFrame
+from app.imaging.presentation import PresentationState
 from app.imaging.reformat import planes_of
 from app.imaging.report import Report
 from app.imaging.types import Frame, Instance, ScanResult, Series
@@ -75,6 +77,18 @@ class DecoderLike(Protocol):
 
     def report(self, instance: Instance) -> Future[Report]:
         """A structured report or key object selection as a tree of text."""
+        ...
+
+    def layer(self, instance: Instance) -> Future[Layer]:
+        """What an object draws: its parts."""
+        ...
+
+    def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
+        """What it draws on one frame."""
+        ...
+
+    def presentation(self, instance: Instance) -> Future[PresentationState]:
+        """A presentation state."""
         ...
 
 

@@ -30,6 +30,7 @@ from app.views.application import spare_the_collector
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
+from app.views.browser.layers_panel import LayersPanel
 from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
@@ -39,6 +40,7 @@ from app.views.chat.dock import ChatDock
 from app.views.contents import counted
 from app.views.documents.stack import DocumentStack
 from app.views.drops import Drops
+from app.views.layer_loading import LayerLoading
 from app.views.loader import DecoderLike, Loader
 from app.views.notices import Action, Notices
 from app.views.opening import Opening
@@ -97,7 +99,13 @@ class MainWindow(QMainWindow):
         self.study_list = StudyList(workspace, self.loader)
         self.findings_list = FindingsList(workspace)
         self.attributes = AttributesPanel(workspace, self.loader)
+        self.layer_loading = LayerLoading(
+            workspace, self.canvas, decoder, self.background, self.notices.show_error
+        )
+        self.layers_panel = LayersPanel(workspace, self.layer_loading)
         self.docks = self._make_docks()
+        self.study_list.over_images.connect(self.layer_loading.open_object)
+        self.layers_panel.needed_changed.connect(self._show_layers)
         self.opening = Opening(workspace, self.loader, self.notices)
         self._make_status()
         self.actions_ = WindowActions(
@@ -150,6 +158,7 @@ class MainWindow(QMainWindow):
             "Studies": self._dock("Studies", self.study_list, "panel-left", "Ctrl+1"),
             "Attributes": self._dock("Attributes", self.attributes, "table-properties", "Ctrl+2"),
             "Findings": self._dock("Findings", self.findings_list, "scan-search", "Ctrl+3"),
+            "Layers": self._dock("Layers", self.layers_panel, "layers", "Ctrl+5"),
         }
         self.addDockWidget(_AREA.LeftDockWidgetArea, docks["Studies"])
         self.splitDockWidget(docks["Studies"], docks["Attributes"], Qt.Orientation.Horizontal)
@@ -160,6 +169,8 @@ class MainWindow(QMainWindow):
             self.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
         # Below the studies, which rarely fill their column; the conversation needs its own.
         self.splitDockWidget(docks["Studies"], docks["Findings"], Qt.Orientation.Vertical)
+        self.splitDockWidget(docks["Studies"], docks["Layers"], Qt.Orientation.Vertical)
+        docks["Layers"].hide()  # until an image has any
         title = docks["Findings"].titleBarWidget()
         if isinstance(title, PanelTitle):
             self.findings_list.count_changed.connect(title.set_count)
@@ -294,6 +305,17 @@ class MainWindow(QMainWindow):
             Qt.Orientation.Vertical,
         )
 
+    def _show_layers(self, needed: bool) -> None:
+        """The panel takes room only where there is something in it."""
+        self.docks["Layers"].setVisible(needed)
+        if needed:
+            column = [self.docks[name] for name in ("Studies", "Layers", "Findings")]
+            height = self.splitter.height()
+            sizes = [round(height * share) for share in (0.42, 0.2, 0.38)]
+            QTimer.singleShot(
+                0, self, lambda: self.resizeDocks(column, sizes, Qt.Orientation.Vertical)
+            )
+
     def _make_room(self, shown: bool) -> None:
         """Attributes need width for their values; the study list keeps its own."""
         if shown:
@@ -319,8 +341,10 @@ class MainWindow(QMainWindow):
         self.opening.cancel()
         self.planes.close()
         self.loader.close()
+        self.layer_loading.close()
         self._disconnect()
         for part in (
+            self.layers_panel,
             self.canvas,
             self.documents,
             self.panes,

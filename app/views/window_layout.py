@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QMainWindow
 from app.log import get_logger
 from app.settings import write_atomic
 
-VERSION = 1  # raised when docks are added or renamed: an older layout is then ignored
+VERSION = 2  # raised when docks are added or renamed: an older layout is then ignored
 FILE = "window.ini"
 _SECTION = "window"
 _log = get_logger(__name__)

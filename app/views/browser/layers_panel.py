@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt
+from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -40,8 +40,11 @@ _ICONS = {
 class LayersPanel(QWidget):
     """The panel: a tree of layers and their parts with check boxes, and the opacity of fills."""
 
+    needed_changed = Signal(bool)  # whether there is anything to show
+
     def __init__(self, workspace: Workspace, loading: LayerLoading) -> None:
         super().__init__()
+        self._was_needed = False
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace
@@ -68,6 +71,7 @@ class LayersPanel(QWidget):
         column.addWidget(self._state_row)
         column.addWidget(self.tree, 1)
         column.addWidget(self.empty, 1)
+        column.addStretch(0)
         column.addWidget(self._opacity_row)
         self._disconnect = workspace.layers.changed.connect(self.refresh)
         self.refresh()
@@ -111,6 +115,9 @@ class LayersPanel(QWidget):
         self.tree.setVisible(bool(entries))
         self.empty.setVisible(not self.needed)
         self._opacity_row.setVisible(bool(entries))
+        if self.needed != self._was_needed:
+            self._was_needed = self.needed
+            self.needed_changed.emit(self.needed)
         if entries:
             with QSignalBlocker(self.opacity):
                 self.opacity.setValue(round(entries[0].look.opacity * 100))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt
+from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -31,6 +31,8 @@ _OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
 
 class StudyList(QWidget):
     """The panel. Click or Enter shows a series; Delete or the menu closes its study."""
+
+    over_images = Signal(object)  # an Instance that is shown on the images it is about
 
     def __init__(self, workspace: Workspace, loader: Loader) -> None:
         super().__init__()
@@ -125,8 +127,10 @@ class StudyList(QWidget):
         viewport, studies = self._workspace.viewport, self._workspace.studies
         wanted = row.first
         if row.series.content in _OVER_IMAGES:
-            images = map(self._workspace.image_of, row.series.instances)
-            wanted = next((image for image in images if image is not None), wanted)
+            for item in row.series.instances:
+                if self._workspace.image_of(item) is not None:
+                    self.over_images.emit(item)
+                    return
         shown = viewport.instance
         if shown is None or studies.series_of(shown) is not studies.series_of(wanted):
             viewport.show(wanted)
