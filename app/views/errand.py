@@ -13,10 +13,12 @@ from app.errors import SightlineError
 from app.imaging.types import ScanResult
 from app.log import get_logger
 from app.views import capture
+from app.views.browser.problem_list import by_reason
 from app.views.chat.dock import ChatDock
+from app.views.contents import counted
 from app.views.main_window import MainWindow
 
-SHOW_TIMEOUT_S = 60.0
+SHOW_TIMEOUT_S = 300.0  # a folder of 100,000 files is read to its end
 RUN_TIMEOUT_S = 900.0
 RATIO = 2.0  # physical pixels per logical one of a picture made without a screen
 PICTURE_SIZE = (1600, 1200)  # logical pixels of such a picture: room for every part
@@ -76,8 +78,11 @@ class Errand(QObject):
 
     def _on_opened(self, result: ScanResult) -> None:
         """A file that cannot be read is told in the window, and counts for the exit code."""
-        for problem in result.problems:
-            self._fail(f"{problem.path}: {problem.reason}")
+        for reason in by_reason(result.problems):
+            first = reason.problems[0]
+            more = len(reason.problems) - 1
+            others = f" (and {counted(more, 'other file')})" if more else ""
+            self._fail(f"{first.path}: {first.reason}{others}")
         if not result.studies and not result.problems:
             self._fail("there is no image in what was to be opened")
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from pydicom.data import get_testdata_file
 
 from app.imaging.demo import demo_paths
 from app.views.theme import THEME
@@ -49,6 +50,27 @@ def test_what_cannot_be_opened_is_the_exit_code_and_the_picture_is_made_all_the_
     assert done.returncode == 1
     assert "empty.dcm" in done.stderr
     assert picture.exists()
+
+
+def test_a_thousand_files_that_cannot_be_opened_are_told_in_few_lines(
+    sightline: Run, tmp_path: Path
+):
+    folder = tmp_path / "letters"
+    folder.mkdir()
+    for number in range(1000):
+        (folder / f"{number}.txt").write_text("Dear colleague, thank you for the referral.")
+    done = sightline(folder, "--screenshot", tmp_path / "x.png")
+    assert done.returncode == 1
+    told = [line for line in done.stderr.splitlines() if line.startswith("sightline:")]
+    assert len(told) == 2, "one for the files, one for the folder without images"
+    assert "and 999 other files" in told[0]
+
+
+def test_a_report_can_be_looked_at(sightline: Run, tmp_path: Path):
+    report = get_testdata_file("reportsi.dcm")
+    done = sightline(report, "--screenshot", tmp_path / "x.png")
+    assert done.returncode == 0, done.stderr
+    assert pixels_of(tmp_path / "x.png", THEME.panel) > 1_000_000, "the page of the report"
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only Linux can lack a display")
