@@ -82,10 +82,13 @@ class PlaneMenu(QMenu):
         self._button = button
         button.setMenu(self)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        button.setText(f" {_plane_name(Plane.SAGITTAL)}")
         button.ensurePolished()
         # Of the longest name, so that the buttons beside it stay where they are.
-        button.setMinimumWidth(button.sizeHint().width())
+        widths: list[int] = []
+        for plane in (Plane.AXIAL, Plane.CORONAL, Plane.SAGITTAL):
+            button.setText(f" {_plane_name(plane)}")
+            widths.append(button.sizeHint().width())
+        button.setMinimumWidth(max(widths))
         self.refresh()
 
     def refresh(self) -> None:
