@@ -36,6 +36,7 @@ _MAX_ROW_MM = 60.0
 _PLOT = 2400
 _NAMES = 360
 _MAX_HEIGHT = 8000
+_MAX_ECG_ROWS = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,9 @@ def layout_of(group: Group, values: Floats | None, footer_px: int) -> Layout:
     """
     seconds = group.duration_s
     if values is not None and is_ecg(group) and seconds * _SPEEDS[-1] <= _MAX_PAPER_MM:
-        return _ecg(group, values, footer_px)
+        found = _ecg(group, values, footer_px)
+        if found is not None:
+            return found
     return _stacked(group, values, footer_px)
 
 
@@ -113,14 +116,17 @@ def is_ecg(group: Group) -> bool:
     return all(channel.units == "mV" for channel in group.channels) and bool(names & leads)
 
 
-def _ecg(group: Group, values: Floats, footer_px: int) -> Layout:
+def _ecg(group: Group, values: Floats, footer_px: int) -> Layout | None:
+    """On ECG paper; None where the voltages are no heart's."""
     rows = _ecg_rows(group)
     widest = max(sum(end - start for _, start, end in row) for row in rows)
     gaps = max(len(row) for row in rows) - 1 if rows[0][0][1] == rows[0][-1][1] else 0
     speed = next((s for s in _SPEEDS if widest * s <= _MAX_PAPER_MM), _SPEEDS[-1])
     zeros = np.array([_middle(one) for one in values])
     spans = [_span(values, zeros, row) for row in rows]
-    gain = next((g for g in _GAINS if all((u + d) * g <= _MAX_ROW_MM for u, d in spans)), 0.1)
+    gain = next((g for g in _GAINS if all((u + d) * g <= _MAX_ROW_MM for u, d in spans)), None)
+    if gain is None or len(rows) > _MAX_ECG_ROWS:
+        return None
     dx, dy = speed * PX_PER_MM, gain * PX_PER_MM
     gap = 4 * PX_PER_MM
     left, top = MARGIN, MARGIN + HEADER
@@ -193,7 +199,7 @@ def _span(
 
 def _stacked(group: Group, values: Floats | None, footer_px: int) -> Layout:
     count = len(group.channels)
-    height = max(24, min(200, _MAX_HEIGHT // count))
+    height = max(12, min(200, _MAX_HEIGHT // count))
     left, top = MARGIN + _NAMES, MARGIN + HEADER
     dx = _PLOT / group.duration_s
     cells: list[Cell] = []
@@ -219,4 +225,6 @@ def _limits(values: Floats) -> tuple[float, float]:
     if not finite.size:
         return 0.0, 1.0
     low, high = float(finite.min()), float(finite.max())
-    return (low, high) if high > low else (low - 0.5, low + 0.5)
+    # Also where the difference is lost in the figures' own size.
+    least = max(abs(low), abs(high)) * 1e-9
+    return (low, high) if high - low > least else (low - 0.5 - least, low + 0.5 + least)
