@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from app.imaging.layers import Layer, Shape
@@ -81,24 +81,36 @@ class PresentationState:
 def presentation_message(state: PresentationState) -> dict[str, Any]:
     """The state as a message for `wire`, whose keys can only be text.
 
-    What is said of many images is there but once.
+    What is said of many images, such as a table of 65,536 greys, is there but once.
     """
-    numbers: dict[int, int] = {}
-    said: list[Any] = []
-    entries: list[Any] = []
-    for (uid, frame), image in state.images.items():
-        if id(image) not in numbers:
-            numbers[id(image)] = len(said)
-            said.append(pack(image))
-        entries.append([uid, frame, numbers[id(image)]])
+    said = list({id(image): image for image in state.images.values()}.values())
+    numbers = {id(image): number for number, image in enumerate(said)}
+    names = [one.name for one in fields(ImagePresentation)]
+    common = [
+        name
+        for name in names
+        if all(getattr(image, name) is getattr(said[0], name) for image in said)
+    ]
+    own = [name for name in names if name not in common]
     plain = pack(PresentationState(state.layer, state.description, {}, state.warnings))
-    return plain | {"images": entries, "said": said}
+    return plain | {
+        "images": [
+            [uid, frame, numbers[id(image)]] for (uid, frame), image in state.images.items()
+        ],
+        "common": {name: pack(getattr(said[0], name)) for name in common} if said else {},
+        "said": [{name: pack(getattr(image, name)) for name in own} for image in said],
+    }
 
 
 def presentation_from(message: dict[str, Any]) -> PresentationState:
     """The inverse of `presentation_message`."""
-    said = [unpack(ImagePresentation, one) for one in message["said"]]
-    images = {(uid, frame): said[number] for uid, frame, number in message["images"]}
-    rest = {key: value for key, value in message.items() if key != "said"}
+    rest = dict(message)
+    common, said, images = (rest.pop(name) for name in ("common", "said", "images"))
+    made = [unpack(ImagePresentation, common | one) for one in said]
     plain = unpack(PresentationState, rest | {"images": {}})
-    return PresentationState(plain.layer, plain.description, images, plain.warnings)
+    return PresentationState(
+        plain.layer,
+        plain.description,
+        {(uid, frame): made[number] for uid, frame, number in images},
+        plain.warnings,
+    )

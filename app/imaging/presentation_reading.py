@@ -65,6 +65,7 @@ class _Reader:
         self._layers = GraphicLayers(self._dataset)
         self._drawn: dict[tuple[int, int, Placement], list[Shape]] = {}
         self._shapes = 0
+        self._modality_known: dict[int, tuple[Rescale | None, Lut | None]] = {}
         self._active = active_layers(self._dataset)
         for name in self._active.values():
             self._layers.number(name)
@@ -132,7 +133,10 @@ class _Reader:
     ) -> ImagePresentation:
         """What the parts for one image say; `single` are its area, VOI and modality items."""
         area = self._area(single[0])
-        rescale, modality_lut = self._modality(single[2] or self._dataset)
+        item = single[2] if single[2] is not None else self._dataset
+        if id(item) not in self._modality_known:
+            self._modality_known[id(item)] = self._modality(item)
+        rescale, modality_lut = self._modality_known[id(item)]
         return replace(
             common,
             rescale=rescale,

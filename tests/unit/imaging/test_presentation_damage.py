@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pydicom
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -23,14 +24,16 @@ from app.imaging.presentation import (
 from app.imaging.presentation_reading import read_presentation
 from app.imaging.reading import read_frame, read_instance
 from app.imaging.types import Content
-from tests.unit.imaging.files import item
+from tests.unit.imaging.files import item, lut_item, make_dicom
 from tests.unit.imaging.presentation_files import (
     HOUNSFIELD,
     annotation,
     graphic,
     grey_image,
+    make_state,
     presented,
     read,
+    reference,
     state_of,
     voi,
 )
@@ -101,6 +104,34 @@ def test_mutated_files_never_raise_what_is_no_file_problem(
     for presentation in state.images.values():
         presenting.apply(read_frame(image, 0), presentation)
     presentation_from(presentation_message(state))
+
+
+def test_a_message_says_what_holds_for_all_images_once(tmp_path: Path):
+    images = [pydicom.dcmread(make_dicom(tmp_path / f"{number}.dcm")) for number in range(3)]
+    windows = [
+        item(WindowCenter=number, WindowWidth=9, ReferencedImageSequence=[reference(one)])
+        for number, one in enumerate(images)
+    ]
+    table = lut_item(0, 12, list(range(4096)))
+    state = read(
+        make_state(
+            tmp_path / "s.dcm",
+            images,
+            SoftcopyVOILUTSequence=windows,
+            PresentationLUTShape=None,
+            PresentationLUTSequence=[table],
+        )
+    )
+    message = presentation_message(state)
+    assert "presentation_lut" in message["common"]
+    assert all("presentation_lut" not in one for one in message["said"])
+    for number, one in enumerate(images):
+        found = presentation_from(message).of(str(one.SOPInstanceUID), 0)
+        assert found is not None
+        assert found.presentation_lut is not None
+        assert found.presentation_lut.data.tolist() == list(range(4096))
+        assert found.voi is not None
+        assert found.voi.windows[0].center == number
 
 
 def test_a_message_gives_the_same_state(image: Path):
