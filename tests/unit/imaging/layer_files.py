@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +28,7 @@ ANNOTATIONS = "1.2.840.10008.5.1.4.1.1.91.1"
 Array = NDArray[Any]
 
 
-def make_slice(path: Path, z: float = 0.0, shape: tuple[int, int] = (10, 12), **over: Any) -> Path:
+def make_slice(path: Path, z: float = 0.0, shape: tuple[int, ...] = (10, 12), **over: Any) -> Path:
     """A CT slice at z mm, 2 mm between rows and 0.5 mm between columns."""
     elements: dict[str, Any] = {
         "SOPClassUID": CT,
@@ -44,7 +45,7 @@ def make_slice(path: Path, z: float = 0.0, shape: tuple[int, int] = (10, 12), **
 def frame_group(
     segment: int | None = 1,
     position: tuple[float, float, float] | None = None,
-    names: list[tuple[str, int | None]] | None = None,
+    names: Sequence[tuple[str, int | None]] | None = None,
 ) -> Dataset:
     """An item of the Per-frame Functional Groups Sequence."""
     group = item()

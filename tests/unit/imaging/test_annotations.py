@@ -34,10 +34,14 @@ SLIDE_UID = "1.2.826.0.1.3680043.9.7433.3.12857516184849951143044513877282227"
 
 
 def whole(slide: Path) -> Instance:
-    return replace(read_instance(slide), rows=50, columns=50, frames=1)
+    """A level of a slide as one image: as it is listed."""
+    found = read_instance(slide)
+    assert (found.rows, found.columns, found.frames) == (50, 50, 1)
+    return found
 
 
 def tiles(slide: Path) -> Instance:
+    """Its 25 tiles as frames of their own: as a level too large to be opened."""
     return replace(read_instance(slide), rows=10, columns=10, frames=25)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import warnings
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -184,16 +185,13 @@ def test_tiles_over_a_whole_slide_as_highdicom_puts_them_together(shared_data: P
 
 
 def as_whole(slide: Instance) -> Instance:
-    """A slide's level as one image of its total pixel matrix."""
-    from dataclasses import replace
-
-    return replace(slide, rows=50, columns=50, frames=1)
+    """A slide's level as one image of its total pixel matrix: as it is listed."""
+    assert (slide.rows, slide.columns, slide.frames) == (50, 50, 1)
+    return slide
 
 
 def as_tiles(slide: Instance) -> Instance:
-    """The same level, its 25 tiles as frames of their own."""
-    from dataclasses import replace
-
+    """The same level, its 25 tiles as frames of their own: as a level too large to be opened."""
     return replace(slide, rows=10, columns=10, frames=25)
 
 
@@ -350,6 +348,67 @@ def test_frames_of_a_multi_frame_image_by_their_numbers(tmp_path: Path):
     frame = drawn(vague, instance, 1)
     assert frame.shapes == ()
     assert "not which of its frames" in frame.warnings[0]
+
+
+def enhanced(path: Path, depths: list[float], **over: Any) -> Instance:
+    """A multi-frame image with a plane of its own for each frame."""
+    measures = [item(PixelSpacing=[2.0, 0.5], SliceThickness=3.0)]
+    return read_instance(
+        make_slice(
+            path,
+            shape=(len(depths), 10, 12),
+            NumberOfFrames=len(depths),
+            SOPClassUID="1.2.840.10008.5.1.4.1.1.2.1",
+            ImagePositionPatient=None,
+            ImageOrientationPatient=None,
+            PixelSpacing=None,
+            SliceThickness=None,
+            SharedFunctionalGroupsSequence=[
+                item(
+                    PlaneOrientationSequence=[item(ImageOrientationPatient=[1, 0, 0, 0, 1, 0])],
+                    PixelMeasuresSequence=measures,
+                )
+            ],
+            PerFrameFunctionalGroupsSequence=[frame_group(None, (-30, 40, z)) for z in depths],
+            **over,
+        )
+    )
+
+
+@pytest.mark.parametrize("named", [True, False])
+def test_an_enhanced_image_by_its_frames_planes_also_where_no_frame_is_named(
+    tmp_path: Path, named: bool
+):
+    image = enhanced(tmp_path / "i.dcm", [6.0, 0.0, 3.0])
+    frames = np.concatenate([one_pixel(n, n) for n in range(3)])
+    names = [(image.sop_instance_uid, None)] if named else None
+    groups = [frame_group(1, (-30, 40, 3.0 * n), names) for n in range(3)]
+    seg = make_seg(tmp_path / "s.dcm", frames, groups)
+    found = [drawn(seg, image, index) for index in range(3)]
+    assert [where(frame) for frame in found] == [[[2, 2]], [[0, 0]], [[1, 1]]]
+    assert [frame.warnings for frame in found] == [(), (), ()]
+
+
+def test_frame_numbers_and_planes_of_an_enhanced_image_that_disagree(tmp_path: Path):
+    image = enhanced(tmp_path / "i.dcm", [0.0, 9.0])
+    group = frame_group(1, (-30, 40, 9.0), [(image.sop_instance_uid, 1)])
+    seg = make_seg(tmp_path / "s.dcm", one_pixel(3, 4), [group])
+    first, second = (drawn(seg, image, index) for index in range(2))
+    assert first.shapes == ()
+    assert "disagree" in first.warnings[0]
+    assert where(second) == [[3, 4]]
+    assert not second.shapes[0].by_reference
+
+
+def test_two_series_in_one_frame_of_reference_each_by_what_they_are(tmp_path: Path):
+    named = read_instance(make_slice(tmp_path / "i.dcm"))
+    other = read_instance(make_slice(tmp_path / "j.dcm", SeriesInstanceUID="1.2.9"))
+    group = frame_group(1, (-30, 40, 0), [(named.sop_instance_uid, None)])
+    seg = make_seg(tmp_path / "s.dcm", one_pixel(3, 4), [group])
+    for image, by_reference in ((named, True), (other, False)):
+        frame = drawn(seg, image)
+        assert where(frame) == [[3, 4]]
+        assert [shape.by_reference for shape in frame.shapes] == [by_reference]
 
 
 def itk_image(array: Array, origin: Any, spacing: Any, direction: Any) -> SimpleITK.Image:
