@@ -44,7 +44,21 @@ def read_words(
     if first_bit % 8:
         bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
         data = np.packbits(bits[first_bit % 8 :], bitorder="little").tobytes()
-    return words_of(data, layout, little=little)
+    words = words_of(data, layout, little=little)
+    if not little and words_of_16 and layout.allocated == 32 and not layout.floating:
+        return _likelier_order(words)
+    return words
+
+
+def _likelier_order(words: Array) -> Array:
+    """Big-endian samples of 32 bits, whichever way their 16-bit words lie.
+
+    In OW the bytes of each word are exchanged, the low word comes first (so writes dcmtk); others
+    exchange all four bytes (pydicom). Neighbours differ less the way that was meant.
+    """
+    other = words >> 16 | words << 16
+    steps = [np.abs(np.diff(order.astype(np.float64))).sum() for order in (words, other)]
+    return words if steps[0] <= steps[1] else other
 
 
 def words_of(data: bytes, layout: Layout, *, little: bool = True) -> Array:
