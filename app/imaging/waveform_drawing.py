@@ -118,7 +118,7 @@ def _draw_scale(pen: ImageDraw.ImageDraw, group: Group, region: Region, cell: Ce
     if height < 60:
         return
     span = height / cell.dy
-    step = nice_step(span / 2.2)
+    step = nice_step(span / 4)
     low = cell.zero + (cell.y - region.y1) / cell.dy
     number = math.ceil(low / step)
     while number * step < low + span:

@@ -29,6 +29,9 @@ _UNITS = {
 }  # fmt: skip
 """UCUM code -> factor and the units that we show."""
 
+_MILLIVOLTS = ("1.2.840.10008.5.1.4.1.1.9.1.", "1.2.840.10008.5.1.4.1.1.9.3.")
+"""SOP Classes of ECGs and electrophysiology; a brain's waves are told in microvolts."""
+
 
 @dataclass(frozen=True, slots=True)
 class Channel:
@@ -110,9 +113,12 @@ def group_of(header: Header, index: int) -> Group:
         raise guards.problem(header.path, "the waveform is too long to be shown safely")
     listed = items_of(item, "ChannelDefinitionSequence")
     companded = value_text(value_of(item, "WaveformSampleInterpretation")) in ("MB", "AB")
+    units = dict(_UNITS)
+    if not header.text("SOPClassUID").startswith(_MILLIVOLTS):
+        units["uV"] = (1.0, "µV")
     channels = tuple(
-        _channel(listed[number] if number < len(listed) else Dataset(), number, rate, companded)
-        for number in range(count)
+        _channel(listed[n] if n < len(listed) else Dataset(), n, rate, {} if companded else units)
+        for n in range(count)
     )
     label = value_text(value_of(item, "MultiplexGroupLabel"))[:64]
     return Group(label, rate, samples, channels, item)
@@ -133,7 +139,9 @@ def _code(item: Dataset, keyword: str, part: str) -> str:
     return text_of(first_item(item, keyword), part)
 
 
-def _channel(item: Dataset, number: int, rate: float, companded: bool) -> Channel:
+def _channel(
+    item: Dataset, number: int, rate: float, known: dict[str, tuple[float, str]]
+) -> Channel:
     name = value_text(value_of(item, "ChannelLabel"))
     name = name or _code(item, "ChannelSourceSequence", "CodeMeaning") or f"Channel {number + 1}"
     skew = _number(item, "ChannelTimeSkew")
@@ -142,10 +150,10 @@ def _channel(item: Dataset, number: int, rate: float, companded: bool) -> Channe
     factor, offset, units = 1.0, 0.0, ""
     sensitivity = _number(item, "ChannelSensitivity")
     # No standard says how sensitivity applies to samples that are no linear numbers.
-    if sensitivity and not companded:
+    if sensitivity and known:
         correction = _number(item, "ChannelSensitivityCorrectionFactor") or 1.0
         code = _code(item, "ChannelSensitivityUnitsSequence", "CodeValue")
-        scale, units = _UNITS.get(code, (1.0, code[:16]))
+        scale, units = known.get(code, (1.0, code[:16]))
         factor = sensitivity * correction * scale
         offset = (_number(item, "ChannelBaseline") or 0.0) * scale
     return Channel(
