@@ -45,6 +45,9 @@ def frames_geometry(header: Header) -> str:
     try:
         own = [planes[index] for index in first_of_each(planes)]
         stack = stack_of(own, int(size[0][0]), int(size[1][0]))
+        # A mask cannot be resampled as an image can.
+        if header.text("Modality") == "SEG" and not stack.regular:
+            return ""
         return as_text(geometry_of(stack))
     except NotAStackError:
         return ""

@@ -81,8 +81,7 @@ def planes_of(source: Series | Instance) -> tuple[Plane, ...]:
     instances = source.instances if isinstance(source, Series) else (source,)
     if not instances or instances[0].content is not Content.IMAGE or instances[0].kind == KIND:
         return (Plane.ACQUIRED,)
-    whole = len(instances) == 1 and instances[0].kind == "volume" and instances[0].frames > 1
-    return tuple(Plane) if whole or describe(source) is not None else (Plane.ACQUIRED,)
+    return tuple(Plane) if describe(source) is not None else (Plane.ACQUIRED,)
 
 
 def cut_of(volume: Volume, plane: Plane) -> Cut:

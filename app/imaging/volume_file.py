@@ -28,8 +28,10 @@ from app.imaging.meta_image_header import read_meta_image
 from app.imaging.nifti_header import read_nifti
 from app.imaging.nrrd_header import read_nrrd
 from app.imaging.pictures import content_uid
+from app.imaging.planes import plane_of
 from app.imaging.reading_types import pixel_sha256
 from app.imaging.sources import FileStatus
+from app.imaging.stacks import STACK_KEYWORD, NotAStackError, as_text, geometry_of, stack_of
 from app.imaging.stated_spacing import stated_spacing
 from app.imaging.types import (
     Frame,
@@ -91,6 +93,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     }
     if header.affine is not None:
         attributes["FrameOfReferenceUID"] = content_uid(repr(header.affine.tolist()).encode())
+    attributes |= _stack(header, grid)
     return tuple(
         Instance(
             path=path,
@@ -108,6 +111,20 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         )
         for part in range(header.parts)
     )
+
+
+def _stack(header: VolumeHeader, grid: Grid) -> dict[str, str]:
+    """The geometry of its slices, as `stacks.describe` reads it; none where they have no place."""
+    count, rows, columns = (header.shape[axis] for axis in (grid.slices, grid.rows, grid.columns))
+    spacing = _spacing(header, grid)
+    planes = [plane_of(_orientation(header, grid, index), spacing) for index in range(count)]
+    known = [plane for plane in planes if plane is not None]
+    if len(known) < len(planes):
+        return {}
+    try:
+        return {STACK_KEYWORD: as_text(geometry_of(stack_of(known, rows, columns)))}
+    except NotAStackError:
+        return {}
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:

@@ -13,7 +13,7 @@ from app.errors import Cancelled
 from app.imaging import guards
 from app.imaging.futures import Pending, Reply, as_file_problem, done, mapped
 from app.imaging.reformat import reformat, section
-from app.imaging.types import Frame, Instance, Series
+from app.imaging.types import Content, Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
 from app.imaging.volumes import MAX_BYTES, Assembly
 from app.imaging.workers import CancelLike
@@ -183,7 +183,9 @@ class VolumeStore:
         references = {one.get("FrameOfReferenceUID") for one in instances}
         reference = references.pop() if len(references) == 1 else ""
         limit = min(MAX_BYTES, self._budget)
-        assembly = Assembly(instances[0].path, len(slices), reference, limit)
+        labels = any(one.content is Content.SEGMENTATION for one in instances)
+        path = instances[0].path
+        assembly = Assembly(path, len(slices), reference, limit, labels=labels)
         # Not all at once: decoded frames wait here in memory until they are put in their place.
         ahead = 16
         for place in range(len(slices) + ahead):

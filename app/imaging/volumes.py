@@ -51,12 +51,20 @@ class Assembly:
         count: How many frames there will be.
         frame_of_reference: FrameOfReferenceUID of all of them, where they share one.
         max_bytes: What the voxels may take.
+        labels: Whether the pixels are labels, between which there is nothing to interpolate.
     """
 
     def __init__(
-        self, path: Path, count: int, frame_of_reference: str = "", max_bytes: int = MAX_BYTES
+        self,
+        path: Path,
+        count: int,
+        frame_of_reference: str = "",
+        max_bytes: int = MAX_BYTES,
+        *,
+        labels: bool = False,
     ) -> None:
         self._path = path
+        self._labels = labels
         self._reference = frame_of_reference
         self._limit = max_bytes
         self._frames: list[Frame | None] = [None] * count
@@ -122,6 +130,8 @@ class Assembly:
         keep = [keep[i] for i in chosen]
         stack = stack_of([planes[i] for i in keep], *pixels.shape[1:])
         order = [keep[i] for i in stack.order]
+        if self._labels and not stack.regular:
+            raise NotAStackError("its labels lie on slices that are not evenly spaced")
         grid = grid_of(stack)
         ordered = [frames[i] for i in order]
         pixels, template = self._values(_arranged(pixels, order), ordered)

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.stacks import describe
+from app.imaging.stacks import StackGeometry, describe
 from app.imaging.types import Frame, Rescale, Series
 from app.imaging.volume import Volume
 from app.imaging.volumes import Assembly, assemble
@@ -239,6 +239,14 @@ def test_what_is_no_volume_is_refused_in_words(frames: list[Frame], reason: str)
         assemble(frames, Path("a.dcm"))
 
 
+def test_labels_are_never_interpolated():
+    assembly = Assembly(Path("a.dcm"), 3, labels=True)
+    for place, z in enumerate((0, 1, 3)):
+        assembly.put(place, plain(z))
+    with pytest.raises(FileProblem, match="not evenly spaced"):
+        assembly.volume()
+
+
 def test_a_volume_that_would_not_fit_into_memory_is_refused_before_it_is_made():
     assembly = Assembly(Path("a.dcm"), 1_000_000, max_bytes=2**20)
     with pytest.raises(FileProblem, match="GB of memory"):
@@ -325,6 +333,7 @@ def test_a_volume_file_has_simpleitks_value_at_every_place(
     path = shared_data / name
     series = series_in(decoder, path)
     volume = decoder.volume(series.instances[0]).result(60)
+    assert describe(series) == geometry_of_volume(volume)
     image = SimpleITK.ReadImage(str(path))
     rng = np.random.default_rng(2)
     for _ in range(200):
@@ -393,3 +402,10 @@ def test_a_reconstructed_nm_volume_lies_where_its_detector_says(decoder: Decoder
     assert volume.origin == pytest.approx((1, 2, 292))
     assert volume.spacing == pytest.approx((4, 4, 4))
     assert volume.voxels[:, 0, 0].tolist() == [32, 16, 0]
+
+
+def geometry_of_volume(volume: Volume) -> StackGeometry:
+    """What a header should have told of a regular volume."""
+    slices, rows, columns = volume.voxels.shape
+    lines = tuple((float(a), float(b), float(c)) for a, b, c in volume.direction)
+    return StackGeometry((columns, rows, slices), volume.spacing, lines, volume.origin, True)
