@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from app.imaging.findings import Finding
 from app.imaging.layer_links import layers_for
 from app.imaging.presentation import PresentationState
-from app.imaging.types import Instance, ScanResult, Series, Study
+from app.imaging.types import Instance, ScanResult, Series, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace.annotations import Annotations
@@ -35,6 +36,7 @@ class Workspace:
         self.panes = Panes()
         self.layers = Layers()
         self._source: Instance | None = None  # the acquired image behind a reformat
+        self._lent: Window | None = None  # its own window, which its reformat is shown with
         self._by_uid: dict[str, Instance] | None = None
         self._places: tuple[Series, dict[int, int]] | None = None
         self._beside: Study | None = None
@@ -71,18 +73,28 @@ class Workspace:
         shown = self.viewport.instance
         return self._source if shown is not None and shown.kind == REFORMAT else shown
 
-    def show_reformat(self, instance: Instance) -> None:
+    def show_reformat(self, instance: Instance, window: Window | None = None) -> None:
         """Show sections through the series of the acquired image that is shown now.
 
         Window and inversion stay; flips and turns do not, since another plane lies otherwise.
+
+        Args:
+            instance: The sections.
+            window: What the acquired image is seen with; its own window is not the sections'.
         """
         self._source = self.acquired
+        if self.viewport.display.window is None:
+            self._lent = window
+            self.viewport.set_display(replace(self.viewport.display, window=window))
         self._swap(instance, instance.frames // 2)
 
     def show_acquired(self) -> None:
         """Back from a reformat to the acquired image."""
         source = self.acquired
         if source is not self.viewport.instance:
+            if self._lent is not None and self.viewport.display.window == self._lent:
+                self.viewport.set_display(replace(self.viewport.display, window=None))
+            self._lent = None
             self._swap(source, 0)
 
     def _swap(self, instance: Instance | None, index: int) -> None:

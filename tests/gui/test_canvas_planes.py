@@ -180,6 +180,21 @@ def test_window_and_inversion_stay_and_flips_do_not(stack: PlaneScene):
     assert stack.workspace.viewport.display.window == Window(300, 200)
 
 
+def test_the_image_s_own_window_is_lent_to_its_sections_and_given_back(stack: PlaneScene):
+    """An automatic window for each section would change the greys from one to the next."""
+    own = stack.canvas.shown_window
+    stack.choose(Plane.CORONAL)
+    for _ in range(2):
+        assert stack.canvas.shown_window == own
+        stack.wheel(-120)
+    stack.choose(Plane.ACQUIRED)
+    assert stack.workspace.viewport.display.window is None
+    stack.choose(Plane.SAGITTAL)
+    stack.canvas.set_window(Window(300, 200))
+    stack.choose(Plane.ACQUIRED)
+    assert stack.workspace.viewport.display.window == Window(300, 200)
+
+
 def test_the_acquired_image_stays_while_the_volume_is_made(stack: PlaneScene):
     stack.key(Qt.Key.Key_Down)
     stack.planes.choose(Plane.CORONAL)

@@ -39,6 +39,7 @@ class PlaneSwitch(QObject):
 
     def __init__(self, canvas: Canvas, workspace: Workspace, loader: Loader) -> None:
         super().__init__(canvas)
+        self._canvas = canvas
         self._workspace = workspace
         self._loader = loader
         self._plane = Plane.ACQUIRED
@@ -119,7 +120,7 @@ class PlaneSwitch(QObject):
         self._cancel = None
         self.banner.end()
         self._plane = plane
-        self._workspace.show_reformat(instance)
+        self._workspace.show_reformat(instance, self._canvas.shown_window)
 
     def _give_up(self, token: CancelToken, error: SightlineError) -> None:
         if token is self._cancel:
