@@ -79,18 +79,24 @@ def sentence(text: str) -> str:
     return line[:1].upper() + line[1:]
 
 
-def patient_parts(point: Sequence[float]) -> list[str]:
-    """x, y and z of patient mm (LPS) with the letters of their directions, e.g. "L 12.3"."""
-    letters = (("L", "R"), ("P", "A"), ("H", "F"))
+def patient_parts(point: Sequence[float], quadruped: bool = False) -> list[str]:
+    """x, y and z of patient mm (LPS) with the letters of their directions, e.g. "L 12.3".
+
+    Args:
+        point: (x, y, z).
+        quadruped: Whether the patient is one, with letters of its own (PS3.3 C.7.6.1.1.1).
+    """
+    biped = (("L", "R"), ("P", "A"), ("H", "F"))
+    letters = (("LE", "RT"), ("D", "V"), ("CR", "CD")) if quadruped else biped
     return [
         f"{pair[round(value, 1) < 0]} {abs(round(value, 1)):.1f}"
         for value, pair in zip(point, letters, strict=True)
     ]
 
 
-def patient_text(point: Sequence[float]) -> str:
+def patient_text(point: Sequence[float], quadruped: bool = False) -> str:
     """A place in the patient, e.g. "L 12.3  P 45.6  H 102.0 mm"."""
-    return f"{'  '.join(patient_parts(point))} mm"
+    return f"{'  '.join(patient_parts(point, quadruped))} mm"
 
 
 def time_text(time_ms: float | None) -> str:

@@ -16,7 +16,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWh
 from PySide6.QtWidgets import QWidget
 
 from app.errors import SightlineError
-from app.imaging import pipeline, planes
+from app.imaging import pipeline
 from app.imaging.types import Frame, Instance, Window
 from app.views.background import Background
 from app.views.canvas import corner_text
@@ -279,7 +279,7 @@ class Canvas(ImageView):
         if grey is None:
             return None
         column, row = math.floor(at.x() + 0.5), math.floor(at.y() + 0.5)
-        point = planes.patient_point(self.frame, column, row)
+        point = corner_text.point_text(self.frame, column, row)
         return Place(column, row, grey.text, point)
 
     def _hover(self, position: QPointF | None) -> str:

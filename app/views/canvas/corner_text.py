@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.imaging import geometry
+from app.imaging import geometry, planes
 from app.imaging.findings import Finding
 from app.imaging.types import Frame, Instance, Orientation, Series, Window
 from app.views import wording
@@ -31,7 +31,7 @@ class Place:
     x: int
     y: int
     value: str
-    point: tuple[float, float, float] | None = None  # patient mm, LPS
+    point: str = ""  # where that is in the patient
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +121,25 @@ def slice_text(orientation: Orientation, thickness: str) -> str:
         if abs(normal[axis]) > _ALIGNED:
             point = [0.0, 0.0, 0.0]
             point[axis] = along * float(np.sign(normal[axis]))
-            parts.append(f"Slice {wording.patient_parts(point)[axis]} mm")
+            named = wording.patient_parts(point, _is_quadruped(orientation))
+            parts.append(f"Slice {named[axis]} mm")
         else:
             parts.append(f"Oblique slice at {along:.1f} mm")
     with contextlib.suppress(ValueError):
         if math.isfinite(width := float(thickness)) and width > 0:
             parts.append(f"{wording.number(width)} mm thick")
     return wording.DOT.join(parts)
+
+
+def point_text(frame: Frame, x: float, y: float) -> str:
+    """Where a pixel lies in the patient; "" where the file does not tell."""
+    point = planes.patient_point(frame, x, y)
+    return wording.patient_text(point, _is_quadruped(frame.orientation)) if point else ""
+
+
+def _is_quadruped(orientation: Orientation) -> bool:
+    """Whether the letters are an animal's; see `geometry.direction_letters`."""
+    return bool(set(orientation.row + orientation.column) - set("LRAPHF"))
 
 
 def series_warnings(series: Series | None, instance: Instance) -> Lines:
@@ -171,7 +183,7 @@ def display_lines(
     shown = [wording.window_text(window), "INVERTED" if inverted else ""]
     return _kept(
         f"x {place.x}  y {place.y}   {place.value}" if place else "",
-        wording.patient_text(place.point) if place and place.point else "",
+        place.point if place else "",
         f"Zoom {zoom * 100:.0f}%" if zoom is not None else "",
         "   ".join(part for part in shown if part),
     )

@@ -12,16 +12,18 @@ from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
 
 from app.imaging import pipeline
 from app.imaging.findings import Finding
+from app.imaging.layers import Layer, LayerFrame
 from app.imaging.types import Frame, Instance, Series, Window
 from app.imaging.windows import lut_window
 from app.views import style, wording
-from app.views.canvas import corner_text, labels, overlay, shapes, turning
+from app.views.canvas import corner_text, labels, layer_drawing, overlay, shapes, turning
 from app.views.canvas.corner_text import Corners
 from app.views.canvas.image_layer import to_qimage
 from app.views.canvas.items import ITEMS, Look
 from app.views.canvas.labels import Chip
 from app.views.canvas.turning import UPRIGHT
 from app.views.theme import THEME
+from app.workspace.layers import LayerLook
 from app.workspace.viewport import Display
 
 REFERENCE_PX = 900.0
@@ -40,6 +42,7 @@ def render_annotated(
     frame_index: int = 0,
     turn: Display = UPRIGHT,
     series: Series | None = None,
+    layers: Sequence[tuple[Layer, LayerFrame]] = (),
 ) -> NDArray[np.uint8]:
     """Image, findings, corner text and side letters as the canvas shows them.
 
@@ -52,6 +55,7 @@ def render_annotated(
         frame_index: Number of the frame from 0, for the corner text.
         turn: How it is flipped and turned; nothing else of it counts.
         series: What the image was taken from, for its warnings.
+        layers: What segmentations, contours and presentation states draw on this very frame.
 
     Returns:
         uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]. Needs a
@@ -69,6 +73,7 @@ def render_annotated(
     painter = QPainter(canvas)
     try:
         to_picture = turning.transform((frame.columns, frame.rows), turn)
+        _draw_layers(painter, layers, size, to_picture)
         chips = _draw_findings(painter, own, size, to_picture)
         if min(frame.rows, frame.columns) >= NO_TEXT_PX:
             shown = _shown_window(frame, window)
@@ -99,6 +104,7 @@ def render_annotated_offscreen(
     frame_index: int = 0,
     turn: Display = UPRIGHT,
     series: Series | None = None,
+    layers: Sequence[tuple[Layer, LayerFrame]] = (),
 ) -> NDArray[np.uint8]:
     """`render_annotated` for a command without a window: makes the Qt application it needs."""
     application = QGuiApplication.instance()
@@ -111,7 +117,9 @@ def render_annotated_offscreen(
         else:
             os.environ["QT_QPA_PLATFORM"] = before
         style.load_fonts()
-    return render_annotated(frame, instance, window, invert, findings, frame_index, turn, series)
+    return render_annotated(
+        frame, instance, window, invert, findings, frame_index, turn, series, layers
+    )
 
 
 def _shown_window(frame: Frame, window: Window | None) -> Window | None:
@@ -119,6 +127,24 @@ def _shown_window(frame: Frame, window: Window | None) -> Window | None:
     chosen = window if window is not None else pipeline.default_window(frame)
     by_lut = chosen is None and not frame.is_color and frame.voi.luts
     return lut_window(frame.voi.luts[0], 0) if by_lut else chosen
+
+
+def _draw_layers(
+    painter: QPainter,
+    layers: Sequence[tuple[Layer, LayerFrame]],
+    size: float,
+    to_picture: QTransform,
+) -> None:
+    painter.save()
+    painter.translate(0.5, 0.5)
+    painter.setTransform(to_picture, True)
+    for layer, frame in layers:
+        for item in layer.items:
+            parts = [shape for shape in frame.shapes if shape.item == item.number]
+            if parts:
+                drawing = layer_drawing.build(parts)
+                layer_drawing.draw(painter, drawing, item.color, LayerLook().opacity, size)
+    painter.restore()
 
 
 def _draw_findings(

@@ -1,0 +1,134 @@
+"""The words in the corners: where a slice lies, what to be careful about, and that they fit."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QFontMetricsF
+from PySide6.QtWidgets import QApplication
+
+from app.imaging.types import (
+    Orientation,
+    RealWorldMap,
+    Rescale,
+    Series,
+    Spacing,
+    SpacingSource,
+    Study,
+)
+from app.views import wording
+from app.views.canvas import corner_text, overlay
+from app.views.canvas.corner_text import Corners
+from tests.gui.canvas_scene import Scene, move
+from tests.gui.viewer_support import found, instance
+
+pytestmark = pytest.mark.gui
+
+AXIAL = (1.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("point", "text"),
+    [
+        ((12.3, 45.6, 102.0), "L 12.3  P 45.6  H 102.0 mm"),
+        ((-12.34, -0.04, -102.0), "R 12.3  P 0.0  F 102.0 mm"),
+        ((0.0, -45.6, 0.0), "L 0.0  A 45.6  H 0.0 mm"),
+    ],
+)
+def test_patient_coordinates_in_letters(point: tuple[float, float, float], text: str):
+    """LPS: x grows to the left, y to the back, z to the head (PS3.3 C.7.6.2.1.1)."""
+    assert wording.patient_text(point) == text
+
+
+@pytest.mark.parametrize(
+    ("cosines", "position", "text"),
+    [
+        (AXIAL, (-100.0, -100.0, 57.5), "Slice H 57.5 mm"),
+        (AXIAL, (-100.0, -100.0, -57.5), "Slice F 57.5 mm"),
+        ((1, 0, 0, 0, 0, -1), (-100.0, 12.0, 80.0), "Slice P 12.0 mm"),  # coronal
+        ((0, 1, 0, 0, 0, -1), (-30.0, 12.0, 80.0), "Slice R 30.0 mm"),  # sagittal
+        ((1, 0, 0, 0, 0.8, -0.6), (0.0, 0.0, 10.0), "Oblique slice at 8.0 mm"),
+    ],
+)
+def test_a_slice_says_where_it_lies(
+    cosines: tuple[float, ...], position: tuple[float, float, float], text: str
+):
+    a, b, c, d, e, f = cosines
+    lies = Orientation(cosines=(a, b, c, d, e, f), position=position)
+    assert corner_text.slice_text(lies, "") == text
+    assert corner_text.slice_text(lies, "4") == f"{text} · 4 mm thick"
+
+
+@pytest.mark.parametrize("thickness", ["", "0", "-4", "nan", "inf", "thick", "1\\2"])
+def test_a_thickness_that_is_none_is_not_told(thickness: str):
+    assert corner_text.slice_text(Orientation(), thickness) == ""
+
+
+def test_an_animal_has_its_own_letters(scene: Scene):
+    lies = Orientation("Le", "D", AXIAL, (-20.0, 12.0, -102.0))
+    scene.show(spacing=Spacing(0.5, 0.5, SpacingSource.PATIENT), orientation=lies)
+    move(scene.canvas.viewport(), scene.at(30, 20), Qt.MouseButton.NoButton)
+    assert scene.canvas.overlay.corners.bottom_left[1] == "RT 5.0  D 22.0  CD 102.0 mm"
+
+
+def test_without_a_place_in_the_patient_none_is_shown(scene: Scene):
+    lies = Orientation("L", "P", AXIAL, (-20.0, 12.0, -102.0))
+    for changes in ({"orientation": lies}, {"spacing": Spacing(1, 1, SpacingSource.DETECTOR)}):
+        scene.show(**changes)
+        move(scene.canvas.viewport(), scene.at(30, 20), Qt.MouseButton.NoButton)
+        lines = scene.canvas.overlay.corners.bottom_left
+        assert lines[0] == "x 30  y 20   2000 HU"
+        assert lines[1].startswith("Zoom")
+        scene.workspace.close_study("s")
+
+
+def test_real_world_values_stand_beside_the_stored_ones(scene: Scene):
+    adc = RealWorldMap(0, 4000, 0.001, 0.0, units="mm2/s", label="ADC")
+    scene.show(real_world=(adc,), rescale=Rescale())
+    move(scene.canvas.viewport(), scene.at(30, 20), Qt.MouseButton.NoButton)
+    assert scene.canvas.overlay.corners.bottom_left[0] == "x 30  y 20   2000 (2 mm2/s ADC)"
+
+
+def test_notes_of_frame_and_spacing_are_shown(scene: Scene):
+    spacing = Spacing(0.2, 0.2, SpacingSource.CALIBRATED, note="corrected for a magnification of 2")
+    scene.show(note="resampled", spacing=spacing)
+    assert scene.canvas.overlay.corners.bottom_right == (
+        "Resampled",
+        "0.2 mm/px · calibrated",
+        "Corrected for a magnification of 2",
+    )
+
+
+def test_warnings_of_the_series_are_on_the_image_briefly(scene: Scene):
+    image = dataclasses.replace(instance(), note="made from a film")
+    tilt = "the gantry was tilted by 18.5°: each slice is shifted against the one before"
+    series = Series("s.1", "Axial", "CT", 1, (image,), warnings=(tilt, "oblique: 8°"))
+    scene.workspace.add(found(Study("s", "CT", "Doe", "1", "", (series,))))
+    scene.settle()
+    assert scene.canvas.overlay.corners.series_warning == (
+        "The gantry was tilted by 18.5°",
+        "Oblique: 8°",
+        "Made from a film",
+    )
+    many = dataclasses.replace(series, warnings=tuple(f"warning {n}" for n in range(9)))
+    lines = corner_text.series_warnings(many, instance())
+    assert lines[-1] == "6 more warnings in the study list"
+    assert len(lines) == 4
+
+
+def test_long_lines_are_wrapped_and_every_line_fits(qapp: QApplication):
+    area = QRectF(0, 0, 580, 690)
+    long = "Holds inside the ultrasound image, not in scales or traces beside it, nor anywhere else"
+    corners = Corners(top_right=(long,), top_left=("ID " + "x" * 120,), bottom_right=("short",))
+    blocks = overlay.corner_blocks(corners, area)
+    metrics = QFontMetricsF(overlay.corner_font())
+    for block in blocks:
+        assert area.contains(block.rect)
+        for text, _ in block.lines:
+            assert metrics.horizontalAdvance(text) <= area.width() / 2
+    left, right = blocks[0], blocks[1]
+    assert len(left.lines) == 1  # nothing to break at: cut, not "ID" alone
+    assert " ".join(text for text, _ in right.lines) == long
+    assert not left.rect.intersects(right.rect)
