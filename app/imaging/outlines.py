@@ -10,41 +10,41 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def crossings(outline: Floats, rows: int, columns: int) -> NDArray[np.bool_]:
-    """Where a closed outline is crossed when each row is walked from the left.
+def inside(outline: Floats, rows: int, columns: int) -> tuple[NDArray[np.bool_], int, int]:
+    """Which pixel centres lie inside a closed outline, which may cross itself.
 
     Args:
         outline: [n, 2] corners (x, y); pixel centres are integers.
-        rows: Of the mask.
-        columns: Of the mask.
+        rows: Of the image.
+        columns: Of the image.
 
     Returns:
-        [rows, columns + 1]: True where a pixel lies on the other side than the one to its left.
-        The exclusive or of several outlines' crossings is that of their even-odd combination.
+        A mask of the part of the image that the outline's box covers, and the row and column at
+        which that part begins.
     """
-    toggles = np.zeros((rows, columns + 1), np.int64)
-    if len(outline) < 3:
-        return toggles.astype(np.bool_)
-    start, end = outline, np.roll(outline, -1, axis=0)
-    downward = start[:, 1] <= end[:, 1]
-    top = np.where(downward[:, None], start, end)
-    bottom = np.where(downward[:, None], end, start)
+    low, high = np.floor(outline.min(axis=0)), np.ceil(outline.max(axis=0)) + 1
+    left, right = (int(part) for part in np.clip([low[0], high[0]], 0, columns))
+    top, bottom = (int(part) for part in np.clip([low[1], high[1]], 0, rows))
+    shape = (bottom - top, right - left)
+    if len(outline) < 3 or min(shape) == 0:
+        return np.zeros((0, 0), np.bool_), 0, 0
+    toggles = np.zeros((shape[0], shape[1] + 1), np.int64)
+    start = outline - (left, top)
+    end = np.roll(start, -1, axis=0)
+    downward = (start[:, 1] <= end[:, 1])[:, None]
+    upper, lower = np.where(downward, start, end), np.where(downward, end, start)
     # Half open, so that a corner on a row's centre belongs to one of its two edges.
-    first = np.clip(np.ceil(top[:, 1]), 0, rows).astype(np.int64)
-    last = np.clip(np.ceil(bottom[:, 1]), 0, rows).astype(np.int64)
+    first = np.clip(np.ceil(upper[:, 1]), 0, shape[0]).astype(np.int64)
+    last = np.clip(np.ceil(lower[:, 1]), 0, shape[0]).astype(np.int64)
     count = np.maximum(last - first, 0)
     edge = np.repeat(np.arange(len(outline)), count)
     row = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count) + first[edge]
-    share = (row - top[edge, 1]) / (bottom[edge, 1] - top[edge, 1])
-    x = top[edge, 0] + share * (bottom[edge, 0] - top[edge, 0])
-    column = np.clip(np.ceil(x), 0, columns).astype(np.int64)
+    share = (row - upper[edge, 1]) / (lower[edge, 1] - upper[edge, 1])
+    x = upper[edge, 0] + share * (lower[edge, 0] - upper[edge, 0])
+    # The pixel to the right of each crossing is on the other side than the one to its left.
+    column = np.clip(np.ceil(x), 0, shape[1]).astype(np.int64)
     np.add.at(toggles, (row, column), 1)
-    return toggles % 2 == 1
-
-
-def filled(toggles: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    """[rows, columns] mask of `crossings`: True inside."""
-    return np.logical_xor.accumulate(toggles, axis=1)[:, :-1]
+    return (np.cumsum(toggles, axis=1) % 2 == 1)[:, :-1], top, left
 
 
 def combined(outlines: Sequence[Floats], rows: int, columns: int) -> NDArray[np.bool_] | None:
@@ -53,13 +53,13 @@ def combined(outlines: Sequence[Floats], rows: int, columns: int) -> NDArray[np.
     Holes and islands are outlines within outlines (PS3.3 C.8.8.6.3); without them each outline can
     be drawn by itself.
     """
-    toggles = np.zeros((rows, columns + 1), np.bool_)
+    mask = np.zeros((rows, columns), np.bool_)
     covered = np.zeros((rows, columns), np.bool_)
     shared = False
     for outline in outlines:
-        own = crossings(outline, rows, columns)
-        inside = filled(own)
-        shared = shared or bool((covered & inside).any())
-        covered |= inside
-        toggles ^= own
-    return filled(toggles) if shared else None
+        own, top, left = inside(outline, rows, columns)
+        part = np.s_[top : top + own.shape[0], left : left + own.shape[1]]
+        shared = shared or bool((covered[part] & own).any())
+        covered[part] |= own
+        mask[part] ^= own
+    return mask if shared else None

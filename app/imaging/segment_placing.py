@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.layer_targets import SAME_PLANE_MM, Grid, Target, refusal
+from app.imaging.layer_targets import SAME_PLANE_MM, Grid, Matrix, Target, refusal
 from app.imaging.segment_index import ALL_FRAMES, SegmentIndex
 from app.imaging.types import Instance
 
@@ -164,8 +164,9 @@ def _place_tiles(index: SegmentIndex, target: Target) -> Placing:
     their positions in mm are not compared, since many writers give them with the depth or a pixel
     off. Another level of the same slide is reached through the slide's coordinates, without depth.
     """
-    mine, its = index.matrix, target.matrix
-    if mine is None or its is None:
+    rows, columns = target.shape
+    mine, its = index.matrix, target.matrix or Matrix(rows, columns)
+    if mine is None:
         return Placing()
     if target.uid in index.images and (mine.rows, mine.columns) == (its.rows, its.columns):
         whole = IDENTITY + np.array([[0, 0, its.x], [0, 0, its.y]])

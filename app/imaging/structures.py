@@ -49,8 +49,10 @@ def read_structures_frame(instance: Instance, target: Target) -> LayerFrame:
         return LayerFrame((), (text,) if named else ())
     chosen, warnings = _on_target(instance, index, target)
     shapes: list[Shape] = []
-    for roi in dict.fromkeys(index.contours[number].roi for number in chosen):
-        own = [number for number in chosen if index.contours[number].roi == roi]
+    by_roi: dict[int, list[int]] = {}
+    for number in chosen:
+        by_roi.setdefault(index.contours[number].roi, []).append(number)
+    for own in by_roi.values():
         shapes += _shapes(index, own, target)
     return LayerFrame(tuple(shapes), warnings)
 

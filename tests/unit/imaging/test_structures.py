@@ -21,7 +21,7 @@ from PIL import Image, ImageDraw
 from app.imaging.findings import Mask, Point, Polygon, Polyline
 from app.imaging.layer_reading import read_layer
 from app.imaging.layers import LayerFrame
-from app.imaging.outlines import combined, crossings, filled
+from app.imaging.outlines import combined, inside
 from app.imaging.reading import read_instance
 from tests.unit.imaging.files import item
 from tests.unit.imaging.layer_files import contour, drawn, make_slice, make_structures
@@ -263,7 +263,14 @@ def test_contours_of_two_regions_do_not_cut_each_other(tmp_path: Path):
     assert [(shape.item, type(shape.geometry)) for shape in shapes] == [(1, Polygon), (2, Polygon)]
 
 
-def winding_free_even_odd(x: float, y: float, outline: Array) -> bool:
+def filled(outline: Array, rows: int, columns: int) -> Array:
+    mask = np.zeros((rows, columns), bool)
+    part, top, left = inside(outline, rows, columns)
+    mask[top : top + part.shape[0], left : left + part.shape[1]] = part
+    return mask
+
+
+def odd_crossings(x: float, y: float, outline: Array) -> bool:
     """Whether a ray to the right crosses the outline an odd number of times."""
     inside = False
     for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
@@ -279,8 +286,8 @@ def winding_free_even_odd(x: float, y: float, outline: Array) -> bool:
     )
 )
 def test_filling_is_even_odd_at_pixel_centres_even_where_an_outline_crosses_itself(outline: Array):
-    found = filled(crossings(outline, 15, 20))
-    expected = [[winding_free_even_odd(x, y, outline) for x in range(20)] for y in range(15)]
+    found = filled(outline, 15, 20)
+    expected = [[odd_crossings(x, y, outline) for x in range(20)] for y in range(15)]
     # On the outline itself either answer is right.
     step = outline - np.roll(outline, -1, axis=0)
     near = np.zeros((15, 20), bool)
@@ -298,16 +305,25 @@ def test_filling_agrees_with_pillow_away_from_the_edge():
     outline = np.stack([60 + 40 * np.cos(angles), 50 + 30 * np.sin(angles)], axis=1)
     canvas = Image.new("1", (120, 100))
     ImageDraw.Draw(canvas).polygon([tuple(p) for p in outline.tolist()], fill=1)
-    different = filled(crossings(outline, 100, 120)) != np.asarray(canvas)
+    different = filled(outline, 100, 120) != np.asarray(canvas)
     assert different.sum() < 200  # the rim of 224 pixels, which Pillow draws too
     yy, xx = np.mgrid[:100, :120]
     radius = np.hypot((xx - 60) / 40, (yy - 50) / 30)
     assert not different[np.abs(radius - 1) > 0.06].any()
 
 
-def test_many_contours_far_outside_the_image_cost_nothing():
+def test_contours_far_outside_the_image_share_no_pixel_of_it():
     outlines = [square(1000.0 * n, -1e6, 1e5)[:, :2] for n in range(50)]
     assert combined(outlines, 30, 30) is None
+
+
+def test_one_contour_around_the_whole_image_and_one_beyond_it():
+    outlines = [square(-100, -100, 300)[:, :2], square(-50, -50, 60)[:, :2]]
+    mask = combined(outlines, 30, 30)
+    assert mask is not None
+    expected = np.ones((30, 30), bool)
+    expected[:10, :10] = False
+    np.testing.assert_array_equal(mask, expected)
 
 
 # Damage.
