@@ -75,8 +75,9 @@ def test_an_animal_has_its_own_letters(scene: Scene):
 
 def test_without_a_place_in_the_patient_none_is_shown(scene: Scene):
     lies = Orientation("L", "P", AXIAL, (-20.0, 12.0, -102.0))
-    for changes in ({"orientation": lies}, {"spacing": Spacing(1, 1, SpacingSource.DETECTOR)}):
-        scene.show(**changes)
+    detector = Spacing(1, 1, SpacingSource.DETECTOR)
+    for orientation, spacing in ((lies, Spacing()), (lies, detector), (Orientation(), detector)):
+        scene.show(orientation=orientation, spacing=spacing)
         move(scene.canvas.viewport(), scene.at(30, 20), Qt.MouseButton.NoButton)
         lines = scene.canvas.overlay.corners.bottom_left
         assert lines[0] == "x 30  y 20   2000 HU"
