@@ -5,10 +5,12 @@ from __future__ import annotations
 import heapq
 import itertools
 import threading
+import weakref
 from collections.abc import Mapping
 from concurrent.futures import Future
 from dataclasses import dataclass, field
 from enum import IntEnum
+from functools import partial
 from typing import Any
 
 from app.imaging.workers import CancelLike, Worker
@@ -35,6 +37,13 @@ class _Request:
     def drop(self) -> None:
         """Cancel it if it does not run yet."""
         self.future.cancel()
+
+
+def _drop(reference: weakref.ref[Future[dict[str, Any]]]) -> None:
+    """Cancel a request if it does not run yet."""
+    future = reference()
+    if future is not None:
+        future.cancel()
 
 
 class WorkerPool:
@@ -82,7 +91,8 @@ class WorkerPool:
             self._push(priority, request)
             self._condition.notify()
         if cancel is not None:
-            cancel.on_cancel(request.drop)
+            # Weakly: one token serves the thousands of requests of a scan, whose answers are large.
+            cancel.on_cancel(partial(_drop, weakref.ref(request.future)))
         return request.future
 
     def raise_priority(self, future: Future[dict[str, Any]], priority: int) -> None:

@@ -8,6 +8,7 @@ import sys
 import textwrap
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -332,3 +333,18 @@ def test_a_pool_goes_on_after_a_crash_and_cancels_what_waits_when_closed():
     assert waiting.cancelled()
     with pytest.raises(Cancelled):
         running.result(5)
+
+
+def test_a_token_that_outlives_its_requests_does_not_keep_their_answers():
+    """A scan of 100,000 files asks thousands of times with one token."""
+    pool = WorkerPool(1, "test", allowed=ALLOWED)
+    token = Token()
+    try:
+        future = pool.submit(f"{ENTRIES}:echo", {"text": "x"}, cancel=token)
+        assert future.result(30) == {"text": "x"}
+        reference = weakref.ref(future)
+        del future
+        pool.submit(f"{ENTRIES}:echo", {}).result(30)  # its worker has let go of the first
+        assert reference() is None
+    finally:
+        pool.close()
