@@ -212,6 +212,55 @@ def test_tiles_over_single_tiles_of_the_slide(shared_data: Path):
             np.testing.assert_array_equal(mask, part[number])
 
 
+def test_another_level_of_the_slide_through_its_coordinates(shared_data: Path, tmp_path: Path):
+    path = objects(shared_data) / "seg_image_sm_control_labelmap.dcm"
+    raw = pydicom.dcmread(path, stop_before_pixels=True)
+    whole = masks(drawn(path, read_instance(objects(shared_data) / "sm_image_control.dcm")))
+    spacing = raw.SharedFunctionalGroupsSequence[0].PixelMeasuresSequence[0].PixelSpacing
+    measures = item(PixelSpacing=[2 * float(v) for v in spacing], SliceThickness=0.01)
+    level = {
+        "PatientID": raw.PatientID,
+        "FrameOfReferenceUID": raw.FrameOfReferenceUID,
+        "TotalPixelMatrixRows": 25,
+        "TotalPixelMatrixColumns": 25,
+        "TotalPixelMatrixOriginSequence": raw.TotalPixelMatrixOriginSequence,
+        "ImageOrientationSlide": raw.ImageOrientationSlide,
+        "SharedFunctionalGroupsSequence": [item(PixelMeasuresSequence=[measures])],
+    }
+    image = make_dicom(tmp_path / "l.dcm", np.zeros((25, 25), np.uint8), **level)
+    frame = drawn(path, image)
+    found = masks(frame)
+    expected = {number: mask[::2, ::2] for number, mask in whole.items() if mask[::2, ::2].any()}
+    assert set(found) == set(expected)
+    for number, mask in found.items():
+        np.testing.assert_array_equal(mask, expected[number])
+    assert frame.warnings == ("resampled from another pixel grid (nearest neighbour)",)
+    assert not any(shape.by_reference for shape in frame.shapes)
+    other = make_dicom(
+        tmp_path / "o.dcm",
+        np.zeros((25, 25), np.uint8),
+        **(level | {"FrameOfReferenceUID": "1.2.9"}),
+    )
+    assert drawn(path, other) == LayerFrame()
+
+
+def test_tiles_over_an_image_that_is_not_tiled_itself(tmp_path: Path):
+    image = read_instance(make_dicom(tmp_path / "i.dcm", np.zeros((10, 12), np.uint8)))
+    frames = np.zeros((4, 5, 6), np.uint8)
+    frames[3, 1, 2] = 255
+    seg = make_seg(
+        tmp_path / "s.dcm",
+        frames,
+        [frame_group(1) for _ in range(4)],
+        DimensionOrganizationType="TILED_FULL",
+        TotalPixelMatrixRows=10,
+        TotalPixelMatrixColumns=12,
+        FrameOfReferenceUID=None,
+        SourceImageSequence=[item(ReferencedSOPInstanceUID=image.sop_instance_uid)],
+    )
+    assert where(drawn(seg, image)) == [[5 + 1, 6 + 2]]
+
+
 def test_a_label_maps_background_is_no_segment_and_its_palette_gives_the_colours(shared_data: Path):
     plain, colored = (
         read_layer(read_instance(objects(shared_data) / f"seg_image_sm_control_labelmap{end}.dcm"))
