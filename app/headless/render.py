@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,11 +13,15 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem, UsageError
 from app.headless.common import program_of, scanned
-from app.imaging import pipeline
+from app.headless.over_images import OVER_IMAGES, Drawn, image_under, layers_on, state_for
+from app.imaging import pipeline, presenting
 from app.imaging.decode import Decoder
 from app.imaging.export import write_png
-from app.imaging.types import Content, Instance, ScanResult, Series, Window
+from app.imaging.layers import LayerFrame
+from app.imaging.presentation import ImagePresentation
+from app.imaging.types import Content, Frame, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
+from app.workspace.viewport import Display
 from app.workspace.workspace import first_to_show
 
 _READ = (Content.REPORT, Content.KEY_OBJECTS)
@@ -31,8 +36,10 @@ class RenderRequest:
         out: The PNG.
         frame: From 0: of the image or, where series or plane are named, of the whole series.
         window: Instead of the image's own.
-        annotated: With corner text and side letters.
-        series: Number, UID or key of a series; "" for the first that can be shown.
+        annotated: With overlays, layers, corner text and side letters.
+        series: Number, UID or key of a series; "" for the first that can be shown. That of a
+            presentation state stands for its image as the state shows it; that of contours, and
+            with `annotated` that of a segmentation, for the image they are drawn over.
         plane: Sections through its volume, or the images as they were acquired.
     """
 
@@ -63,10 +70,17 @@ def _pixels(decoder: Decoder, result: ScanResult, request: RenderRequest) -> NDA
     series, instance = _chosen(result, request)
     if instance.content in _READ:
         return _page(decoder, result, instance)
+    index = request.frame
+    state: Sequence[Instance] = ()
+    over = bool(request.series) and series.content in OVER_IMAGES
+    if over and (request.annotated or not instance.has_frames):
+        state = series.instances if series.content is Content.PRESENTATION else ()
+        found = image_under(result, series)
+        if found is not None:
+            series, instance = found
     if not instance.has_frames:
         raise _not_shown(instance)
-    index = request.frame
-    whole = bool(request.series) and request.plane is Plane.ACQUIRED
+    whole = bool(request.series) and not over and request.plane is Plane.ACQUIRED
     if request.plane is not Plane.ACQUIRED:
         instance = _sections(decoder, series, instance, request.plane)
     elif whole:
@@ -78,12 +92,48 @@ def _pixels(decoder: Decoder, result: ScanResult, request: RenderRequest) -> NDA
             remedy=_frames_text(series if whole else None, instance),
         )
     frame = decoder.frame(instance, index).result()
-    if not request.annotated:
+    return _picture(decoder, result, request, _Chosen(series, instance, index, frame, state))
+
+
+@dataclass(frozen=True, slots=True)
+class _Chosen:
+    """What is to be shown: a frame of an image, and the states one of which is to be applied."""
+
+    series: Series
+    instance: Instance
+    index: int
+    frame: Frame
+    states: Sequence[Instance]
+
+
+def _picture(
+    decoder: Decoder, result: ScanResult, request: RenderRequest, chosen: _Chosen
+) -> NDArray[Any]:
+    """The frame as PNG shows it; a presentation state changes greys, turn and graphics."""
+    instance, index, frame = chosen.instance, chosen.index, chosen.frame
+    turn, layers = Display(), tuple[Drawn, ...]()
+    if chosen.states:
+        state = state_for(decoder, chosen.states, instance, index)
+        presented = state.of(instance.sop_instance_uid, index) or ImagePresentation()
+        frame = presenting.apply(frame, presented)
+        flip, quarters = presenting.rotation(presented)
+        turn = Display(flip_h=flip, quarter_turns=quarters)
+        layers = ((state.layer, LayerFrame(presented.shapes)),)
+    if not request.annotated and turn == Display():
         return pipeline.render(frame, request.window)
     from app.views.canvas.export import render_annotated_offscreen
+    from app.views.canvas.turning import turned
 
+    if not request.annotated:
+        return turned(pipeline.render(frame, request.window), turn)
     return render_annotated_offscreen(
-        frame, instance, request.window, frame_index=index, series=series
+        frame,
+        instance,
+        request.window,
+        frame_index=index,
+        turn=turn,
+        series=chosen.series,
+        layers=(*layers_on(decoder, result, instance, index), *layers),
     )
 
 

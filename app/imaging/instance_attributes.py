@@ -26,8 +26,8 @@ ATTRIBUTES = tuple(
     WindowWidth RescaleSlope RescaleIntercept RescaleType Units KVP ExposureTime
     XRayTubeCurrent Exposure EchoTime RepetitionTime LossyImageCompression
     LossyImageCompressionRatio LossyImageCompressionMethod BurnedInAnnotation
-    PixelIntensityRelationship PresentationLUTShape DerivationDescription ContentLabel ContentDescription
-    StructureSetLabel DocumentTitle
+    PixelIntensityRelationship PresentationLUTShape DerivationDescription
+    ContentLabel ContentDescription StructureSetLabel DocumentTitle
     IssuerOfPatientID AnatomicalOrientationType GantryDetectorTilt TemporalPositionIdentifier
     TriggerTime NominalPercentageOfCardiacPhase EchoNumbers DiffusionBValue InversionTime FlipAngle
     ConvolutionKernel ContrastBolusAgent

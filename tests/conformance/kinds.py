@@ -122,6 +122,9 @@ def presentation_state(folder: Path) -> Path:
     series.SeriesInstanceUID = image.SeriesInstanceUID
     series.ReferencedImageSequence = [_reference(image)]
     made.ReferencedSeriesSequence = [series]
+    # Without a modality transformation of its own a state takes stored values as they are.
+    made.RescaleIntercept, made.RescaleSlope = image.RescaleIntercept, image.RescaleSlope
+    made.RescaleType = "HU"
     voi = Dataset()
     voi.WindowCenter, voi.WindowWidth = "40", "350"
     made.SoftcopyVOILUTSequence = [voi]
@@ -197,9 +200,8 @@ def key_objects(folder: Path) -> Path:
         manufacturer="Sightline's tests",
         institution_name="",
     )
-    path = folder / "key.dcm"
-    made.save_as(path)
-    return path
+    made.save_as(folder / "key.dcm")
+    return folder
 
 
 def volume_file(suffix: str) -> Callable[[Path], Path]:
@@ -262,7 +264,7 @@ KINDS = (
     Kind("RT structure set", structure_set, ("--annotated",)),
     Kind("Presentation state", presentation_state, ("--annotated", "--series", "99")),
     Kind("Structured report", _shipped("test-SR.dcm")),
-    Kind("Key objects", key_objects),
+    Kind("Key objects", key_objects, ("--series", "7")),
     Kind("Encapsulated PDF", encapsulated_pdf),
     Kind("ECG", _shipped("waveform_ecg.dcm")),
     Kind("DICOMDIR", _shipped("dicomdirtests/DICOMDIR")),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
+import subprocess
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from app import cli, paths
+from app import paths
 from tests.conformance.kinds import Kind
 
 PICTURE, CAPTION, GAP, COLUMNS = 220, 26, 10, 7
@@ -24,14 +24,14 @@ def make(kinds: Sequence[Kind], folder: Path) -> tuple[Image.Image, dict[str, st
         own = folder / str(number)
         own.mkdir()
         out = own / "picture.png"
-        said = io.StringIO()
-        with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
-            source = str(kind.make(own))
-            code = cli.main(["render", source, "--out", str(out), *kind.options])
-        if code == 0:
+        command = ["render", str(kind.make(own)), "--out", str(out), *kind.options]
+        done = subprocess.run(
+            [sys.executable, "-m", "app", *command], capture_output=True, text=True, check=False
+        )
+        if done.returncode == 0:
             pictures[kind.title] = Image.open(out).convert("RGB")
         else:
-            failures[kind.title] = said.getvalue().strip()
+            failures[kind.title] = done.stderr.strip()
     return _lay_out(kinds, pictures), failures
 
 

@@ -1,0 +1,68 @@
+"""Objects that are shown on images: what `render` draws over one, and a chosen state."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.errors import FileProblem
+from app.imaging.decode import Decoder
+from app.imaging.layer_links import layers_for
+from app.imaging.layers import Layer, LayerFrame
+from app.imaging.presentation import PresentationState
+from app.imaging.types import Content, Instance, ScanResult, Series
+
+OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
+Drawn = tuple[Layer, LayerFrame]
+
+
+def image_under(result: ScanResult, series: Series) -> tuple[Series, Instance] | None:
+    """The first image that a series of such objects is about, with its series; None without one."""
+    images = [
+        (one, item)
+        for study in result.studies
+        for one in study.series
+        for item in one.instances
+        if item.is_image
+    ]
+    named = {uid for item in series.instances for uid in item.references}
+    by_name = (pair for pair in images if pair[1].sop_instance_uid in named)
+    in_space = (pair for pair in images if layers_for(pair[1], series.instances))
+    return next(by_name, None) or next(in_space, None)
+
+
+def layers_on(
+    decoder: Decoder, result: ScanResult, instance: Instance, index: int
+) -> tuple[Drawn, ...]:
+    """What the scanned segmentations and contours draw on a frame; empty ones are left out."""
+    objects = [
+        item
+        for study in result.studies
+        for one in study.series
+        if one.content in OVER_IMAGES
+        for item in one.instances
+    ]
+    drawn: list[Drawn] = []
+    for item in layers_for(instance, objects):
+        frame = decoder.layer_frame(item, instance, index).result()
+        if frame.shapes:
+            drawn.append((decoder.layer(item).result(), frame))
+    return tuple(drawn)
+
+
+def state_for(
+    decoder: Decoder, states: Sequence[Instance], instance: Instance, index: int
+) -> PresentationState:
+    """The first of the presentation states that is about a frame.
+
+    Raises:
+        FileProblem: None is.
+    """
+    for item in states:
+        state = decoder.presentation(item).result()
+        if state.of(instance.sop_instance_uid, index) is not None:
+            return state
+    raise FileProblem(
+        "this presentation state is not about the chosen image",
+        subject=str(states[0].path),
+        remedy="Name another image with --frame.",
+    )
