@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.errors import Cancelled, SightlineError
+from app.imaging.scan_memory import ScanMemory
 from app.imaging.types import Instance, Problem
 from app.imaging.worker_pool import Priority, WorkerPool
 from app.imaging.workers import CancelLike
@@ -48,11 +49,18 @@ class Compared:
 
 
 class Copies:
-    """Finds copies by reading the whole of files that share UID and size, in the workers."""
+    """Finds copies by reading the whole of files that share UID and size, in the workers.
 
-    def __init__(self, pool: WorkerPool, cancel: CancelLike | None) -> None:
+    Args:
+        pool: Where they are read.
+        cancel: Ends it.
+        memory: Where digests are remembered for the next scan.
+    """
+
+    def __init__(self, pool: WorkerPool, cancel: CancelLike | None, memory: ScanMemory) -> None:
         self._pool = pool
         self._cancel = cancel
+        self._memory = memory
 
     def compare(self, instances: Sequence[Instance]) -> Compared | None:
         """Leave out copies; of each content the file with the lowest path is kept.
@@ -90,7 +98,8 @@ class Copies:
         return Compared(kept, _told(left_out))
 
     def _digests(self, sizes: dict[Path, _File]) -> dict[Path, str]:
-        batches = _batches(sizes)
+        digests = self._memory.digests(list(sizes))
+        batches = _batches({path: file for path, file in sizes.items() if path not in digests})
         replies = [
             self._pool.submit(
                 "app.imaging.header_reading:digests_entry",
@@ -101,15 +110,16 @@ class Copies:
             )
             for batch in batches
         ]
-        digests: dict[Path, str] = {}
+        fresh: dict[Path, str] = {}
         for batch, reply in zip(batches, replies, strict=True):
             try:
-                digests |= dict(zip(batch, reply.result()["digests"], strict=True))
+                fresh |= dict(zip(batch, reply.result()["digests"], strict=True))
             except CancelledError:
                 raise Cancelled from None
             except SightlineError:
                 continue  # not known to be copies, so they are all kept
-        return digests
+        self._memory.remember_digests(fresh)
+        return digests | fresh
 
 
 def _candidates(instances: Sequence[Instance]) -> dict[Path, _File]:

@@ -156,7 +156,10 @@ class Index:
                 database.executemany("DELETE FROM files WHERE path = ?", keys)
 
     def keep_only(self, folder: Path, listed: set[bytes]) -> None:
-        """Forget all files below a folder or archive except those of which `key_of` is listed."""
+        """Forget all files below a folder or archive except those of which `key_of` is listed.
+
+        What a NUL divides from a file's path (`ScanMemory.digests`) goes and stays with the file.
+        """
         database = self._database
         if database is None:
             return
@@ -166,7 +169,7 @@ class Index:
                 "SELECT path FROM files WHERE path >= ? AND path < ?",
                 (start, start[:-1] + bytes([start[-1] + 1])),
             )
-            gone = [(path,) for (path,) in rows if bytes(path) not in listed]
+            gone = [(path,) for (path,) in rows if bytes(path).partition(b"\0")[0] not in listed]
             database.executemany("DELETE FROM files WHERE path = ?", gone)
 
     def tidy(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +30,7 @@ class ScanMemory:
         self._asked: dict[Path, tuple[Stamp, Answer]] = {}
         self._fresh: list[tuple[Path, Stamp, Answer]] = []
         self._listed: set[bytes] = set()
+        self._stamps: dict[Path, Stamp] = {}
         self._stored_at = time.monotonic()
 
     def listed(self, path: Path) -> None:
@@ -49,10 +50,30 @@ class ScanMemory:
         """A worker's answer; what is "same" is replaced by what is remembered."""
         known = self._asked.pop(path, None)
         if answer.get("same") and known is not None:
+            self._stamps[path] = known[0]
             return _with_file(known[1], known[0])
         if self._index is not None:
             self._remember(path, answer, known is not None)
         return answer
+
+    def digests(self, paths: Sequence[Path]) -> dict[Path, str]:
+        """The contents' digests that are remembered of files as they are now."""
+        if self._index is None:
+            return {}
+        found = self._index.known([_digest_of(path) for path in paths])
+        digests: dict[Path, str] = {}
+        for path in paths:
+            known = found.get(_digest_of(path))
+            if known is not None and known.stamp == self._stamps.get(path):
+                digests[path] = str(known.answer.get("digest", ""))
+        return digests
+
+    def remember_digests(self, digests: Mapping[Path, str]) -> None:
+        """Contents' digests, for the next scan."""
+        for path, digest in digests.items():
+            stamp = self._stamps.get(path)
+            if self._index is not None and digest and stamp is not None:
+                self._fresh.append((_digest_of(path), stamp, {"digest": digest}))
 
     def finish(self, roots: Sequence[Path]) -> None:
         """Everything was listed: what is remembered of other files below `roots` is outdated."""
@@ -76,7 +97,8 @@ class ScanMemory:
             if was_known:
                 self._index.forget([path])
             return
-        self._fresh.append((path, (stamp[0], stamp[1], stamp[2]), _without_file(answer)))
+        self._stamps[path] = (stamp[0], stamp[1], stamp[2])
+        self._fresh.append((path, self._stamps[path], _without_file(answer)))
         late = time.monotonic() - self._stored_at > _STORE_AFTER_S
         if len(self._fresh) >= _STORE_FROM or late:
             self._store()
@@ -86,6 +108,11 @@ class ScanMemory:
             self._index.store(self._fresh)
         self._fresh = []
         self._stored_at = time.monotonic()
+
+
+def _digest_of(path: Path) -> Path:
+    """What the index calls the digest of a file: a name that no file can have."""
+    return Path(f"{path}\0digest")
 
 
 def _is_of(answer: Answer, stamp: Sequence[int]) -> bool:

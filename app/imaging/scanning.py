@@ -130,10 +130,10 @@ class Scan:
             self._report()
             if self._cancel is not None and self._cancel.cancelled:
                 raise Cancelled
-        self._memory.finish(self._paths)
         problems = [self._problems[place] for place in sorted(self._problems)]
         problems += self._other_problems + listing.barren(self._paths, self._fruitful)
-        compared = Copies(self._pool, self._cancel).compare(self._instances)
+        compared = Copies(self._pool, self._cancel, self._memory).compare(self._instances)
+        self._memory.finish(self._paths)
         if compared is None:
             return self._catalogue.result(problems, self._paths)
         return group(compared.kept, [*problems, *compared.problems], self._paths)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,9 +35,7 @@ def folder(tmp_path: Path) -> Path:
     made.mkdir()
     for number in (1, 2, 3):
         settled(
-            make_dicom(
-                made / f"{number}.dcm", SOPInstanceUID=f"1.{number}", InstanceNumber=number
-            )
+            make_dicom(made / f"{number}.dcm", SOPInstanceUID=f"1.{number}", InstanceNumber=number)
         )
     settled_text = made / "notes.txt"
     settled_text.write_text("hello", encoding="utf-8")
@@ -191,7 +190,9 @@ def test_only_this_user_may_read_it(remembering: Decoder, folder: Path, file: Pa
     opened.close()
 
 
-@pytest.mark.parametrize("content", [b"this is no database" * 400, b"SQLite format 3\0" + b"x" * 4096])
+@pytest.mark.parametrize(
+    "content", [b"this is no database" * 400, b"SQLite format 3\0" + b"x" * 4096]
+)
 def test_a_damaged_index_is_deleted_and_the_scan_goes_on(
     remembering: Decoder, folder: Path, file: Path, content: bytes, caplog: Any
 ):
@@ -314,3 +315,30 @@ def test_a_picture_is_remembered_like_any_image(
     read = read_by_workers(remembering, monkeypatch)
     assert scan(remembering, path, file) == first
     assert read == []
+
+
+def test_that_files_are_copies_is_remembered_without_reading_them_again(
+    remembering: Decoder, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    for number in (1, 2, 3):
+        shutil.copy2(folder / f"{number}.dcm", folder / f"copy{number}.dcm")
+    first = scan(remembering, folder, file)
+    assert len(instances(first)) == 3
+    hashed: list[str] = []
+    submit = remembering._pool.submit
+
+    def watched(entry: str, payload: dict[str, Any], **options: Any) -> Any:
+        if entry.endswith("digests_entry"):
+            hashed.extend(Path(path).name for path in payload["paths"])
+        return submit(entry, payload, **options)
+
+    monkeypatch.setattr(remembering._pool, "submit", watched)
+    for _ in range(2):
+        assert scan(remembering, folder, file) == first
+    assert hashed == []
+    data = bytearray((folder / "copy2.dcm").read_bytes())
+    data[-1] ^= 1  # another picture under the same UID now
+    (folder / "copy2.dcm").write_bytes(bytes(data))
+    settled(folder / "copy2.dcm", LONG_AGO_NS + 1)
+    assert len(instances(scan(remembering, folder, file))) == 4
+    assert hashed == ["copy2.dcm"]
