@@ -12,6 +12,7 @@ from app.imaging.segmentation import read_segmentation, read_segmentation_frame
 from app.imaging.structures import read_structures, read_structures_frame
 from app.imaging.types import Content, Instance
 
+_MADE_HERE = "reformat"
 _BULK_ANNOTATIONS = "1.2.840.10008.5.1.4.1.1.91.1"
 
 
@@ -35,6 +36,8 @@ def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerF
     Raises:
         FileProblem: It or the image cannot be read, or there is no such frame.
     """
+    if target.kind == _MADE_HERE:
+        return LayerFrame((), ("not drawn on sections through a volume, only on acquired images",))
     frame = target_of(target, index)
     if instance.content is Content.SEGMENTATION:
         return read_segmentation_frame(instance, frame)

@@ -145,7 +145,9 @@ def target_of(instance: Instance, index: int) -> Target:
     if not 0 <= index < instance.frames or instance.rows <= 0 or instance.columns <= 0:
         raise guards.problem(instance.path, f"there is no frame {index + 1} to draw on")
     if instance.kind != "dicom":
-        return Target(instance, index, _grid_from_texts(instance))
+        # Its attributes hold the place of the first frame, and nothing that of the others.
+        grid = _grid_from_texts(instance) if instance.frames == 1 else None
+        return Target(instance, index, grid)
     header = cached_header(instance.path, sources.status(instance.path))
     total = total_matrix(header)
     if total is None:
@@ -268,7 +270,7 @@ def tile_positions(
 
 
 def _grid_from_texts(instance: Instance) -> Grid | None:
-    """Of an image that is no DICOM file, or a plane made here: from its attributes."""
+    """Of an image that is no DICOM file: from its attributes."""
     values = [
         numbers(instance.get(keyword).split("\\"))
         for keyword in (

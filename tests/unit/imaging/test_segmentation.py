@@ -547,6 +547,20 @@ def test_planes_at_an_angle_are_not_drawn(tmp_path: Path):
     assert drawn(seg, image).shapes == ()
 
 
+def test_sections_through_a_volume_are_not_taken_for_their_first_plane(tmp_path: Path):
+    first = read_instance(make_slice(tmp_path / "i.dcm"))
+    sections = replace(first, sop_instance_uid="2.25.1", kind="reformat", frames=5)
+    seg = make_seg(tmp_path / "s.dcm", one_pixel(3, 4), [frame_group(1, (-30, 40, 0))])
+    for index in range(5):
+        frame = drawn(seg, sections, index)
+        assert frame.shapes == ()
+        assert "only on acquired images" in frame.warnings[0]
+        several = replace(sections, kind="volume")
+        assert drawn(seg, several, index) == LayerFrame()
+    alone = replace(sections, kind="volume", frames=1)
+    assert where(drawn(seg, alone)) == [[3, 4]]
+
+
 # Damage.
 
 
