@@ -188,7 +188,7 @@ def table_of(item: pydicom.Dataset) -> tuple[Array, int, int]:
 
 def looked_up(item: pydicom.Dataset, x: Array) -> Array:
     table, first, _ = table_of(item)
-    return table[np.clip(np.round(x - first), 0, len(table) - 1).astype(int)]
+    return table[np.clip(np.round(x.astype(np.float64) - first), 0, len(table) - 1).astype(int)]
 
 
 def modality(ds: pydicom.Dataset, stored: Array, index: int = 0) -> Array:
