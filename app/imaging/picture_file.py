@@ -1,4 +1,4 @@
-"""PNG and JPEG as instances and frames. Runs in a worker process."""
+"""PNG, JPEG, BMP, GIF and WebP as instances and frames. Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from app.imaging.attributes import AttributeRow
 from app.imaging.pictures import (
     content_uid,
     decode_picture,
+    lossy_format,
     picture_format,
+    picture_frames,
     picture_size,
     read_bytes,
 )
@@ -22,13 +24,16 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     mtime_ns = sources.status(path).mtime_ns
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
+    frames, frame_time_ms = picture_frames(path, data)
     instance = Instance(
         path=path,
         sop_instance_uid=content_uid(data),
         kind="picture",
         rows=rows,
         columns=columns,
-        attributes={"Format": picture_format(data[:16])},
+        frames=frames,
+        frame_time_ms=frame_time_ms,
+        attributes={"Format": picture_format(data[:18])},
         size_bytes=len(data),
         mtime_ns=mtime_ns,
     )
@@ -36,18 +41,19 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """Its only frame; raises FileProblem when it cannot be decoded."""
-    if index != 0:
-        raise guards.problem(path, "a picture has one frame only")
+    """A frame; raises FileProblem when it is not there or cannot be decoded."""
     data = read_bytes(path)
-    stored, bits = decode_picture(path, data)
+    frames, _ = picture_frames(path, data)
+    if not 0 <= index < frames:
+        raise guards.problem(path, f"the picture has {frames} frames, not {index + 1}")
+    stored, bits = decode_picture(path, data, index)
     return Frame(
         stored=stored,
-        ref=ImageRef(content_uid(data), 0, pixel_sha256(stored)),
+        ref=ImageRef(content_uid(data), index, pixel_sha256(stored)),
         photometric="MONOCHROME2" if stored.ndim == 2 else "RGB",
         spacing=Spacing(note="a picture has no patient scale"),
         bits=bits,
-        lossy="Lossy JPEG" if picture_format(data[:16]) == "JPEG" else "",
+        lossy=lossy_format(data),
     )
 
 
@@ -56,7 +62,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
     return [
-        AttributeRow("", "Format", "", picture_format(data[:16])),
+        AttributeRow("", "Format", "", picture_format(data[:18])),
         AttributeRow("", "Rows", "", str(rows)),
         AttributeRow("", "Columns", "", str(columns)),
         AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),

@@ -1,4 +1,4 @@
-"""PNG and JPEG pictures: no header to trust, no spacing, but the same types. In a worker process.
+"""PNG, JPEG, BMP, GIF and WebP: no header to trust, no spacing. Runs in a worker process.
 
 The resolution that a picture file states (PNG pHYs, JPEG dpi) is one of paper or screen, never a
 distance in a patient, so it is not read.
@@ -26,22 +26,33 @@ PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 JPEG_SIGNATURE = b"\xff\xd8\xff"
 ROTATED = frozenset({5, 6, 7, 8})
 """Orientations that exchange rows and columns."""
+MAX_PICTURE_FRAMES = 1000
 _ORIENTATION_TAG = 0x0112
+_BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
 _OTHERS = {
-    b"GIF8": "a GIF picture",
-    b"BM": "a BMP picture",
     b"PK\x03\x04": "a zip archive",
-    b"RIFF": "a WebP picture or a film",
+    b"RIFF": "a film or a sound",
     b"NRRD": "an NRRD volume of an unknown version",
     b"\x1f\x8b": "a compressed (gzip) file",
 }
 
 
 def picture_format(start: bytes) -> str:
-    """The format by a file's first bytes, not its name: "PNG", "JPEG" or ""."""
+    """The format by a file's first bytes (18 at least), not its name.
+
+    "PNG", "JPEG", "GIF", "WebP", "BMP" or "".
+    """
     if start.startswith(PNG_SIGNATURE):
         return "PNG"
-    return "JPEG" if start.startswith(JPEG_SIGNATURE) else ""
+    if start.startswith(JPEG_SIGNATURE):
+        return "JPEG"
+    if start.startswith((b"GIF87a", b"GIF89a")):
+        return "GIF"
+    if start.startswith(b"RIFF") and start[8:12] == b"WEBP":
+        return "WebP"
+    # Two letters are no signature: its reserved bytes and its header's size must fit too.
+    is_bitmap = start.startswith(b"BM") and start[6:10] == bytes(4)
+    return "BMP" if is_bitmap and start[14:18] in _BITMAP_HEADERS else ""
 
 
 def other_format(start: bytes) -> str:
@@ -88,8 +99,44 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
     return rows, columns
 
 
-def decode_picture(path: Path, data: bytes) -> tuple[Array, int]:
+def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
+    """Number of frames, and ms between those of an animation or None.
+
+    Raises:
+        FileProblem: It is damaged.
+    """
+    if picture_format(data[:18]) not in ("GIF", "WebP"):
+        return 1, None
+    try:
+        with _open(path, data) as image:
+            frames = int(getattr(image, "n_frames", 1))
+            time = float(image.info.get("duration", 0) or 0)
+    except (FileProblem, MemoryError):
+        raise
+    except Exception as error:
+        raise guards.problem(
+            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+    if frames > MAX_PICTURE_FRAMES:
+        raise guards.problem(path, f"its animation has {frames} frames, too many to be shown")
+    return max(frames, 1), time if frames > 1 and 0 < time < 60_000 else None
+
+
+def lossy_format(data: bytes) -> str:
+    """E.g. "Lossy JPEG" for a picture that was compressed with loss, else ""."""
+    kind = picture_format(data[:18])
+    if kind == "JPEG" or (kind == "WebP" and b"VP8 " in data):
+        return f"Lossy {kind}"
+    return ""
+
+
+def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]:
     """Decode a picture.
+
+    Args:
+        path: The file, for errors.
+        data: Its content.
+        index: Frame of an animation.
 
     Returns:
         uint8 or uint16 [rows, columns], or [rows, columns, 3] RGB; and bits per sample. A colour
@@ -103,6 +150,8 @@ def decode_picture(path: Path, data: bytes) -> tuple[Array, int]:
     try:
         with _open(path, data) as image:
             turn = _orientation(image)
+            if index:
+                image.seek(index)
             array = _deep_png(data) if depth == 16 else _decode_8_bit(image)
     except FileProblem:
         raise
@@ -121,7 +170,7 @@ def _open(path: Path, data: bytes) -> Image.Image:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG"))
+            image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP", "BMP"))
     except UnidentifiedImageError:
         raise guards.problem(
             path, "the picture is damaged and cannot be read", guards.COPY_AGAIN

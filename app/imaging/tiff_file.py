@@ -11,13 +11,14 @@ ImageJ and slide scanners are believed about their spacing.
 from __future__ import annotations
 
 import hashlib
+import io
 import logging
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO, cast
 
 import numpy as np
 import tifffile
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 from app.errors import FileProblem
 from app.imaging import guards, sources
 from app.imaging.attributes import AttributeRow
+from app.imaging.one_entry_cache import OneEntryCache
 from app.imaging.pictures import ROTATED, content_uid, turned
 from app.imaging.reading_types import pixel_sha256
 from app.imaging.sources import FileStatus
@@ -54,10 +56,10 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     digest = _digest(path, status)
     instances: list[Instance] = []
     refused: FileProblem | None = None
-    with _opened(path) as tif:
-        for part in range(min(len(tif.series), MAX_SERIES)):
+    with _opened(path) as parsed:
+        for part in range(min(len(parsed.tif.series), MAX_SERIES)):
             try:
-                stack = _stack(path, tif, part)
+                stack = parsed.stack(path, part)
             except FileProblem as error:
                 refused = error
                 continue
@@ -74,10 +76,11 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         FileProblem: It is not there, or cannot be decoded.
     """
     digest = _digest(path, sources.status(path))
-    with _opened(path) as tif:
-        if not 0 <= part < len(tif.series):
-            raise guards.problem(path, f"it holds {len(tif.series)} images, not {part + 1}")
-        stack = _stack(path, tif, part)
+    with _opened(path) as parsed:
+        series = len(parsed.tif.series)
+        if not 0 <= part < series:
+            raise guards.problem(path, f"it holds {series} images, not {part + 1}")
+        stack = parsed.stack(path, part)
         if not 0 <= index < stack.frames:
             raise guards.problem(path, f"it holds {stack.frames} frames, not {index + 1}")
         pixels = frame_pixels(path, stack.series, *stack.place(index))
@@ -100,8 +103,8 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 def read_rows(path: Path) -> list[AttributeRow]:
     """Its tags and metadata, for the side panel; raises FileProblem when it is damaged."""
-    with _opened(path) as tif:
-        return tag_rows(tif)
+    with _opened(path) as parsed:
+        return tag_rows(parsed.tif)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -262,30 +265,110 @@ def _instance(path: Path, status: FileStatus, digest: str, part: int, stack: _St
     )
 
 
-@contextmanager
-def _opened(path: Path) -> Generator[tifffile.TiffFile]:
-    """The parsed file; whatever the parser raises becomes a FileProblem.
+class _Handle(io.RawIOBase):
+    """A file that is open only while it is read, though its parser keeps it.
 
-    Only this very file is read: names of other files in its metadata are not followed.
+    An open file could not be removed or replaced on Windows.
     """
-    # It logs what it finds in files, which may be anything.
-    logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._file: BinaryIO | None = None
+        self._position = 0
+
+    def _opened(self) -> BinaryIO:
+        if self._file is None:
+            self._file = sources.open_file(self._path)
+            self._file.seek(self._position)
+        return self._file
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read what is there, at most the buffer's length."""
+        view = memoryview(buffer).cast("B")
+        data = self._opened().read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move as a file does."""
+        return self._opened().seek(offset, whence)
+
+    def tell(self) -> int:
+        """Where it is."""
+        return self._opened().tell()
+
+    def release(self) -> None:
+        """Close the file until it is read again."""
+        if self._file is not None:
+            self._position = self._file.tell()
+            self._file.close()
+            self._file = None
+
+
+@dataclass(slots=True)
+class _Parsed:
+    """A parsed file, and the stacks of its series as far as they were asked for."""
+
+    tif: tifffile.TiffFile
+    handle: _Handle
+    stacks: dict[int, _Stack] = field(default_factory=dict[int, "_Stack"])
+
+    def stack(self, path: Path, part: int) -> _Stack:
+        """A series' planes; raises as `_stack` does."""
+        if part not in self.stacks:
+            self.stacks[part] = _stack(path, self.tif, part)
+        return self.stacks[part]
+
+
+_parsed = OneEntryCache()
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[_Parsed]:
+    """The parsed file, kept for the next frame; what parser and codecs raise is a FileProblem."""
     try:
-        with sources.open_file(path) as file:
-            flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
-            with tifffile.TiffFile(file, _multifile=False, **flags) as tif:
-                if tif.is_ome:
-                    safe_xml(path, tif.pages.first.description)
-                yield tif
-    except (FileProblem, MemoryError):
+        found: _Parsed = _parsed.get((path, sources.status(path)), lambda: _parse(path))
+        try:
+            yield found
+        finally:
+            found.handle.release()
+    except FileProblem:
+        raise
+    except MemoryError:
+        _parsed.clear()
         raise
     except Exception as error:
         # Parser and codecs raise almost anything for damaged files.
+        _parsed.clear()
         if isinstance(error, OSError) and error.errno is not None:
             raise guards.unreadable(path, error) from None
         raise guards.problem(
             path, "the TIFF file is damaged or cut short", guards.COPY_AGAIN, type(error).__name__
         ) from None
+
+
+def _parse(path: Path) -> _Parsed:
+    """Parse this very file only: names of other files in its metadata are not followed."""
+    # It logs what it finds in files, which may be anything.
+    logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
+    handle = _Handle(path)
+    try:
+        flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
+        tif = tifffile.TiffFile(cast("BinaryIO", handle), _multifile=False, **flags)
+        if tif.is_ome:
+            safe_xml(path, tif.pages.first.description)
+        return _Parsed(tif, handle)
+    finally:
+        handle.release()
 
 
 def _uid(digest: str, part: int) -> str:

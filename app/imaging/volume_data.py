@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging import guards, sources
+from app.imaging.one_entry_cache import OneEntryCache
 from app.imaging.volume_header import MAX_VOLUME_BYTES, VolumeHeader, cut_short
 
 Array = NDArray[Any]
@@ -26,22 +27,6 @@ Array = NDArray[Any]
 _CHUNK = 2**22
 _TEXT_BYTES_A_SAMPLE = 32
 _MAX_TEXT_BYTES = 2**28
-
-
-class OneEntryCache:
-    """The last thing that was made; forgotten before the next is made, so that both never are."""
-
-    def __init__(self) -> None:
-        self._key: object = None
-        self._value: Any = None
-
-    def get(self, key: object, make: Callable[[], Any]) -> Any:
-        """What `make` gave for this key, now or before."""
-        if key != self._key:
-            self._key = self._value = None
-            self._value = make()
-            self._key = key
-        return self._value
 
 
 _samples = OneEntryCache()

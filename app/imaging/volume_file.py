@@ -27,6 +27,7 @@ from app.imaging.geometry import direction_letters
 from app.imaging.meta_image_header import read_meta_image
 from app.imaging.nifti_header import read_nifti
 from app.imaging.nrrd_header import read_nrrd
+from app.imaging.one_entry_cache import OneEntryCache
 from app.imaging.pictures import content_uid
 from app.imaging.planes import plane_of
 from app.imaging.reading_types import pixel_sha256
@@ -45,7 +46,7 @@ from app.imaging.types import (
     VoiFunction,
     Window,
 )
-from app.imaging.volume_data import OneEntryCache, part_samples
+from app.imaging.volume_data import part_samples
 from app.imaging.volume_header import VolumeHeader, check, row
 
 Array = NDArray[Any]

@@ -1,4 +1,4 @@
-"""PNG and JPEG: known by their content, upright, in their full depth, without a patient scale."""
+"""PNG, JPEG and kin: known by content, upright, in full depth, without a patient scale."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from PIL import Image
 from app.imaging.reading import read_frame, read_instance
 from app.imaging.types import Frame, SpacingSource
 from tests.unit.imaging.files import jpeg_bytes, png_bytes
+from tests.unit.imaging.mutations import assert_only_problems, assert_refused
 
 
 def shown(path: Path, data: bytes) -> Frame:
@@ -104,3 +105,42 @@ def test_other_kinds_of_pixels_are_read(tmp_path: Path, mode: str):
 
 def test_a_jpeg_is_marked_as_lossy(tmp_path: Path):
     assert shown(tmp_path / "a.jpg", jpeg_bytes(grey())).lossy == "Lossy JPEG"
+
+
+@pytest.mark.parametrize("name", ["a.bmp", "a.gif", "a.webp"])
+def test_other_formats_are_shown_as_pillow_wrote_them(tmp_path: Path, name: str):
+    path = tmp_path / name
+    Image.fromarray(grey()).save(path, lossless=True)
+    frame = read_frame(path, 0)
+    np.testing.assert_array_equal(frame.stored, grey())
+    assert frame.lossy == ""
+    assert not frame.spacing.known
+    assert read_instance(path).kind == "picture"
+
+
+def test_a_webp_with_loss_says_so(tmp_path: Path):
+    Image.fromarray(grey()).save(tmp_path / "a.webp", quality=50)
+    assert read_frame(tmp_path / "a.webp", 0).lossy == "Lossy WebP"
+
+
+@pytest.mark.parametrize("name", ["a.gif", "a.webp"])
+def test_an_animation_is_a_cine(tmp_path: Path, name: str):
+    pictures = [Image.fromarray(np.full((8, 9), level, np.uint8)) for level in (10, 200, 90)]
+    path = tmp_path / name
+    pictures[0].save(path, save_all=True, append_images=pictures[1:], duration=40, lossless=True)
+    instance = read_instance(path)
+    assert instance.frames == 3
+    if name == "a.gif":
+        assert instance.frame_time_ms == 40
+    for index, level in ((2, 90), (0, 10), (1, 200)):
+        frame = read_frame(path, index)
+        assert (frame.stored == level).all()
+        assert frame.ref.frame == index
+    assert_refused(lambda: read_frame(path, 3), "3 frames")
+
+
+@pytest.mark.parametrize("name", ["a.png", "a.jpg", "a.bmp", "a.gif", "a.webp"])
+def test_damage_never_gives_anything_but_a_named_problem(tmp_path: Path, name: str):
+    Image.fromarray(grey()).save(tmp_path / name)
+    source = (tmp_path / name).read_bytes()
+    assert_only_problems(source, tmp_path / f"bad-{name}", len(source))
