@@ -11,7 +11,7 @@ import pydicom
 import pytest
 
 from app.imaging.decode import Decoder
-from app.imaging.geometry import angle, length, polygon_area
+from app.imaging.geometry import angle, area, length, polygon_area
 from app.imaging.regions import UltrasoundRegion, regions_of
 from app.imaging.types import Frame, ImageRef, Spacing, SpacingSource
 
@@ -147,3 +147,22 @@ def test_regions_of_a_cine_that_was_halved_are_not_used(decoder: Decoder):
     frame = decoder.frame(instance).result(60)
     assert length(frame, (100, 100), (200, 100)).units == "px"
     assert "scaled" in frame.spacing.note
+
+
+def test_an_angle_in_a_region_has_its_pixels_shape():
+    frame = ultrasound(region((0, 0, 99, 99), (0.05, 0.10)), region((200, 0, 299, 99)))
+    found = angle(frame, (30, 10), (10, 10), (30, 20))
+    assert found is not None
+    # 20 columns of 0.5 mm across, 10 rows of 1 mm down
+    assert (found.value, found.source) == (pytest.approx(45), SpacingSource.REGION)
+    across = angle(frame, (30, 10), (10, 10), (210, 210))
+    assert across is not None
+    assert across.source is SpacingSource.NONE
+
+
+def test_an_area_in_a_region_has_its_scale():
+    frame = ultrasound(region((0, 0, 99, 99), (0.05, 0.10)))
+    square = polygon_area(frame, [(10, 10), (30, 10), (30, 20), (10, 20)])
+    assert (square.value, square.text) == (pytest.approx(100), "1.0 cm² (region)")
+    assert polygon_area(frame, [(10, 10), (300, 10), (30, 20)]).units == "px"
+    assert area(frame, 50).units == "px"
