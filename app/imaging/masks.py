@@ -15,6 +15,9 @@ from app.imaging.types import Shutter
 
 Mask = NDArray[np.bool_]
 
+_ROUNDING = 1e-6
+"""Pixels; a centre this close to an edge lies on it."""
+
 
 def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1.0) -> Mask:
     """Which pixels of some rows are hidden.
@@ -64,6 +67,7 @@ def _inside(corners: Sequence[tuple[float, float]], rows: range, columns: int) -
                 corner = x0 if y == y0 else x1
                 spans.append((corner, corner))
         for start, end in spans:
-            first, last = max(int(np.ceil(start)), 0), min(int(np.floor(end)), columns - 1)
-            inside[number, first : last + 1] = True
+            first = max(int(np.ceil(start - _ROUNDING)), 0)
+            after = min(int(np.floor(end + _ROUNDING)) + 1, columns)
+            inside[number, first : max(after, first)] = True
     return inside
