@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+import importlib
 import shutil
 from collections.abc import Callable
-from concurrent.futures import CancelledError
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
-from app.errors import Cancelled
-from app.imaging import scanning
+from app.errors import Cancelled, WorkerDied
+from app.imaging import listing, scanning
 from app.imaging.copies import CONTENT
 from app.imaging.decode import Decoder
 from app.imaging.shared_texts import InstanceBuilder, SharedTexts
@@ -178,3 +179,38 @@ def test_equal_texts_of_a_series_are_held_once():
     assert (second.get("InstanceNumber"), second.get("Modality")) == ("2", "")
     assert isinstance(first.attributes, SharedTexts)
     assert first.attributes == texts[0]["attributes"] != second.attributes
+
+
+class InlinePool:
+    """Answers at once, in this process."""
+
+    def submit(self, entry: str, payload: dict[str, Any], **_: Any) -> Future[dict[str, Any]]:
+        module, _, name = entry.partition(":")
+        answer: Future[dict[str, Any]] = Future()
+        answer.set_result(getattr(importlib.import_module(module), name)(payload))
+        return answer
+
+
+def test_a_folder_beyond_the_limit_is_read_as_far_as_it_goes_and_said_to_be_too_large(
+    large: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(listing, "MAX_FILES", 150)
+    monkeypatch.setattr(listing.step, "__defaults__", (0.0,))  # a folder a step
+    result = scanning.Scan(cast(Any, InlinePool()), [large], None, None).start().result(60)
+    assert len(instances(result)) == 200
+    (problem,) = result.problems
+    assert (problem.path, "too many files" in problem.reason) == (large / "study2", True)
+
+
+def test_a_listing_that_dies_is_told_with_what_was_opened(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    class Dying(InlinePool):
+        def submit(self, entry: str, payload: dict[str, Any], **_: Any) -> Future[dict[str, Any]]:
+            answer: Future[dict[str, Any]] = Future()
+            answer.set_exception(WorkerDied("the decoding process crashed"))
+            return answer
+
+    result = scanning.Scan(cast(Any, Dying()), [tmp_path], None, None).start().result(60)
+    (problem,) = result.problems
+    assert (problem.path, "crashed" in problem.reason) == (tmp_path, True)
