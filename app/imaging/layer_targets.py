@@ -19,6 +19,7 @@ from app.imaging.describe import FrameAttributes, numbers
 from app.imaging.dicom_file import Header
 from app.imaging.dicom_items import finite, first_item, items_of
 from app.imaging.instance_attributes import cached_header
+from app.imaging.placement import orientation_of
 from app.imaging.types import Instance
 
 Floats = NDArray[np.float64]
@@ -151,7 +152,8 @@ def target_of(instance: Instance, index: int) -> Target:
     header = cached_header(instance.path, sources.status(instance.path))
     total = total_matrix(header)
     if total is None:
-        return Target(instance, index, frame_grid(FrameAttributes(header, index)))
+        known = instance.frames == 1 or _has_place(header, index)
+        return Target(instance, index, _frame_grid(header, index) if known else None)
     x, y = (0, 0)
     if (total.rows, total.columns) != (instance.rows, instance.columns):
         tiles = tile_positions(header, total, instance.frames, (instance.rows, instance.columns))
@@ -194,14 +196,28 @@ def grid_from(
     return Grid(np.array(position, float), row * spacing[1], column * spacing[0], slab)
 
 
-def frame_grid(attributes: FrameAttributes) -> Grid | None:
+def _frame_grid(header: Header, index: int) -> Grid | None:
     """Where a frame lies in the patient; None when its file does not say."""
-    return grid_from(
-        attributes.numbers("ImagePositionPatient"),
-        attributes.numbers("ImageOrientationPatient"),
-        attributes.numbers("PixelSpacing"),
-        slab_of(attributes),
-    )
+    attributes = FrameAttributes(header, index)
+    found = orientation_of(attributes)
+    if found.position is None or found.cosines is None:
+        return None
+    spacing = attributes.numbers("PixelSpacing")
+    return grid_from(found.position, found.cosines, spacing, slab_of(attributes))
+
+
+def _has_place(header: Header, index: int) -> bool:
+    """Whether a frame of several has a place of its own; the header's alone is the first one's.
+
+    By functional groups (C.7.6.16.2.3), a dose grid's offsets (C.8.8.3.2) or the slice vector of a
+    reconstructed NM volume (C.8.4.15).
+    """
+    groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")[index:][:1]
+    groups += items_of(header.dataset, "SharedFunctionalGroupsSequence")[:1]
+    if any(first_item(group, "PlanePositionSequence") is not None for group in groups):
+        return True
+    vectors = ("GridFrameOffsetVector", "SliceVector")
+    return any(len(numbers(header.value(keyword))) > index for keyword in vectors)
 
 
 def slab_of(attributes: FrameAttributes) -> float:

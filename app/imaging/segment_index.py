@@ -213,7 +213,10 @@ def _grids(
     header: Header, layout: Layout, groups: list[Dataset], shared: Dataset | None
 ) -> tuple[Grid | None, ...]:
     common = {key: _plane_values(shared, *key) for key in _PLANE}
-    common = {key: values or numbers(header.value(key[1])) for key, values in common.items()}
+    for key, values in common.items():
+        # A position of the whole file is that of its first frame alone.
+        if not values and (key[1] != "ImagePositionPatient" or layout.frames == 1):
+            common[key] = numbers(header.value(key[1]))
     grids: list[Grid | None] = []
     for index in range(layout.frames):
         group = groups[index] if index < len(groups) else None

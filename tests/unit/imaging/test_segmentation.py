@@ -449,6 +449,26 @@ def test_frame_numbers_and_planes_of_an_enhanced_image_that_disagree(tmp_path: P
     assert not second.shapes[0].by_reference
 
 
+def test_frames_of_which_only_the_first_ones_place_is_known_are_not_drawn_on(tmp_path: Path):
+    image = read_instance(make_slice(tmp_path / "i.dcm", shape=(3, 10, 12), NumberOfFrames=3))
+    seg = make_seg(tmp_path / "s.dcm", one_pixel(3, 4), [frame_group(1, (-30, 40, 0))])
+    assert [drawn(seg, image, index) for index in range(3)] == [LayerFrame()] * 3
+
+
+def test_frames_of_a_dose_grid_by_their_offsets(tmp_path: Path):
+    dose: dict[str, Any] = {
+        "SOPClassUID": "1.2.840.10008.5.1.4.1.1.481.2",
+        "NumberOfFrames": 3,
+        "GridFrameOffsetVector": [0, 3, 9],
+    }
+    image = make_slice(tmp_path / "i.dcm", shape=(3, 10, 12), **dose)
+    group = frame_group(1, (-30, 40, 9))
+    seg = make_seg(tmp_path / "s.dcm", one_pixel(3, 4), [group])
+    found = [drawn(seg, image, index) for index in range(3)]
+    assert [bool(frame.shapes) for frame in found] == [False, False, True]
+    assert where(found[2]) == [[3, 4]]
+
+
 def test_two_series_in_one_frame_of_reference_each_by_what_they_are(tmp_path: Path):
     named = read_instance(make_slice(tmp_path / "i.dcm"))
     other = read_instance(make_slice(tmp_path / "j.dcm", SeriesInstanceUID="1.2.9"))
@@ -640,6 +660,14 @@ def test_a_frame_that_the_image_does_not_have_is_refused(tmp_path: Path):
     seg = make_seg(tmp_path / "s.dcm", one_pixel(3, 4), [frame_group(1, (-30, 40, 0))])
     with pytest.raises(FileProblem, match="no frame 2"):
         drawn(seg, make_slice(tmp_path / "i.dcm"), 1)
+
+
+def test_a_position_of_the_whole_segmentation_is_not_that_of_each_frame(tmp_path: Path):
+    frames = np.concatenate([one_pixel(1, 1), one_pixel(2, 2)])
+    groups = [frame_group(1), frame_group(1)]
+    seg = make_seg(tmp_path / "s.dcm", frames, groups, ImagePositionPatient=[-30, 40, 0])
+    assert drawn(seg, make_slice(tmp_path / "i.dcm")) == LayerFrame()
+    assert "2 frames with neither" in read_layer(read_instance(seg)).warnings[0]
 
 
 # Names and colours.
