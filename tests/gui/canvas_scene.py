@@ -34,10 +34,10 @@ LEFT, RIGHT, MIDDLE = (
 class Scene:
     """A canvas with its models and a decoder that the test controls."""
 
-    def __init__(self, wait_until: WaitUntil) -> None:
+    def __init__(self, wait_until: WaitUntil, decoder: FakeDecoder | None = None) -> None:
         self.wait_until = wait_until
         self.workspace = Workspace()
-        self.decoder = FakeDecoder()
+        self.decoder = decoder or FakeDecoder()
         self.background = Background()
         self.loader = Loader(self.workspace.viewport, self.decoder, self.background)
         self.canvas = Canvas(self.workspace, self.background)

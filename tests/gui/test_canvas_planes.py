@@ -105,8 +105,8 @@ class PlaneScene(Scene):
     """A stack of six axial slices, and the switch."""
 
     def __init__(self, wait_until: WaitUntil) -> None:
-        super().__init__(wait_until)
         self.stack_decoder = PlaneDecoder()
+        super().__init__(wait_until, self.stack_decoder)
         self.decoder = self.loader._decoder = self.stack_decoder
         self.planes = PlaneSwitch(self.canvas, self.workspace, self.loader)
         self.told: list[tuple[str, str]] = []

@@ -14,6 +14,8 @@ from PySide6.QtCore import QTimer
 from app.errors import FileProblem
 from app.imaging.attributes import AttributeRow
 from app.imaging.findings import Finding, Geometry, Provenance
+from app.imaging.layers import Layer, LayerFrame
+from app.imaging.presentation import PresentationState
 from app.imaging.report import Report
 from app.imaging.types import (
     Frame,
@@ -28,6 +30,7 @@ from app.imaging.types import (
     Voi,
     Window,
 )
+from app.imaging.volume import Plane, Volume
 
 BEAT_MS = 5
 WaitUntil = Callable[..., None]
@@ -180,6 +183,25 @@ class FakeDecoder:
     def report(self, instance: Instance) -> Future[Report]:
         return _done(self.reports[instance.sop_instance_uid])
 
+    def volume(
+        self, source: Series | Instance, cancel: Any = None, progress: Any = None
+    ) -> Future[Volume]:
+        return _not_here("volume")
+
+    def reformat(
+        self, source: Series | Instance, plane: Plane, cancel: Any = None
+    ) -> Future[Instance]:
+        return _not_here("reformat")
+
+    def layer(self, instance: Instance) -> Future[Layer]:
+        return _not_here("layer")
+
+    def layer_frame(self, instance: Instance, target: Instance, index: int) -> Future[LayerFrame]:
+        return _not_here("layer")
+
+    def presentation(self, instance: Instance) -> Future[PresentationState]:
+        return _not_here("presentation state")
+
     def scan(
         self,
         paths: Sequence[Path],
@@ -199,4 +221,11 @@ class FakeDecoder:
 def _done(value: Any) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_result(value)
+    return future
+
+
+def _not_here(what: str) -> Future[Any]:
+    """Fails: a test that needs it brings a decoder of its own."""
+    future: Future[Any] = Future()
+    future.set_exception(FileProblem(f"this test has no {what}", subject="x", remedy="None"))
     return future
