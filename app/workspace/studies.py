@@ -99,19 +99,28 @@ class Studies:
         found = self._place_of(instance)
         return found[1] if found else None
 
+    def place_of(self, instance: Instance) -> tuple[Series, int] | None:
+        """The series that holds an instance and its place there from 0, or None.
+
+        An instance is known by its file and part: what is shown may be from an earlier part of a
+        scan, and the series have learnt more about it since.
+        """
+        found = self._place_of(instance)
+        return found[1:] if found else None
+
     def study_of(self, instance: Instance) -> Study | None:
         """The study that holds an instance, or None."""
         found = self._place_of(instance)
         return found[0] if found else None
 
-    def _place_of(self, instance: Instance) -> tuple[Study, Series] | None:
+    def _place_of(self, instance: Instance) -> tuple[Study, Series, int] | None:
         likely = study_uid(instance)
         for own in (True, False):
             for key, study in self._studies.items():
                 if (study.uid == likely) is own:
-                    series = self._table(key).series_of(instance)
-                    if series is not None:
-                        return study, series
+                    found = self._table(key).place_of(instance)
+                    if found is not None:
+                        return study, *found
         return None
 
     def _table(self, key: str) -> _Table:
@@ -141,12 +150,12 @@ class _Table:
             self._by_path = {instance.path: instance for instance in reversed(everything)}
         return self._by_path
 
-    def series_of(self, instance: Instance) -> Series | None:
-        """The series that holds the same part of the same file."""
+    def place_of(self, instance: Instance) -> tuple[Series, int] | None:
+        """Where the same part of the same file is."""
         for number, position in self.places.get(instance.sop_instance_uid, ()):
             other = self.series[number].instances[position]
             if other is instance or (other.path, other.part) == (instance.path, instance.part):
-                return self.series[number]
+                return self.series[number], position
         return None
 
 

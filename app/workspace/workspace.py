@@ -9,7 +9,7 @@ from itertools import islice
 from app.imaging.findings import Finding
 from app.imaging.layer_links import layers_for
 from app.imaging.presentation import PresentationState
-from app.imaging.types import Instance, ScanResult, Series, Study, Window
+from app.imaging.types import Instance, ScanResult, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace.annotations import Annotations
@@ -38,7 +38,6 @@ class Workspace:
         self._source: Instance | None = None  # the acquired image behind a reformat
         self._lent: Window | None = None  # its own window, which its reformat is shown with
         self._by_uid: dict[str, Instance] | None = None
-        self._places: tuple[Series, dict[int, int]] | None = None
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
         self.viewport.image_changed.connect(self._follow_study)
@@ -205,19 +204,12 @@ class Workspace:
     def next_instance(self, step: int) -> Instance | None:
         """The instance `step` places on in the shown series, or None at its ends."""
         shown = self.viewport.instance
-        series = self.studies.series_of(shown) if shown else None
-        if shown is None or series is None:
+        found = self.studies.place_of(shown) if shown else None
+        if found is None:
             return None
-        index = self._place_in(series, shown) + step
+        series, place = found
+        index = place + step
         return series.instances[index] if 0 <= index < len(series.instances) else None
-
-    def _place_in(self, series: Series, instance: Instance) -> int:
-        """Where an instance stands; a series of thousands is not searched at every step."""
-        if self._places is None or self._places[0] is not series:
-            # By identity: two images may carry one UID by mistake. The series keeps them alive.
-            self._places = (series, {id(item): n for n, item in enumerate(series.instances)})
-        place = self._places[1].get(id(instance))
-        return series.instances.index(instance) if place is None else place
 
 
 def first_to_show(result: ScanResult, images_only: bool = False) -> Instance | None:

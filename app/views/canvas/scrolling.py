@@ -70,11 +70,10 @@ class Scroller(QObject):
     def position_of(self, instance: Instance) -> tuple[int, int]:
         """(place from 0, number) of an instance in its series."""
         if self._place is None or self._place[0] is not instance:
-            # A search through all open images: too slow for every mouse move.
-            series = self._workspace.studies.series_of(instance)
-            self._series = series
-            found = (series.instances.index(instance), len(series.instances)) if series else (0, 1)
-            self._place = (instance, found)
+            found = self._workspace.studies.place_of(instance)
+            self._series = found[0] if found else None
+            place = (found[1], len(found[0].instances)) if found else (0, 1)
+            self._place = (instance, place)
         return self._place[1]
 
     def series_of(self, instance: Instance) -> Series | None:

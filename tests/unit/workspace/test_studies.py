@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from app.imaging.catalogue import Catalogue, group
@@ -136,6 +137,20 @@ def test_an_image_is_told_from_another_with_its_uid_by_its_file():
     assert studies.has_image(first.sop_instance_uid)
     assert not studies.has_image("none")
     assert studies.find(Path("/c")) is None
+
+
+def test_the_shown_image_keeps_its_place_when_a_scan_learns_more_about_it():
+    """What is shown is from the scan's beginning; its series has a newer entry of the same file."""
+    workspace = Workspace()
+    early = a_slice(2)
+    workspace.add(group([early, a_slice(1)], []))
+    workspace.viewport.show(early)
+    later = replace(early, note="it has the same SOP Instance UID as another")
+    workspace.add(group([a_slice(1), later, a_slice(3)], []), show=False)
+    found = workspace.studies.place_of(early)
+    assert found is not None
+    assert found[0].instances[found[1]] is later
+    assert workspace.next_instance(1) is not None
 
 
 class Counted(tuple[Instance, ...]):
