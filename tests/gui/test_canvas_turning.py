@@ -18,7 +18,7 @@ from app.views.canvas import turning
 from app.views.canvas.export import render_annotated
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
-from tests.gui.viewer_support import finding, frame, instance
+from tests.gui.viewer_support import finding, found, frame, instance, study
 
 pytestmark = pytest.mark.gui
 
@@ -166,6 +166,20 @@ def test_flips_stay_while_scrolling_a_cine_or_zoomed(scene: Scene):
     assert scene.canvas.picture.job.frame_index == 1
     assert scene.canvas.overlay.corners.mark == ("Flipped left-right",)
     assert scene.canvas.to_widget(60, 20).x() < scene.canvas.to_widget(30, 20).x()
+
+
+def test_flips_stay_from_image_to_image_of_a_series_and_end_with_it(scene: Scene):
+    scene.workspace.add(found(study(*(instance(f"1.{number}") for number in (1, 2, 3)))))
+    scene.settle()
+    scene.key(Qt.Key.Key_V)
+    scene.key(Qt.Key.Key_Down)
+    assert scene.canvas.picture.job.instance.sop_instance_uid == "1.2"
+    assert scene.canvas.overlay.corners.mark == ("Flipped top-bottom",)
+    assert scene.canvas.to_widget(30, 60).y() < scene.canvas.to_widget(30, 20).y()
+    scene.workspace.add(found(study(instance("9.9"), uid="t")))
+    scene.settle()
+    assert scene.canvas.overlay.corners.mark == ()
+    assert scene.canvas.to_widget(30, 60).y() > scene.canvas.to_widget(30, 20).y()
 
 
 def test_panning_moves_what_is_seen_with_the_mouse(scene: Scene):
