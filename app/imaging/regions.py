@@ -64,21 +64,21 @@ class UltrasoundRegion:
 def regions_of(
     items: Sequence[UltrasoundRegion], rows: int, columns: int
 ) -> tuple[tuple[Region, ...], str]:
-    """Regions of an image, most specific first, and what is wrong with those left out.
+    """Regions of an image, most specific first, and why there are none although the file has some.
 
-    A region that does not lie in the image was drawn on another matrix: the image was scaled after
-    it was calibrated, and a length in mm would be wrong by that factor. All are left out then.
+    Regions that reach out of the image were drawn on another matrix. Where the image was cropped
+    since, their scale still holds; where it was made smaller, a length in mm would be wrong by that
+    factor, and none of them is used.
     """
+    given = [item for item in items[:MAX_REGIONS] if len(item.box) == 4]
+    if _scaled([item.box for item in given], rows, columns):
+        return (), "the ultrasound regions do not fit the image: it was scaled, mm are unknown"
     found: list[tuple[bool, int, Region]] = []
-    for item in items[:MAX_REGIONS]:
-        if len(item.box) != 4:
-            continue
+    for item in given:
         x0, y0, x1, y1 = item.box
-        if x0 > x1 or y0 > y1 or x0 < -_SLACK or y0 < -_SLACK:
-            continue
-        if x1 > columns - 1 + _SLACK or y1 > rows - 1 + _SLACK:
-            return (), "the ultrasound regions do not fit the image: it was scaled, mm are unknown"
         x0, y0, x1, y1 = max(x0, 0), max(y0, 0), min(x1, columns - 1), min(y1, rows - 1)
+        if x0 > x1 or y0 > y1:
+            continue
         dx, x_units = _scale(item.delta[0], item.units[0])
         dy, y_units = _scale(item.delta[1], item.units[1])
         kind = _KINDS.get(item.spatial_format, "")
@@ -86,6 +86,21 @@ def regions_of(
         found.append((item.low_priority, (x1 - x0 + 1) * (y1 - y0 + 1), region))
     found.sort(key=lambda one: (one[0], one[1], one[2].y0, one[2].x0))
     return tuple(region for _, _, region in found), ""
+
+
+def _scaled(boxes: Sequence[tuple[int, ...]], rows: int, columns: int) -> bool:
+    """Whether the image must be taken for a scaled one.
+
+    It is a cropped one where regions reach out of it on one side only and, in the other direction,
+    up to its very edge: by chance alone no scaled one's would.
+    """
+    if not boxes:
+        return False
+    right = max(box[2] for box in boxes) - (columns - 1)
+    bottom = max(box[3] for box in boxes) - (rows - 1)
+    if right <= _SLACK and bottom <= _SLACK:
+        return False
+    return not (abs(right) <= _SLACK or abs(bottom) <= _SLACK)
 
 
 def _scale(delta: float, code: int) -> tuple[float, str]:

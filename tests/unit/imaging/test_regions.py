@@ -109,6 +109,16 @@ def test_regions_of_an_image_that_was_scaled_afterwards_give_no_millimetres():
     assert "scaled" in reason
 
 
+def test_regions_of_an_image_that_was_cropped_keep_their_scale(decoder: Decoder):
+    """examples_palette: 350 of 600 rows are left; its calipers read "Cist Mag 1.06 cm"."""
+    path = Path(pydicom.__file__).parent / "data/test_files/examples_palette.dcm"
+    instance = decoder.scan([path]).result(60).studies[0].series[0].instances[0]
+    frame = decoder.frame(instance).result(60)
+    measured = length(frame, (460, 291), (499, 302))
+    assert measured.value == pytest.approx(10.6, abs=0.15)
+    assert measured.text == "10.6 mm (region)"
+
+
 @pytest.mark.parametrize(
     ("code", "units", "factor"),
     [
