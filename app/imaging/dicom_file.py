@@ -27,6 +27,7 @@ from pydicom.uid import (
 
 from app.errors import FileProblem
 from app.imaging import guards, sources
+from app.imaging.charsets import mend_encoding
 from app.imaging.openable import REMEDY
 
 UNDEFINED_LENGTH = 0xFFFFFFFF
@@ -192,6 +193,7 @@ def read_header(path: Path) -> Header:
 
 def _parse(path: Path, file: IO[bytes], size: int) -> Header:
     dataset = pydicom.dcmread(file, stop_before_pixels=True, force=True)
+    mend_encoding(dataset)
     syntax = _syntax(dataset)
     if not any(tag in dataset for tag in ("SOPClassUID", "Rows", "DirectoryRecordSequence")):
         raise guards.problem(path, _NOT_DICOM, REMEDY)
@@ -205,6 +207,7 @@ def _parse_deflated(path: Path, file: IO[bytes], syntax: UID) -> Header:
     """A deflated data set has no positions in the file, so its pixels are taken into memory."""
     file.seek(0)
     dataset = pydicom.dcmread(file, force=True)
+    mend_encoding(dataset)
     for tag, keyword in _PIXEL_TAGS.items():
         if tag in dataset:
             data: bytes = dataset[tag].value
