@@ -16,6 +16,7 @@ from pydicom.uid import UID, ExplicitVRBigEndian, ExplicitVRLittleEndian, genera
 
 from app.errors import FileProblem
 from app.imaging.dicom_file import read_header
+from app.imaging.geometry import length
 from app.imaging.reading import read_frame, read_instance
 from app.imaging.types import Content, Frame, Region
 from app.imaging.waveform_layout import MARGIN, PX_PER_MM
@@ -308,3 +309,12 @@ def test_damage_never_gives_anything_but_a_named_problem(tmp_path: Path):
     raw = np.arange(2000, dtype=np.int16).reshape(2, 1000)
     good = waveform(tmp_path / "good.dcm", group(raw, [channel("II"), channel("V1")]))
     assert_only_problems(good.read_bytes(), tmp_path / "bad.dcm", 900)
+
+
+def test_the_ruler_measures_seconds_and_millivolts(ecg: Path):
+    """Two large squares along and three up: 0.4 s and 1.5 mV on paper of 25 mm/s, 10 mm/mV."""
+    frame = read_frame(ecg, 0)
+    square = 5 * PX_PER_MM
+    start = (frame.regions[0].x0 + 7 * square, frame.regions[0].y0 + 9 * square)
+    end = (start[0] + 2 * square, start[1] - 3 * square)
+    assert length(frame, start, end).text == "0.40 s, 1.50 mV (region)"
