@@ -345,3 +345,24 @@ def test_an_old_report_that_comes_late_is_not_shown(
     stale = window.workspace.studies.all[0].series[1].instances[1]
     page._take(stale, replace(REPORT, title="Stale"))
     assert not page.text.toPlainText().startswith("Stale")
+
+
+@pytest.mark.parametrize(
+    ("content", "name", "plays"),
+    [
+        (Content.IMAGE, "Frame 2 / 3", True),
+        (Content.DOCUMENT, "Page 2 / 3", False),
+        (Content.WAVEFORM, "Plot 2 / 3", False),
+    ],
+)
+def test_pages_and_plots_are_called_so_and_are_no_cine(
+    window: MainWindow, wait_until: WaitUntil, content: Content, name: str, plays: bool
+):
+    made = replace(instance("4.4", frames=3), content=content)
+    window.workspace.viewport.show(made, 1)
+    wait_until(lambda: not window.busy)
+    corners = window.canvas.overlay.corners
+    assert name in corners.top_right
+    assert window.actions_.play.isEnabled() is plays
+    spacing = [line for line in corners.bottom_right if "spacing" in line]
+    assert bool(spacing) is (content is Content.IMAGE)

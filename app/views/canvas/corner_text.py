@@ -11,8 +11,9 @@ import numpy as np
 
 from app.imaging import geometry, planes
 from app.imaging.findings import Finding
-from app.imaging.types import Frame, Instance, Orientation, Series, Window
+from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
+from app.views.canvas.turning import UPRIGHT
 from app.workspace import measurements
 from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT
@@ -57,6 +58,51 @@ class Sides:
     bottom: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What the corner text is about.
+
+    Attributes:
+        instance: The image file.
+        frame: Its frame.
+        frame_index: Which, from 0.
+        position: (place from 0, number) of the instance in its series.
+        series: That series, or None.
+        window: The window or VOI LUT it is shown with, or None for colour.
+        inverted: Whether the user exchanged black and white.
+        turn: How it is flipped and turned.
+        findings: What is drawn on it.
+        zoom: Screen pixels of one image pixel, or None to leave it out.
+        place: The pixel under the cursor.
+    """
+
+    instance: Instance
+    frame: Frame
+    frame_index: int = 0
+    position: tuple[int, int] = (0, 1)
+    series: Series | None = None
+    window: Window | None = None
+    inverted: bool = False
+    turn: Display = UPRIGHT
+    findings: Sequence[Finding] = ()
+    zoom: float | None = None
+    place: Place | None = None
+
+
+def corners_of(shown: Shown) -> Corners:
+    """The text of all corners."""
+    instance, frame = shown.instance, shown.frame
+    return Corners(
+        patient_lines(instance),
+        series_lines(instance, shown.frame_index, shown.position, frame),
+        display_lines(shown),
+        frame_lines(frame, instance),
+        warning_lines(shown.findings),
+        series_warnings(shown.series, instance),
+        mark_lines(shown.turn),
+    )
+
+
 def patient_lines(instance: Instance) -> Lines:
     """Top left: who and which examination."""
     get = instance.get
@@ -70,6 +116,10 @@ def patient_lines(instance: Instance) -> Lines:
         "  ".join(part for part in person if part),
         "  ".join(part for part in study if part),
     )
+
+
+_PARTS = {Content.DOCUMENT: "Page", Content.WAVEFORM: "Plot"}
+"""What the frames of a content that is no image of a body are called."""
 
 
 def series_lines(
@@ -91,7 +141,7 @@ def series_lines(
     view = [wording.one_line(get("BodyPartExamined")), wording.one_line(get("ViewPosition"))]
     place, count = position
     time = wording.time_text(_time_of(instance, frame_index, frame))
-    what = "Section" if instance.kind == REFORMAT else "Frame"
+    what = "Section" if instance.kind == REFORMAT else _PARTS.get(instance.content, "Frame")
     number = f"{what} {frame_index + 1} / {instance.frames}" if instance.frames > 1 else ""
     return _kept(
         "  ".join(part for part in series if part),
@@ -165,27 +215,15 @@ def mark_lines(display: Display) -> Lines:
     return _kept(display.turn_text)
 
 
-def display_lines(
-    window: Window | None,
-    *,
-    inverted: bool = False,
-    zoom: float | None = None,
-    place: Place | None = None,
-) -> Lines:
-    """Bottom left: how it is shown, and the value under the cursor.
-
-    Args:
-        window: The window or VOI LUT, or None for colour.
-        inverted: Whether the user exchanged black and white.
-        zoom: Screen pixels of one image pixel, or None to leave it out.
-        place: The pixel under the cursor.
-    """
-    shown = [wording.window_text(window), "INVERTED" if inverted else ""]
+def display_lines(shown: Shown) -> Lines:
+    """Bottom left: how it is shown, and the value under the cursor."""
+    place, zoom = shown.place, shown.zoom
+    grey = [wording.window_text(shown.window), "INVERTED" if shown.inverted else ""]
     return _kept(
         f"x {place.x}  y {place.y}   {place.value}" if place else "",
         place.point if place else "",
         f"Zoom {zoom * 100:.0f}%" if zoom is not None else "",
-        "   ".join(part for part in shown if part),
+        "   ".join(part for part in grey if part),
     )
 
 
@@ -196,7 +234,7 @@ def frame_lines(frame: Frame, instance: Instance) -> Lines:
         wording.one_line(frame.lossy),
         wording.sentence(frame.note) if frame.note != instance.note else "",
         wording.one_line(frame.calibration),
-        wording.spacing_text(spacing),
+        wording.spacing_text(spacing) if spacing.known or instance.content not in _PARTS else "",
         # Without spacing the line above says what it means; why is in the attributes.
         wording.sentence(spacing.note) if spacing.known else "",
     )

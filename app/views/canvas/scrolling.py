@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
 
-from app.imaging.types import Instance, Series
+from app.imaging.types import Content, Instance, Series
 from app.workspace.workspace import Workspace
 
 DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
@@ -65,7 +65,8 @@ class Scroller(QObject):
     def playable(self) -> bool:
         """Whether the image is a cine."""
         instance = self._model.instance
-        return instance is not None and instance.frames > 1
+        pages = (Content.DOCUMENT, Content.WAVEFORM)
+        return instance is not None and instance.frames > 1 and instance.content not in pages
 
     def position_of(self, instance: Instance) -> tuple[int, int]:
         """(place from 0, number) of an instance in its series."""
