@@ -21,7 +21,7 @@ from app.imaging.types import Frame, Instance, Window
 from app.views.background import Background
 from app.views.canvas import corner_text
 from app.views.canvas.annotation_layer import AnnotationLayer
-from app.views.canvas.corner_text import Corners, Place, Sides
+from app.views.canvas.corner_text import Corners, Place, Shown, Sides
 from app.views.canvas.image_view import DRAG_ZOOM, WHEEL_STEP, ImageView
 from app.views.canvas.interaction import (
     DRAG_THRESHOLD,
@@ -251,24 +251,21 @@ class Canvas(ImageView):
         picture = self._picture
         if picture is None:
             return Corners()
-        job, display = picture.job, self._viewport_model.display
-        return Corners(
-            corner_text.patient_lines(job.instance),
-            corner_text.series_lines(
-                job.instance, job.frame_index, self.scroller.position_of(job.instance), job.frame
-            ),
-            corner_text.display_lines(
+        job, scroller = picture.job, self.scroller
+        return corner_text.corners_of(
+            Shown(
+                job.instance,
+                job.frame,
+                job.frame_index,
+                scroller.position_of(job.instance),
+                scroller.series_of(job.instance),
                 self.shown_window,
-                inverted=display.invert,
-                zoom=self.zoom,
-                place=self._place,
-            ),
-            corner_text.frame_lines(job.frame, job.instance),
-            corner_text.warning_lines(self.findings_layer.findings),
-            series_warning=corner_text.series_warnings(
-                self.scroller.series_of(job.instance), job.instance
-            ),
-            mark=corner_text.mark_lines(self.turn),
+                self._viewport_model.display.invert,
+                self.turn,
+                self.findings_layer.findings,
+                self.zoom,
+                self._place,
+            )
         )
 
     def _place_at(self, position: QPointF) -> Place | None:

@@ -94,7 +94,7 @@ def corners_of(shown: Shown) -> Corners:
     instance, frame = shown.instance, shown.frame
     return Corners(
         patient_lines(instance),
-        series_lines(instance, shown.frame_index, shown.position, frame),
+        series_lines(shown),
         display_lines(shown),
         frame_lines(frame, instance),
         warning_lines(shown.findings),
@@ -122,24 +122,13 @@ _PARTS = {Content.DOCUMENT: "Page", Content.WAVEFORM: "Plot"}
 """What the frames of a content that is no image of a body are called."""
 
 
-def series_lines(
-    instance: Instance,
-    frame_index: int,
-    position: tuple[int, int],
-    frame: Frame | None = None,
-) -> Lines:
-    """Top right: which image.
-
-    Args:
-        instance: The image file.
-        frame_index: Frame from 0.
-        position: (place from 0, number) of the instance in its series.
-        frame: For its place in the patient and its time.
-    """
+def series_lines(shown: Shown) -> Lines:
+    """Top right: which image."""
+    instance, frame, frame_index = shown.instance, shown.frame, shown.frame_index
     get = instance.get
     series = [wording.one_line(get("Modality")), wording.one_line(get("SeriesDescription"))]
     view = [wording.one_line(get("BodyPartExamined")), wording.one_line(get("ViewPosition"))]
-    place, count = position
+    place, count = shown.position
     time = wording.time_text(_time_of(instance, frame_index, frame))
     what = "Section" if instance.kind == REFORMAT else _PARTS.get(instance.content, "Frame")
     number = f"{what} {frame_index + 1} / {instance.frames}" if instance.frames > 1 else ""
@@ -148,14 +137,14 @@ def series_lines(
         "  ".join(part for part in view if part),
         f"Image {place + 1} / {count}" if count > 1 else "",
         "   ".join(part for part in (number, time) if part),
-        slice_text(frame.orientation, instance.get("SliceThickness")) if frame else "",
+        slice_text(frame.orientation, instance.get("SliceThickness")),
         "" if instance.kind in ("dicom", REFORMAT) else wording.one_line(instance.path.name),
     )
 
 
-def _time_of(instance: Instance, frame_index: int, frame: Frame | None) -> float | None:
+def _time_of(instance: Instance, frame_index: int, frame: Frame) -> float | None:
     """Milliseconds from the start of the cine to a frame, or None."""
-    if frame is not None and frame.time_ms is not None:
+    if frame.time_ms is not None:
         return frame.time_ms
     times = instance.frame_times_ms
     return times[frame_index] if frame_index < len(times) else None

@@ -17,7 +17,7 @@ from app.imaging.types import Frame, Instance, Series, Window
 from app.imaging.windows import lut_window
 from app.views import style, wording
 from app.views.canvas import corner_text, labels, layer_drawing, overlay, shapes, turning
-from app.views.canvas.corner_text import Corners
+from app.views.canvas.corner_text import Shown
 from app.views.canvas.image_layer import to_qimage
 from app.views.canvas.items import ITEMS, Look
 from app.views.canvas.labels import Chip
@@ -76,15 +76,17 @@ def render_annotated(
         _draw_layers(painter, layers, size, to_picture)
         chips = _draw_findings(painter, own, size, to_picture)
         if min(frame.rows, frame.columns) >= NO_TEXT_PX:
-            shown = _shown_window(frame, window)
-            corners = Corners(
-                corner_text.patient_lines(instance),
-                corner_text.series_lines(instance, frame_index, (0, 1), frame),
-                corner_text.display_lines(shown, inverted=invert),
-                corner_text.frame_lines(frame, instance),
-                corner_text.warning_lines(own),
-                series_warning=corner_text.series_warnings(series, instance),
-                mark=corner_text.mark_lines(turn),
+            corners = corner_text.corners_of(
+                Shown(
+                    instance,
+                    frame,
+                    frame_index,
+                    series=series,
+                    window=_shown_window(frame, window),
+                    inverted=invert,
+                    turn=turn,
+                    findings=own,
+                )
             )
             overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
             overlay.draw_corners(painter, corners, area, size)
