@@ -26,7 +26,6 @@ from app.imaging.presentation import PresentationState, presentation_from
 from app.imaging.records import pack, unpack
 from app.imaging.report import Report
 from app.imaging.scanning import Scan, ScanFound, ScanProgress
-from app.imaging.thumbnails import shrink
 from app.imaging.types import Frame, Instance, ScanResult, Series
 from app.imaging.volume import Plane, Volume
 from app.imaging.volume_store import VolumeStore
@@ -181,7 +180,7 @@ class Decoder:
         if instance.kind == reformat.KIND:
             return mapped(
                 self.frame(instance, instance.frames // 2),
-                lambda frame: shrink(render(frame), size, frame.spacing.aspect),
+                lambda frame: _small(frame, size),
             )
         payload = {"instance": pack(instance), "size": size}
         reply = self._submit("thumbnail_entry", payload, Priority.THUMBNAIL)
@@ -269,6 +268,13 @@ class Decoder:
                 outcome.stored.flags.writeable = False
                 self._cache.put(key, outcome)
         pending.finish(outcome)
+
+
+def _small(frame: Frame, size: int) -> NDArray[np.uint8]:
+    # Imported when it is needed: the app starts without Pillow.
+    from app.imaging.thumbnails import shrink
+
+    return shrink(render(frame), size, frame.spacing.aspect)
 
 
 class _FrameCache:
