@@ -179,7 +179,8 @@ def _stack(path: Path, tif: tifffile.TiffFile, part: int) -> _Stack:
     level = levels[number]
     rows, columns, samples = _size_of(level)
     guards.check_matrix(path, rows, columns, 1, 1)
-    if samples > guards.MAX_SAMPLES or samples * _width(level) > _MAX_FRAME_BYTES:
+    most = max(samples, _tile_samples(level))
+    if most > guards.MAX_SAMPLES or most * _width(level) > _MAX_FRAME_BYTES:
         reason = f"it declares planes of {columns} x {rows} pixels, too large to be opened safely"
         raise guards.problem(path, reason, "Export a smaller part or a lower resolution")
     axes = plane_axes(path, level)
@@ -224,6 +225,15 @@ def _size_of(level: Any) -> tuple[int, int, int]:
     page = level.keyframe
     rows, columns = int(page.imagelength), int(page.imagewidth)
     return rows, columns, rows * columns * int(page.samplesperpixel) * max(int(page.imagedepth), 1)
+
+
+def _tile_samples(level: Any) -> int:
+    """Samples of a tile, which is decoded as a whole however little of it the image shows."""
+    page = level.keyframe
+    if not page.is_tiled:
+        return 0
+    size = int(page.tilewidth) * int(page.tilelength) * max(int(page.tiledepth), 1)
+    return size * int(page.samplesperpixel)
 
 
 def _scaled(spacing: Spacing, rows: float, columns: float) -> Spacing:

@@ -366,6 +366,14 @@ def test_absurd_sizes_are_refused_at_once(tmp_path: Path):
     assert_refused(lambda: read_instances(path), "too large")
 
 
+def test_a_tile_far_larger_than_its_image_is_refused(tmp_path: Path):
+    path = written(tmp_path / "a.tif", noise((32, 32)), tile=(16, 16), compression="deflate")
+    with tifffile.TiffFile(path, mode="r+") as tif:
+        for name in ("TileWidth", "TileLength"):
+            tif.pages.first.tags[name].overwrite(65520)
+    assert_refused(lambda: read_frame(path, 0), "too large")
+
+
 def test_truncated(tmp_path: Path):
     path = written(tmp_path / "a.tif", noise((64, 64)), compression="lzw", rowsperstrip=8)
     data = path.read_bytes()
