@@ -34,6 +34,7 @@ Decoded = tuple[Array, str]
 
 _LOSSLESS_JPEG = 0xC3
 _JPEG_LS = 0xF7
+_END_OF_IMAGE = b"\xff\xd9"
 
 
 def start_of_frame(data: bytes) -> tuple[int, int, int, int] | None:
@@ -71,7 +72,7 @@ def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
     marker, precision = start[:2]
     if marker == _JPEG_LS:
         return by_pydicom(header, layout, data, JPEGLSLossless)
-    if layout.samples > 1 and precision == 8 and marker in (0xC0, 0xC1, 0xC2):
+    if precision == 8 and marker in (0xC0, 0xC1, 0xC2):
         # It leaves the colours as they are encoded; which those are, markers may tell.
         return by_pydicom(header, layout, data, JPEGBaseline8Bit)
     return _decode_jpeg_wide(layout, data, lossless=marker == _LOSSLESS_JPEG)
@@ -80,6 +81,8 @@ def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
 def _decode_jpeg_wide(layout: Layout, data: bytes, *, lossless: bool) -> Decoded:
     import imagecodecs
 
+    if _END_OF_IMAGE not in data:
+        raise ValueError("the code stream has no end")  # libjpeg would make the rest up
     photometric = layout.photometric
     if layout.samples == 1:
         array: Array = imagecodecs.jpeg8_decode(data)

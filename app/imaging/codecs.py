@@ -69,7 +69,7 @@ _RLE = Decoder(
     code_streams.decode_rle,
 )
 _JPEG = Decoder(
-    "Pillow (libjpeg-turbo) for 8-bit colour, imagecodecs (libjpeg-turbo 3) for the rest",
+    "Pillow (libjpeg-turbo) for 8 bits lossy, imagecodecs (libjpeg-turbo 3) for the rest",
     "MIT-CMU, BSD-3-Clause, IJG",
     "free, 8, 12 and 16 bits, lossy and lossless; keeps YBR for our own conversion",
     code_streams.decode_jpeg,
