@@ -82,6 +82,8 @@ class Canvas(ImageView):
             model.image_changed.connect(self._image_changed),
             model.frame_changed.connect(self._frame_changed),
             model.display_changed.connect(self._display_changed),
+            # A scan that goes on adds to the shown series: "Image 1 / 8" becomes "1 / 96".
+            workspace.studies.changed.connect(self._update_overlay),
         ]
         self.findings_layer.changed.connect(self._update_overlay)
         self.view_changed.connect(self._update_overlay)
