@@ -169,7 +169,7 @@ def test_paths_that_overlap_give_each_file_once(decoder: Decoder, large: Path):
 def test_equal_texts_of_a_series_are_held_once():
     builder = InstanceBuilder()
     fields: dict[str, Any] = {"sop_instance_uid": "1", "kind": "dicom", "rows": 1, "columns": 1}
-    texts = [
+    texts: list[dict[str, Any]] = [
         {**fields, "attributes": {"PatientName": "".join(["Doe^", "Jane"]), "InstanceNumber": n}}
         for n in ("1", "2")
     ]
@@ -185,7 +185,7 @@ class InlinePool:
     """Answers at once, in this process."""
 
     def submit(self, entry: str, payload: dict[str, Any], **_: Any) -> Future[dict[str, Any]]:
-        module, _, name = entry.partition(":")
+        module, name = entry.split(":")
         answer: Future[dict[str, Any]] = Future()
         answer.set_result(getattr(importlib.import_module(module), name)(payload))
         return answer
