@@ -22,7 +22,7 @@ from app.views import wording
 from app.views.canvas import corner_text, overlay
 from app.views.canvas.corner_text import Corners
 from tests.gui.canvas_scene import Scene, move
-from tests.gui.viewer_support import found, instance
+from tests.gui.viewer_support import found, instance, study
 
 pytestmark = pytest.mark.gui
 
@@ -117,6 +117,15 @@ def test_warnings_of_the_series_are_on_the_image_briefly(scene: Scene):
     lines = corner_text.series_warnings(many, instance())
     assert lines[-1] == "6 more warnings in the study list"
     assert len(lines) == 4
+
+
+def test_a_series_that_grows_while_it_is_shown_is_counted_anew(scene: Scene):
+    images = [instance(f"1.{number}") for number in range(1, 6)]
+    scene.workspace.add(found(study(*images[:2])))
+    scene.settle()
+    assert "Image 1 / 2" in scene.canvas.overlay.corners.top_right
+    scene.workspace.add(found(study(*images)), show=False)
+    assert "Image 1 / 5" in scene.canvas.overlay.corners.top_right
 
 
 def test_long_lines_are_wrapped_and_every_line_fits(qapp: QApplication):
