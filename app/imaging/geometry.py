@@ -25,6 +25,7 @@ __all__ = [
     "area",
     "direction_letters",
     "edge_letters",
+    "is_quadruped",
     "length",
     "opposite",
     "polygon_area",
@@ -203,6 +204,13 @@ def direction_letters(direction: Sequence[float], quadruped: bool = False) -> st
     pairs = zip(direction, names, strict=True)
     strong = [(abs(part), pair[part < 0]) for part, pair in pairs if abs(part) > _OBLIQUE]
     return "".join(letter for _, letter in sorted(strong, key=lambda item: -item[0]))
+
+
+def is_quadruped(orientation: Orientation) -> bool:
+    """Whether the letters of an orientation are a quadruped's."""
+    return any(
+        letter.islower() or letter in "DVM" for letter in orientation.row + orientation.column
+    )
 
 
 def opposite(letters: str) -> str:

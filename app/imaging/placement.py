@@ -35,6 +35,7 @@ _QUADRUPED = {
     "R": "Ro",
 }
 _QUADRUPED_LETTER = re.compile("LE|RT|CR|CD|PR|DI|PA|PL|D|V|M|L|R")
+_SAME_Z_MM = 0.01
 _PLANAR_CLASSES = frozenset(
     f"1.2.840.10008.5.1.4.1.1.{tail}"
     for tail in ("2", "2.1", "2.2", "4", "4.1", "4.3", "4.4", "128", "128.1", "130", "481.2")
@@ -104,7 +105,6 @@ def orientation_of(attributes: FrameValues) -> Orientation:
         column = direction_letters(cosines[3:], quadruped)
         if place is not None:
             place = _frame_position(attributes, place, cosines)
-            place = place if is_position(place) else None
         return Orientation(row, column, (a, b, c, d, e, f), place)
     letters = _letters(attributes.text("PatientOrientation"), quadruped)
     return Orientation(letters[0], letters[1], None, place)
@@ -143,31 +143,37 @@ def _quadruped(text: str) -> str:
 
 def _frame_position(
     attributes: FrameValues, first: tuple[float, float, float], cosines: Sequence[float]
-) -> tuple[float, float, float]:
-    """Where this frame of a dose grid or reconstructed NM volume lies; else where the file says."""
+) -> tuple[float, float, float] | None:
+    """Where this frame of a dose grid or reconstructed NM volume lies; else where the file says.
+
+    None where the file contradicts itself, or does not say.
+    """
     a, b, c, d, e, f = cosines
     normal = (b * f - c * e, c * d - a * f, a * e - b * d)
-    offset = _dose_offset(attributes, first[2], normal[2])
-    if offset is None:
+    if attributes.header.value("GridFrameOffsetVector") is not None:
+        offset = _dose_offset(attributes, first[2])
+    elif _nm_detector(attributes) is not None:
         offset = _nm_offset(attributes)
-    if not offset:
+    else:
         return first
+    if offset is None:
+        return first if attributes.index == 0 else None
     x, y, z = (start + offset * part for start, part in zip(first, normal, strict=True))
-    return x, y, z
+    return (x, y, z) if is_position((x, y, z)) else None
 
 
-def _dose_offset(attributes: FrameValues, z: float, normal_z: float) -> float | None:
+def _dose_offset(attributes: FrameValues, z: float) -> float | None:
     """Distance of a dose frame from the first along the normal, mm (PS3.3 C.8.8.3.2).
 
-    The offsets are relative when the first is 0, else they are z coordinates of axial frames.
+    The offsets are relative when the first is 0; else they are z coordinates of axial frames, and
+    the first is that of the position.
     """
     offsets = attributes.numbers("GridFrameOffsetVector")
-    if not offsets or attributes.index >= len(offsets):
+    if attributes.index >= len(offsets):
         return None
     own, start = offsets[attributes.index], offsets[0]
-    if not (math.isfinite(own) and math.isfinite(start)):
-        return None
-    return own if start == 0 else math.copysign(own - z, (own - z) * normal_z)
+    consistent = start == 0 or abs(start - z) <= _SAME_Z_MM
+    return own - start if consistent and math.isfinite(own) else None
 
 
 def _nm_detector(attributes: FrameValues) -> Any:
@@ -187,8 +193,6 @@ def _nm_offset(attributes: FrameValues) -> float | None:
 
     SpacingBetweenSlices may be negative there and nowhere else (PS3.3 C.8.4.15).
     """
-    if _nm_detector(attributes) is None:
-        return None
     distance = attributes.number("SpacingBetweenSlices")
     slices = attributes.numbers("SliceVector")
     if distance is None or attributes.index >= len(slices):

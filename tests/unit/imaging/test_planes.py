@@ -207,3 +207,22 @@ def test_each_frame_of_a_dose_grid_lies_where_its_offset_says(
         decoder.frame(instance, index).result(60).orientation.position[2] for index in range(3)
     ]
     assert heights == pytest.approx([-50.0, -47.0, -43.0])
+
+
+def test_offsets_of_a_dose_grid_that_contradict_its_position_give_no_place(
+    decoder: Decoder, tmp_path: Path
+):
+    path = make_dicom(
+        tmp_path / "dose.dcm",
+        np.zeros((2, 4, 4), np.uint16),
+        Modality="RTDOSE",
+        NumberOfFrames=2,
+        ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
+        ImagePositionPatient=[1, 2, -50],
+        PixelSpacing=[2, 2],
+        GridFrameOffsetVector=[10, 13],
+    )
+    instance = decoder.scan([path]).result(60).studies[0].series[0].instances[0]
+    first, second = (decoder.frame(instance, index).result(60) for index in range(2))
+    assert first.orientation.position == (1, 2, -50)
+    assert second.orientation.position is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from app.imaging.decode import Decoder
 from app.imaging.geometry import edge_letters, length
 from app.imaging.planes import patient_point
 from app.imaging.reformat import planes_of, section
-from app.imaging.types import Content, Instance, Series
+from app.imaging.types import Content, Instance, Orientation, Series
 from app.imaging.volume import Plane, Volume
 from app.imaging.volumes import assemble
 from tests.unit.imaging.files import make_dicom
@@ -160,6 +161,20 @@ def test_sections_that_are_not_there_are_refused(decoder: Decoder, tmp_path: Pat
             other.frame(instance, 0).result(60)
     finally:
         other.close()
+
+
+def test_sections_of_an_animal_have_its_letters():
+    values = np.zeros((3, 4), np.uint8)
+    frames = [slice_frame(values, (1, 0, 0, 0, 1, 0), (0, 0, z)) for z in range(3)]
+    dog = Orientation("Le", "D")
+    volume = assemble(
+        [
+            replace(frame, orientation=replace(frame.orientation, row=dog.row, column=dog.column))
+            for frame in frames
+        ]
+    )
+    found = edge_letters(section(volume, Plane.CORONAL, 0).orientation)
+    assert found == ("RT", "LE", "CR", "CD")
 
 
 def test_what_has_no_volume_has_only_its_acquired_images():
