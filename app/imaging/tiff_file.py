@@ -284,6 +284,7 @@ class _Handle(io.RawIOBase):
     def __init__(self, path: Path) -> None:
         super().__init__()
         self._path = path
+        self._size = sources.status(path).size
         self._file: BinaryIO | None = None
         self._position = 0
 
@@ -304,9 +305,15 @@ class _Handle(io.RawIOBase):
     def readinto(self, buffer: Any, /) -> int:
         """Read what is there, at most the buffer's length."""
         view = memoryview(buffer).cast("B")
-        data = self._opened().read(len(view))
+        data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """As many bytes as there are: files declare any number, and it would be allocated."""
+        file = self._opened()
+        rest = max(self._size - file.tell(), 0)
+        return file.read(rest if size < 0 else min(size, rest))
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
         """Move as a file does."""
