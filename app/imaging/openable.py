@@ -8,7 +8,7 @@ OPENABLE = "DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF"
 CONTAINERS = "folders, DICOMDIRs and zip archives"
 """What they may lie in."""
 
-REMEDY = f"Open {OPENABLE} files, or {CONTAINERS} of them"
+REMEDY = f"Open {OPENABLE} files"
 """What to do about a file that is none of them."""
 
 PATTERNS = {

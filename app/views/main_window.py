@@ -301,7 +301,7 @@ class MainWindow(QMainWindow):
         height = self.splitter.height()
         self.resizeDocks(
             [docks["Studies"], docks["Findings"]],
-            [round(height * 0.45), round(height * 0.55)],
+            [round(height * 0.5), round(height * 0.5)],
             Qt.Orientation.Vertical,
         )
 

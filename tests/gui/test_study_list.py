@@ -136,18 +136,22 @@ def test_two_patients_who_share_an_id_are_warned_of_in_a_line_of_its_own(desk: D
     assert THEME.warning in ink, "it is seen, not only in a tooltip"
 
 
-def test_a_click_on_an_overlay_shows_the_image_it_lies_on(desk: Desk):
-    image = instance("7.1")
+def test_a_click_on_an_overlay_asks_for_it_over_its_image_and_without_one_for_itself(desk: Desk):
     contours = replace(
         instance("9.1"), content=Content.STRUCTURES, references=("gone", "7.1"), rows=0, columns=0
     )
-    desk.workspace.add(found(a_study(a_series("Other"), a_series("CT", image))))
-    desk.workspace.add(found(a_study(a_series("RT", contours), uid="t")))
-    model = desk.list.model
-    assert desk.workspace.viewport.instance is not image
-    desk.list._show(model.place_of("t\0RT"))
-    assert desk.workspace.viewport.instance is image
-    assert desk.list.view.currentIndex() == model.place_of("s\0CT")
+    desk.workspace.add(found(a_study(a_series("Other"))))
+    desk.workspace.add(found(a_study(a_series("RT", contours), uid="t")), show=False)
+    asked: list[Instance] = []
+    desk.list.over_images.connect(asked.append)
+    index = desk.list.model.place_of("t\0RT")
+    desk.list.view.clicked.emit(index)
+    assert asked == []
+    assert desk.workspace.viewport.instance is contours, "what it is and what it needs is said"
+    image = a_study(a_series("CT", instance("7.1")), uid="u")
+    desk.workspace.add(found(image), show=False)
+    desk.list.view.clicked.emit(desk.list.model.place_of("t\0RT"))
+    assert asked == [contours]
 
 
 # A scan that goes on

@@ -106,7 +106,6 @@ class ProblemList(QFrame):
         column.addWidget(rule())
         column.addLayout(head)
         column.addWidget(self._scroll)
-        self.setMaximumHeight(220)
         self.hide()
 
     @property

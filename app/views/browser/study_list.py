@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QKeyEvent
+from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
@@ -26,6 +26,8 @@ from app.views.widgets import EmptyState
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
+PROBLEMS_SHARE = 0.35
+LOWEST_PROBLEMS = 96  # px: the heading and one reason
 _OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
 
 
@@ -143,6 +145,12 @@ class StudyList(QWidget):
             menu.addAction(icons.icon("x"), "Close study", lambda: self._workspace.close_study(key))
             menu.exec(self.view.viewport().mapToGlobal(position))
             menu.deleteLater()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """What was not opened never crowds out what was."""
+        share = round(event.size().height() * PROBLEMS_SHARE)
+        self.problems.setMaximumHeight(max(LOWEST_PROBLEMS, share))
+        super().resizeEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         index = self.view.currentIndex()

@@ -17,7 +17,13 @@ from app.views.application import create_application, needs_offscreen, use_offsc
 from app.views.canvas.image_layer import to_qimage
 from app.views.documents.names import name_of
 from app.views.documents.pictures import SHARP, framed
-from app.views.documents.writing import MOST_PICTURES, PICTURE, PICTURE_PX, write_report
+from app.views.documents.writing import (
+    MOST_PICTURES,
+    PICTURE,
+    PICTURE_PX,
+    PICTURE_SPACE,
+    write_report,
+)
 from app.views.theme import SPACE, THEME
 from app.workspace.workspace import Workspace
 
@@ -47,7 +53,8 @@ def report_picture_offscreen(
     workspace = Workspace()
     workspace.studies.add(opened)
     document = QTextDocument()
-    write_report(document, report, partial(name_of, workspace), pictures=pictures)
+    across = (WIDTH - 2 * SPACE.xl) // PICTURE_SPACE if pictures else 0
+    write_report(document, report, partial(name_of, workspace), across=across)
     links = key_images(report)[:MOST_PICTURES] if pictures else ()
     for number, link in enumerate(links):
         source = workspace.instance_of(link.sop_instance_uid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from concurrent.futures import Future
 from functools import partial
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QImage, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
@@ -48,6 +48,7 @@ class ReportPage(QWidget):
         self._pictures: list[Future[Thumbnail]] = []
         self.text = ReportText()
         self.text.link_clicked.connect(self._follow)
+        self.text.across_changed.connect(self._lay_out)
         self.message = label("", "muted", wrap=True)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.message.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.xl)
@@ -69,7 +70,7 @@ class ReportPage(QWidget):
         self.place = label("", "caption")
         self.previous = tool_button("chevron-up", "Previous report", lambda: self._step(-1), 16)
         self.next = tool_button("chevron-down", "Next report", lambda: self._step(1), 16)
-        self.first_key = push_button("Show key images", lambda: self._key_images.step(1))
+        self.first_key = push_button("Key images", lambda: self._key_images.step(1))
         self.search = _SearchLine(self.text)
         self.search.textChanged.connect(self._search)
         self.search.returnPressed.connect(lambda: self._step_match(1))
@@ -121,6 +122,10 @@ class ReportPage(QWidget):
         if self._report is not None and self._instance is not None:
             self._write(self._instance, self._report)
         self._update_place()
+
+    def _lay_out(self) -> None:
+        if self._instance is not None and self._instance.content is Content.KEY_OBJECTS:
+            QTimer.singleShot(0, self, self.refresh)  # not while the text lays itself out
 
     def focus_search(self) -> None:
         """Ctrl+F."""
@@ -213,7 +218,7 @@ class _SearchLine(QLineEdit):
         self.setPlaceholderText("Search in the report")
         self.setAccessibleName("Search in the report")
         self.setClearButtonEnabled(True)
-        self.setMinimumWidth(120)
+        self.setMinimumWidth(90)
         self.setMaximumWidth(260)
         self.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
 

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import QFrame, QMenu, QTextBrowser, QTextEdit
 from shiboken6 import isValid
 
 from app.imaging.report import ImageLink, Report
-from app.views.documents.writing import PICTURE, Names, read_href, write_report
+from app.views.documents.writing import PICTURE, PICTURE_SPACE, Names, read_href, write_report
 from app.views.style import color
 from app.views.theme import SPACE, THEME
 
@@ -32,14 +32,17 @@ class ReportText(QTextBrowser):
 
     Attributes:
         link_clicked: The `ImageLink` whose text or picture was activated.
+        across: How many pictures fit into a row.
     """
 
     link_clicked = Signal(object)
+    across_changed = Signal()  # more or fewer pictures fit into a row
 
     def __init__(self) -> None:
         super().__init__()
         self._matches: list[QTextCursor] = []
         self._current = -1
+        self.across = 1
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
         self.setOpenExternalLinks(False)
@@ -59,9 +62,10 @@ class ReportText(QTextBrowser):
         """Write it anew; the place that was read stays if it is the same report."""
         place = self.verticalScrollBar().value()
         document = QTextDocument(self)
-        write_report(document, report, names, pictures=pictures)
+        write_report(document, report, names, across=self.across if pictures else 0)
         old = self.document()
         self.setDocument(document)
+        self.setCursorWidth(0)  # of the document's layout; nobody writes here
         if isValid(old):  # Qt deletes the first one itself
             old.deleteLater()
         self._matches, self._current = [], -1
@@ -156,7 +160,12 @@ class ReportText(QTextBrowser):
         super().resizeEvent(event)
 
     def _set_margins(self) -> None:
-        side = max(SPACE.xl, (self.viewport().width() - COLUMN) // 2)
+        width = self.viewport().width()
+        side = max(SPACE.xl, (width - COLUMN) // 2)
+        across = max(1, (width - 2 * side) // PICTURE_SPACE)
+        if across != self.across:
+            self.across = across
+            self.across_changed.emit()
         frame = self.document().rootFrame()
         form = QTextFrameFormat(frame.frameFormat())
         if form.leftMargin() != side:

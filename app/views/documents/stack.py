@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QApplication, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from app.imaging.types import Content, Instance
 from app.views.documents.key_images import KeyImages
@@ -71,7 +71,7 @@ class DocumentStack(QStackedWidget):
 
     def _change_to(self, page: QWidget) -> None:
         """Show a page; the keyboard goes along only if it was on the page that goes."""
-        focus = QApplication.focusWidget()
+        focus = self.window().focusWidget()
         inside = focus is not None and self.isAncestorOf(focus)
         self.setCurrentWidget(page)
         if inside:

@@ -31,8 +31,8 @@ from app.views.widgets import plain_tip
 
 MOST_ITEMS = 10_000  # content items that are written; the attributes have all
 MOST_PICTURES = 200
-ACROSS = 4  # pictures in a row
 PICTURE_PX = 132
+PICTURE_SPACE = PICTURE_PX + 14  # px that one takes in a row
 LINE = "\u2028"
 LINK = "image:"
 PICTURE = "picture:"
@@ -74,17 +74,15 @@ def read_href(text: str) -> ImageLink | None:
     return ImageLink(uid, (int(frame),) if int(frame) >= 0 else ())
 
 
-def write_report(
-    document: QTextDocument, report: Report, names: Names, *, pictures: bool = False
-) -> None:
+def write_report(document: QTextDocument, report: Report, names: Names, *, across: int = 0) -> None:
     """Write `report` into an empty document.
 
     Args:
         document: Where to.
         report: What.
         names: How links are written.
-        pictures: Whether its key images are shown in a grid: resources "picture:N", N from 0 in the
-            order of `key_images`, are asked for.
+        across: So many of its key images are shown in a row of a grid, none for 0: resources
+            "picture:N", N from 0 in the order of `key_images`, are asked for.
     """
     document.setUndoRedoEnabled(False)
     document.setDefaultFont(ui_font(TYPE.body))
@@ -96,10 +94,10 @@ def write_report(
     writer.facts(report.facts)
     for warning in report.warnings:
         writer.warning(warning)
-    links = key_images(report) if pictures else ()
+    links = key_images(report) if across else ()
     writer.tree(report, leave_out=frozenset(links))
     if links:
-        writer.pictures(links)
+        writer.pictures(links, across)
     cursor.endEditBlock()
 
 
@@ -183,7 +181,7 @@ class _Writer:
                 self._item(first, depth)
             stack += _children(first, depth + 1)
 
-    def pictures(self, links: Sequence[ImageLink]) -> None:
+    def pictures(self, links: Sequence[ImageLink], across: int) -> None:
         """Key images in a grid, each with its link."""
         text = counted(len(links), "key image")
         self.paragraph([(text, self._headings[0])], above=SPACE.l, below=SPACE.s)
@@ -191,9 +189,12 @@ class _Writer:
         form = QTextTableFormat()
         form.setBorder(0)
         form.setCellPadding(SPACE.xs)
-        table = self.cursor.insertTable(-(-len(shown) // ACROSS), min(ACROSS, len(shown)), form)
+        columns = min(across, len(shown))
+        fixed = QTextLength(QTextLength.Type.FixedLength, PICTURE_SPACE)
+        form.setColumnWidthConstraints([fixed] * columns)
+        table = self.cursor.insertTable(-(-len(shown) // columns), columns, form)
         for number, link in enumerate(shown):
-            cell = table.cellAt(number // ACROSS, number % ACROSS).firstCursorPosition()
+            cell = table.cellAt(number // columns, number % columns).firstCursorPosition()
             image = QTextImageFormat()
             image.setName(f"{PICTURE}{number}")
             image.setWidth(PICTURE_PX)
@@ -226,7 +227,8 @@ class _Writer:
         context = node.relationship in _CONTEXT or (depth == 0 and node.relationship == _MODIFIER)
         long = not context and ("\n" in value or len(value) > _LONG)
         if name:
-            pieces.append((f"{name}: " if value or node.links else name, self._name))
+            form = self._small if context else self._name
+            pieces.append((f"{name}: " if value or node.links else name, form))
         if long and name:
             self.paragraph(
                 [(piece.rstrip(": "), f) for piece, f in pieces], depth - 1, above=SPACE.s
@@ -246,11 +248,15 @@ class _Writer:
         first = nodes[0]
         head = ", ".join(part for part in (first.name, first.value) if part) or "Image"
         pieces = [(f"{head} ({len(nodes)}): ", self._name)]
-        for number, node in enumerate(nodes):
-            name = self._names(node.links[0])
-            if number:
+        named = [(node.links[0], self._names(node.links[0])) for node in nodes]
+        for number, (link, name) in enumerate((one for one in named if one[1].is_open), start=1):
+            if number > 1:
                 pieces.append((", ", self._faint))
-            pieces.append((name.short or str(number + 1), self._link(node.links[0], name)))
+            pieces.append((name.short or str(number), self._link(link, name)))
+        closed = sum(not name.is_open for _, name in named)
+        if closed:
+            some = f"{', ' if closed < len(nodes) else ''}{closed:,} not open"
+            pieces.append((some if closed < len(nodes) else "not open", self._faint))
         self.paragraph(pieces, depth - 1, below=SPACE.xs)
 
     def _running(self, node: ReportNode, depth: int) -> None:
