@@ -18,6 +18,7 @@ from app.imaging.spacing import SpacingAttributes, spacing_of
 from app.imaging.types import Frame, Orientation, Region, SpacingSource
 
 __all__ = [
+    "UNLABELLED",
     "Length",
     "SpacingAttributes",
     "UltrasoundRegion",
@@ -41,6 +42,9 @@ _OPPOSITE: dict[str, str] = {
 }
 """Opposite directions. A quadruped's letters (PS3.3 C.7.6.1.1.1) are written Le, Cr, ..., so that
 its PR (proximal) is not taken for a biped's P and R; Ro, Pa and Pl have no opposite."""
+
+UNLABELLED = "-"
+"""Letters of a known direction without a sure name: an animal's axes depend on the body part."""
 
 _LETTER = re.compile("[A-Z][a-z]?")
 _SHOWN = {"La": "L", "Ro": "R"}

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from app.imaging.dicom_file import Header, value_of
-from app.imaging.geometry import direction_letters
+from app.imaging.geometry import UNLABELLED, direction_letters
 from app.imaging.planes import is_position, is_rotation
 from app.imaging.regions import UltrasoundRegion, regions_of
 from app.imaging.spacing import SpacingAttributes, spacing_of
@@ -36,6 +36,29 @@ _QUADRUPED = {
 }
 _QUADRUPED_LETTER = re.compile("LE|RT|CR|CD|PR|DI|PA|PL|D|V|M|L|R")
 _SAME_Z_MM = 0.01
+_TRUNK = frozenset(
+    [
+        "NECK",
+        "CHEST",
+        "THORAX",
+        "ABDOMEN",
+        "PELVIS",
+        "SPINE",
+        "CSPINE",
+        "TSPINE",
+        "LSPINE",
+        "SSPINE",
+        "TAIL",
+        "TRUNK",
+        "HEART",
+        "LUNG",
+        "LIVER",
+        "KIDNEY",
+    ]
+)
+"""Where a quadruped's y axis is dorsal and its z axis cranial; in the head that is rostral, in the
+limbs they are others (PS3.3 C.7.6.2.1.1)."""
+
 _PLANAR_CLASSES = frozenset(
     f"1.2.840.10008.5.1.4.1.1.{tail}"
     for tail in ("2", "2.1", "2.2", "4", "4.1", "4.3", "4.4", "128", "128.1", "130", "481.2")
@@ -103,6 +126,8 @@ def orientation_of(attributes: FrameValues) -> Orientation:
         a, b, c, d, e, f = cosines
         row = direction_letters(cosines[:3], quadruped)
         column = direction_letters(cosines[3:], quadruped)
+        if quadruped and attributes.text("BodyPartExamined").upper() not in _TRUNK:
+            row = column = UNLABELLED
         if place is not None:
             place = _frame_position(attributes, place, cosines)
         return Orientation(row, column, (a, b, c, d, e, f), place)

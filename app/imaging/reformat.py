@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.geometry import direction_letters, is_quadruped
+from app.imaging.geometry import UNLABELLED, direction_letters, is_quadruped
 from app.imaging.reading_types import pixel_sha256
 from app.imaging.stacks import STACK_KEYWORD, describe
 from app.imaging.types import (
@@ -134,8 +134,11 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
     a, b, c = (float(part) for part in row / column_mm)
     d, e, f = (float(part) for part in column / row_mm)
     x, y, z = (float(part) for part in position)
-    animal = is_quadruped(volume.template.orientation)
+    known = volume.template.orientation
+    animal = is_quadruped(known)
     letters = direction_letters((a, b, c), animal), direction_letters((d, e, f), animal)
+    if UNLABELLED in (known.row, known.column):
+        letters = UNLABELLED, UNLABELLED
     return replace(
         volume.template,
         stored=stored,

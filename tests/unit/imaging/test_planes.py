@@ -171,12 +171,27 @@ def test_an_animal_has_the_letters_of_a_quadruped(
     assert edge_letters(found) == edges
 
 
-def test_an_animals_slice_is_dorsal_where_a_persons_is_posterior(decoder: Decoder, tmp_path: Path):
-    axial = [1, 0, 0, 0, 1, 0]
+@pytest.mark.parametrize(
+    ("part", "edges"),
+    [
+        ("ABDOMEN", ("RT", "LE", "V", "D")),
+        # Of a head z is rostral, of a limb y and z have other names: better none than a wrong one.
+        ("HEAD", ("", "", "", "")),
+        ("", ("", "", "", "")),
+    ],
+)
+def test_an_animals_slice_has_letters_where_its_axes_are_sure(
+    decoder: Decoder, tmp_path: Path, part: str, edges: tuple[str, ...]
+):
     found = orientation_in(
-        tmp_path, decoder, ImageOrientationPatient=axial, AnatomicalOrientationType="QUADRUPED"
+        tmp_path,
+        decoder,
+        ImageOrientationPatient=[1, 0, 0, 0, 1, 0],
+        AnatomicalOrientationType="QUADRUPED",
+        BodyPartExamined=part,
     )
-    assert edge_letters(found) == ("RT", "LE", "V", "D")
+    assert edge_letters(found) == edges
+    assert edge_letters(found, flip_h=True, quarter_turns=1)[0] in ("", "D")
 
 
 @pytest.mark.parametrize("letters", [["L", "R"], ["LR", "F"], ["E", "F"], ["L"], ["PR", "P"]])
