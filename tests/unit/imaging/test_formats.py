@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zipfile
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,7 +30,7 @@ def one_of_each(folder: Path) -> dict[str, str]:
     (folder / "a.png").write_bytes(png_bytes(GREY[0]))
     Image.fromarray(GREY[0]).save(folder / "a.bmp")
     tifffile.imwrite(folder / "a.tif", GREY, photometric="minisblack")
-    big = {"bigtiff": True, "byteorder": ">", "photometric": "minisblack"}
+    big: dict[str, Any] = {"bigtiff": True, "byteorder": ">", "photometric": "minisblack"}
     tifffile.imwrite(folder / "b.tif", GREY[::-1], **big)
     (folder / "a.pdf").write_bytes(two_pages())
     for name in ("a.nii", "a.nii.gz", "a.nrrd", "a.mha"):
