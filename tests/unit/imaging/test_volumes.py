@@ -6,6 +6,7 @@ import random
 import shutil
 import threading
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -409,3 +410,12 @@ def geometry_of_volume(volume: Volume) -> StackGeometry:
     slices, rows, columns = volume.voxels.shape
     lines = tuple((float(a), float(b), float(c)) for a, b, c in volume.direction)
     return StackGeometry((columns, rows, slices), volume.spacing, lines, volume.origin, True)
+
+
+def test_closing_the_decoder_ends_a_volume_under_way(tmp_path: Path):
+    decoder = Decoder(1)
+    series = series_in(decoder, made_stack(tmp_path, 40))
+    volume = decoder.volume(series)
+    decoder.close()
+    with pytest.raises((CancelledError, FileProblem)):
+        volume.result(60)
