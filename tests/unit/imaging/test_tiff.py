@@ -384,7 +384,8 @@ def test_truncated(tmp_path: Path):
 
 @pytest.mark.parametrize("compression", [None, "lzw", "jpeg2000"])
 def test_damage_never_gives_anything_but_a_named_problem(tmp_path: Path, compression: Any):
-    options: dict[str, Any] = {"compression": compression, "ome": True, "metadata": {"axes": "CZYX"}}
+    metadata = {"axes": "CZYX"}
+    options: dict[str, Any] = {"compression": compression, "ome": True, "metadata": metadata}
     good = written(tmp_path / "good.tif", noise((2, 3, 32, 32), np.uint16), **options)
     assert assert_only_problems(good.read_bytes(), tmp_path / "bad.tif", 600) > 5
 
