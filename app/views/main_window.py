@@ -212,10 +212,9 @@ class MainWindow(QMainWindow):
 
     @property
     def busy(self) -> bool:
-        """Whether a scan, a frame, its rendering, a finding's shape or a pane is still to come."""
-        return (
-            self.opening.busy or self.canvas.busy or self.panes.busy or self.background.pending > 0
-        )
+        """Whether a scan, a frame, its drawing, a report or a pane is still to come."""
+        parts = (self.opening, self.canvas, self.documents, self.panes)
+        return any(part.busy for part in parts) or self.background.pending > 0
 
     def open_paths(self, files: Sequence[Path]) -> None:
         """Open files and folders; returns at once, problems are told in the window."""

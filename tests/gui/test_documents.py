@@ -20,7 +20,7 @@ from app.views.documents.picture import report_picture_offscreen
 from app.views.documents.writing import href, read_href
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
-from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance
+from tests.gui.viewer_support import FakeDecoder, Heartbeat, WaitUntil, found, instance
 
 pytestmark = pytest.mark.gui
 EVIL = "<img src='file:///etc/passwd'><b>bold</b>"
@@ -366,3 +366,18 @@ def test_pages_and_plots_are_called_so_and_are_no_cine(
     assert window.actions_.play.isEnabled() is plays
     spacing = [line for line in corners.bottom_right if "spacing" in line]
     assert bool(spacing) is (content is Content.IMAGE)
+
+
+def test_a_report_of_thousands_of_items_does_not_stall_the_window(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil, gui_heartbeat: Heartbeat
+):
+    items = tuple(
+        node("CONTAINER", f"Group {n}", "", *(node("NUM", f"Size {i}", "12 mm") for i in range(20)))
+        for n in range(400)
+    )
+    decoder.reports["5.1"] = Report("Large", (), node("CONTAINER", "Large", "", *items))
+    gui_heartbeat.restart()
+    choose(window, "SR", wait_until)
+    gui_heartbeat.stop()
+    assert "Group 399" in window.documents.report.text.toPlainText()
+    assert gui_heartbeat.longest_ms < 100

@@ -10,7 +10,7 @@ from PySide6.QtGui import QImage, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app.errors import SightlineError
-from app.imaging.report import ImageLink, Report, key_images
+from app.imaging.report import ImageLink, Report, key_images, nodes_of
 from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.canvas.image_layer import to_qimage
@@ -44,11 +44,13 @@ class ReportPage(QWidget):
         self._key_images = key_images
         self._instance: Instance | None = None
         self._report: Report | None = None
+        self._links: frozenset[ImageLink] = frozenset()
         self._reading: Future[Report] | None = None
         self._pictures: list[Future[Thumbnail]] = []
         self.text = ReportText()
         self.text.link_clicked.connect(self._follow)
         self.text.across_changed.connect(self._lay_out)
+        self.text.written.connect(self._written)
         self.message = label("", "muted", wrap=True)
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.message.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.xl)
@@ -114,18 +116,28 @@ class ReportPage(QWidget):
         for future in (self._reading, *self._pictures):
             if future is not None:
                 future.cancel()
+        self.text.stop()
         self._reading, self._pictures = None, []
         self._instance = self._report = None
 
     def refresh(self) -> None:
         """Other images are open: what was no link may be one."""
+        if self._report is not None and self._links_now(self._report) != self._links:
+            self._rewrite()
+        self._update_place()
+
+    def _links_now(self, report: Report) -> frozenset[ImageLink]:
+        """The links that lead to an open image."""
+        links = {link for node in nodes_of(report.root) for link in node.links}
+        return frozenset(filter(self._is_open, links))
+
+    def _rewrite(self) -> None:
         if self._report is not None and self._instance is not None:
             self._write(self._instance, self._report)
-        self._update_place()
 
     def _lay_out(self) -> None:
         if self._instance is not None and self._instance.content is Content.KEY_OBJECTS:
-            QTimer.singleShot(0, self, self.refresh)  # not while the text lays itself out
+            QTimer.singleShot(0, self, self._rewrite)  # not while the text lays itself out
 
     def focus_search(self) -> None:
         """Ctrl+F."""
@@ -139,12 +151,19 @@ class ReportPage(QWidget):
         if instance.content is Content.KEY_OBJECTS:
             self._key_images.learn(instance, report)
         self._write(instance, report)
-        self.message.hide()
-        self.text.show()
 
     def _write(self, instance: Instance, report: Report) -> None:
+        self._links = self._links_now(report)
         pictures = instance.content is Content.KEY_OBJECTS
         self.text.show_report(report, partial(name_of, self._workspace), pictures=pictures)
+
+    def _written(self) -> None:
+        report, instance = self._report, self._instance
+        if report is None or instance is None:
+            return
+        self.message.hide()
+        self.text.show()
+        pictures = instance.content is Content.KEY_OBJECTS
         self.first_key.setEnabled(any(map(self._is_open, key_images(report))))
         for future in self._pictures:
             future.cancel()

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
 from typing import Any
 
-from PySide6.QtCore import QMimeData, Qt, QUrl, Signal
+from PySide6.QtCore import QMimeData, Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QGuiApplication,
@@ -19,12 +21,13 @@ from PySide6.QtWidgets import QFrame, QMenu, QTextBrowser, QTextEdit
 from shiboken6 import isValid
 
 from app.imaging.report import ImageLink, Report
-from app.views.documents.writing import PICTURE, PICTURE_SPACE, Names, read_href, write_report
+from app.views.documents.writing import PICTURE, PICTURE_SPACE, Names, read_href, writing
 from app.views.style import color
 from app.views.theme import SPACE, THEME
 
 COLUMN = 780  # px; longer lines are hard to read
 MOST_MATCHES = 1000
+SLICE_S = 0.012  # of writing between two turns of the window
 
 
 class ReportText(QTextBrowser):
@@ -36,6 +39,7 @@ class ReportText(QTextBrowser):
     """
 
     link_clicked = Signal(object)
+    written = Signal()  # what `show_report` was given is on the page
     across_changed = Signal()  # more or fewer pictures fit into a row
 
     def __init__(self) -> None:
@@ -43,6 +47,7 @@ class ReportText(QTextBrowser):
         self._matches: list[QTextCursor] = []
         self._current = -1
         self.across = 1
+        self._draft: tuple[QTextDocument, Iterator[None]] | None = None
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
         self.setOpenExternalLinks(False)
@@ -59,10 +64,40 @@ class ReportText(QTextBrowser):
         self.anchorClicked.connect(self._on_anchor)
 
     def show_report(self, report: Report, names: Names, *, pictures: bool) -> None:
-        """Write it anew; the place that was read stays if it is the same report."""
-        place = self.verticalScrollBar().value()
+        """Write it anew, `written` when it is there; the place that was read stays."""
+        self.stop()
         document = QTextDocument(self)
-        write_report(document, report, names, across=self.across if pictures else 0)
+        across = self.across if pictures else 0
+        self._draft = document, writing(document, report, names, across=across)
+        self._write_on()
+
+    @property
+    def busy(self) -> bool:
+        """Whether a report is still being written."""
+        return self._draft is not None
+
+    def stop(self) -> None:
+        """What is being written is not wanted any more."""
+        if self._draft is not None:
+            self._draft[0].deleteLater()
+        self._draft = None
+
+    def _write_on(self) -> None:
+        """Write for a moment, then let the window live."""
+        if self._draft is None:
+            return
+        document, slices = self._draft
+        deadline = time.perf_counter() + SLICE_S
+        for _ in slices:
+            if time.perf_counter() > deadline:
+                QTimer.singleShot(0, self, self._write_on)
+                return
+        self._draft = None
+        self._put(document)
+        self.written.emit()
+
+    def _put(self, document: QTextDocument) -> None:
+        place = self.verticalScrollBar().value()
         old = self.document()
         self.setDocument(document)
         self.setCursorWidth(0)  # of the document's layout; nobody writes here

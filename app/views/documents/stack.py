@@ -48,6 +48,11 @@ class DocumentStack(QStackedWidget):
         ]
         self.refresh()
 
+    @property
+    def busy(self) -> bool:
+        """Whether a report is still being written; that it is read, `Background` knows."""
+        return self.report.text.busy
+
     def close_models(self) -> None:
         """Stop listening to the workspace."""
         for disconnect in self._disconnects:

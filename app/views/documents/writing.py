@@ -5,7 +5,7 @@ Everything is inserted as plain text with a format of ours; nothing of a file be
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -75,10 +75,20 @@ def read_href(text: str) -> ImageLink | None:
 
 
 def write_report(document: QTextDocument, report: Report, names: Names, *, across: int = 0) -> None:
-    """Write `report` into an empty document.
+    """Write `report` into an empty document at once; arguments as of `writing`."""
+    for _ in writing(document, report, names, across=across):
+        pass
+
+
+def writing(
+    document: QTextDocument, report: Report, names: Names, *, across: int = 0
+) -> Iterator[None]:
+    """Write `report` into an empty document, a slice between two steps of the iterator.
+
+    A report of thousands of items takes longer than a window may stand still.
 
     Args:
-        document: Where to.
+        document: Where to; nobody else may change it meanwhile.
         report: What.
         names: How links are written.
         across: So many of its key images are shown in a row of a grid, none for 0: resources
@@ -95,7 +105,7 @@ def write_report(document: QTextDocument, report: Report, names: Names, *, acros
     for warning in report.warnings:
         writer.warning(warning)
     links = key_images(report) if across else ()
-    writer.tree(report, leave_out=frozenset(links))
+    yield from writer.tree(report, leave_out=frozenset(links))
     if links:
         writer.pictures(links, across)
     cursor.endEditBlock()
@@ -151,7 +161,7 @@ class _Writer:
         self.cursor.insertText(clean(text), self._warning)
         self._leave_frame()
 
-    def tree(self, report: Report, leave_out: frozenset[ImageLink]) -> None:
+    def tree(self, report: Report, leave_out: frozenset[ImageLink]) -> Iterator[None]:
         """All content items in reading order, but for what the facts or the pictures show."""
         told = frozenset(report.facts)
         stack = _children(report.root, 0)
@@ -159,6 +169,7 @@ class _Writer:
         while stack:
             nodes, depth = stack.pop()
             count += len(nodes)
+            yield
             if count > MOST_ITEMS:
                 self.warning(
                     f"Only the first {MOST_ITEMS:,} items are shown; the attributes panel has all."
