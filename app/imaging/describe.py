@@ -75,11 +75,16 @@ _UNITS = {
     "OD": "10^-3 OD",
 }
 """Rescale Type (C.11.1.1.2) and PET Units (C.8.9.1.1.3) that are not units as they are written."""
+_LARGEST_FACTOR = 1e12
 _METHODS = {
     "ISO_10918_1": "JPEG",
     "ISO_14495_1": "JPEG-LS",
     "ISO_15444_1": "JPEG 2000",
     "ISO_15444_15": "HTJ2K",
+    "ISO_18181_1": "JPEG XL",
+    "ISO_13818_1": "MPEG-2",
+    "ISO_14496_10": "MPEG-4",
+    "ISO_23008_2": "HEVC",
 }
 _LOSSY_SYNTAXES = {
     JPEGBaseline8Bit: "JPEG",
@@ -156,12 +161,12 @@ def _item(dataset: Dataset | None, keyword: str, position: int) -> Dataset | Non
 
 def rescale_of(attributes: FrameAttributes) -> Rescale:
     """Rescale slope and intercept (PS3.3 C.11.1); dose grids scale by DoseGridScaling."""
-    slope = attributes.number("RescaleSlope")
-    intercept = attributes.number("RescaleIntercept")
+    slope = _possible(attributes.number("RescaleSlope"))
+    intercept = _possible(attributes.number("RescaleIntercept"))
     modality = attributes.text("Modality")
     units = attributes.text("RescaleType") or attributes.text("Units")
     units = _UNITS.get(units.upper(), units)
-    dose = attributes.number("DoseGridScaling")
+    dose = _possible(attributes.number("DoseGridScaling"))
     if slope is None and dose:
         units = {"GY": "Gy"}.get(attributes.text("DoseUnits"), attributes.text("DoseUnits"))
         return Rescale(dose, 0.0, "" if units == "RELATIVE" else units)
@@ -169,6 +174,11 @@ def rescale_of(attributes: FrameAttributes) -> Rescale:
         return Rescale(units="" if modality == "CT" else units)
     # A slope of zero would make every pixel equal: it is a mistake, never meant.
     return Rescale(slope or 1.0, intercept or 0.0, units or ("HU" if modality == "CT" else ""))
+
+
+def _possible(factor: float | None) -> float | None:
+    """A factor or offset that can be meant; the others come from damaged files."""
+    return factor if factor is not None and abs(factor) <= _LARGEST_FACTOR else None
 
 
 def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:

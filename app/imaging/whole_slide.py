@@ -105,7 +105,8 @@ def _full(header: Header, layout: Layout, rows: int, columns: int) -> tuple[Sect
     """Along a row of tiles, row by row, then by focal plane, then by optical path."""
     along, down = math.ceil(columns / layout.columns), math.ceil(rows / layout.rows)
     count = along * down
-    if layout.frames % count:
+    # A part of a concatenation holds some of the tiles, and need not begin with a whole section.
+    if layout.frames % count or "ConcatenationUID" in header.dataset:
         return ()
     planes = max(int((numbers(header.value("TotalPixelMatrixFocalPlanes")) or (1.0,))[0]), 1)
     paths = items_of(header.dataset, "OpticalPathSequence")

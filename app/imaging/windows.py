@@ -13,8 +13,10 @@ from app.imaging.types import Frame, Lut, VoiFunction, Window
 
 Array = NDArray[Any]
 
-ABSURD = 1e9
+ABSURD = 1e11
 """Window centres and widths beyond this are damaged, not meant."""
+_FARTHEST = ABSURD / 2.5
+"""Values beyond this do not widen an automatic window."""
 
 AUTO = "auto"
 _AUTO_PERCENTILES = (0.5, 99.5)
@@ -131,6 +133,7 @@ def _stored_range(frame: Frame) -> tuple[float, float]:
 
 def _window_between(low: float, high: float) -> Window:
     """The window that maps `low` to black and `high` to white."""
+    low, high = (min(max(end, -_FARTHEST), _FARTHEST) for end in (low, high))
     if not high > low:
         return Window(low, 1.0, VoiFunction.LINEAR_EXACT, AUTO)
     if high - low < _NARROW and not (low.is_integer() and high.is_integer()):

@@ -50,6 +50,11 @@ def test_rescale_and_its_units(frame: Any):
     assert frame(Modality="CT").rescale.units == ""
 
 
+def test_an_absurd_rescale_is_none(frame: Any):
+    rescale = frame(RescaleSlope="1e300", RescaleIntercept="-1e99").rescale
+    assert (rescale.slope, rescale.intercept) == (1.0, 0.0)
+
+
 def test_a_dose_grid_is_in_gray(frame: Any):
     dose = frame(Modality="RTDOSE", DoseGridScaling=0.001, DoseUnits="GY").rescale
     assert (dose.slope, dose.units) == (0.001, "Gy")

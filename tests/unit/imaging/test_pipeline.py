@@ -239,3 +239,12 @@ def test_presets_are_for_ct_only_and_the_files_own_come_first():
     frame = frame_of(stored, voi=Voi((Window(40, 400, explanation="SOFT"), Window(1, 2))))
     names = [window.explanation for window in frame_presets(frame, "CR")]
     assert names == ["SOFT", "File 2", "auto"]
+
+
+@pytest.mark.parametrize("slope", [1.0, 1e12, -1e12])
+def test_values_of_32_bits_are_shown_by_their_automatic_window(slope: float):
+    stored = np.linspace(0, 2**32 - 1, 4096).astype(np.uint32).reshape(64, 64)
+    frame = frame_of(stored, rescale=Rescale(slope))
+    assert valid_window(auto_window(frame)) is not None
+    shown = render(frame)
+    assert len(np.unique(shown)) > (200 if slope == 1 else 1)

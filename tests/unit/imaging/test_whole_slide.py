@@ -187,3 +187,17 @@ def test_real_slides_are_stitched_as_highdicom_stitches_them(shared_data: Path):
         expected = oracle.stored_pixels(path, oracle.read(path), 0)
         np.testing.assert_array_equal(frame.stored, expected)
         assert read_instance(path).rows == frame.rows
+
+
+def test_a_part_of_a_concatenation_is_not_taken_for_a_whole_slide(tmp_path: Path):
+    """PS3.3 C.7.6.16.2.2.4: its frames continue those of another file."""
+    path = slide(
+        tmp_path / "a.dcm",
+        [pixels for _, _, pixels in tiles(MATRIX)],
+        DimensionOrganizationType="TILED_FULL",
+        ConcatenationUID="1.2.3.9",
+        InConcatenationNumber=2,
+        ConcatenationFrameOffsetNumber=4,
+    )
+    assert read_instance(path).frames == 9
+    np.testing.assert_array_equal(read_frame(path, 1).stored, MATRIX[:2, 3:6])
