@@ -41,7 +41,7 @@ def record(folder: Path, name: str, origin: Origin) -> None:
         "picture": name,
         "ref": [ref.sop_instance_uid, ref.frame, ref.pixel_sha256],
         "window": window
-        and [window.center, window.width, str(window.function), window.explanation],
+        and [window.center, window.width, str(window.function), window.explanation, window.lut],
     }
     try:
         with (folder / FILE).open("a", encoding="utf-8") as stream:
@@ -80,5 +80,6 @@ def _origin(line: str, name: str) -> Origin | None:
 def _window(parts: Any) -> Window | None:
     if not parts:
         return None
-    center, width, function, explanation = parts
-    return Window(float(center), float(width), VoiFunction(function), str(explanation))
+    center, width, function, explanation, *lut = parts  # older entries name no VOI LUT
+    kind = VoiFunction(function)
+    return Window(float(center), float(width), kind, str(explanation), *map(int, lut))
