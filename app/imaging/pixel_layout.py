@@ -6,10 +6,12 @@ import math
 from dataclasses import dataclass
 
 from app.errors import FileProblem
-from app.imaging import guards
-from app.imaging.dicom_file import Header
+from app.imaging import guards, sources
+from app.imaging.dicom_file import Header, PixelSpan
+from app.imaging.fragments import find_fragments
 
 _ALLOCATED = (1, 8, 12, 16, 24, 32, 64)
+_MULTI_FRAME = ("Multi-frame", "Enhanced", "Nuclear Medicine", "Angiographic", "Radiofluoroscopic")
 _SUBSAMPLED = ("YBR_FULL_422", "YBR_PARTIAL_422")
 _COLOUR = ("RGB", "YBR_FULL", "YBR_RCT", "YBR_ICT", "YBR_PARTIAL_420", *_SUBSAMPLED)
 
@@ -109,11 +111,28 @@ def _frames(header: Header, frame_bits: int) -> int:
     if text.lstrip("-").isdecimal():
         return int(text) or 1
     span = header.pixels
-    if span is None or header.encapsulated or frame_bits <= 0:
+    if span is None or frame_bits <= 0:
         return 1
+    if header.encapsulated:
+        return _encapsulated_frames(header, span) if text or _may_have_frames(header) else 1
     frames, rest = divmod(span.length * 8, frame_bits)
     # A value of odd length is followed by one byte of padding.
     return frames if 1 < frames <= guards.MAX_FRAMES and rest <= 8 else 1
+
+
+def _may_have_frames(header: Header) -> bool:
+    """Whether its class is one of several frames, so that their number is required."""
+    uid = header.value("SOPClassUID")
+    name = str(getattr(uid, "name", ""))
+    return any(word in name for word in _MULTI_FRAME)
+
+
+def _encapsulated_frames(header: Header, span: PixelSpan) -> int:
+    """The number of frames by the offset table, else by the code streams that begin."""
+    with sources.open_file(header.path) as file:
+        fragments = find_fragments(file, span.offset, span.length)
+    found = len(fragments.offsets) or sum(fragments.starts) or len(fragments.spans)
+    return min(max(found, 1), guards.MAX_FRAMES)
 
 
 def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:

@@ -228,6 +228,23 @@ def test_frames_of_several_fragments_are_put_together(
         np.testing.assert_array_equal(read_frame(path, index).stored, pixels[index])
 
 
+@pytest.mark.parametrize("table", [True, False])
+def test_a_missing_number_of_compressed_frames_is_told_by_the_code_streams(
+    table: bool, codes: tuple[Array, list[bytes]], tmp_path: Path
+):
+    pixels, streams = codes
+    multi_frame = "1.2.840.10008.5.1.4.1.1.7.2"
+    path = packed(
+        tmp_path / "a.dcm", pixels, "1.2.840.10008.1.2.4.80", streams, SOPClassUID=multi_frame
+    )
+    ds = pydicom.dcmread(path)
+    assert "NumberOfFrames" not in ds
+    ds.PixelData = encapsulate(streams, has_bot=table)
+    ds.save_as(path)
+    assert read_instance(path).frames == 3
+    np.testing.assert_array_equal(read_frame(path, 2).stored, pixels[2])
+
+
 def test_an_extended_offset_table_finds_the_frames(
     codes: tuple[Array, list[bytes]], tmp_path: Path
 ):
