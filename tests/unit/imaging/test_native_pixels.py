@@ -166,3 +166,25 @@ def test_a_retired_colour_model_is_named(model: str, tmp_path: Path):
     )
     with pytest.raises(FileProblem, match=model):
         read_frame(path, 0)
+
+
+@pytest.mark.parametrize(
+    ("keyword", "dtype"), [("FloatPixelData", "<f4"), ("DoubleFloatPixelData", "<f8")]
+)
+@pytest.mark.parametrize("big", [False, True])
+def test_float_pixels_keep_their_precision(keyword: str, dtype: str, big: bool, tmp_path: Path):
+    values = np.linspace(-1.5, 1e-3, 24).astype(dtype).reshape(2, 3, 4)
+    path = make_dicom(tmp_path / "a.dcm", np.zeros((2, 3, 4), np.uint16), NumberOfFrames=2)
+    ds = pydicom.dcmread(path)
+    for unwanted in ("PixelData", "BitsStored", "HighBit", "PixelRepresentation"):
+        delattr(ds, unwanted)
+    ds.BitsAllocated = 8 * values.dtype.itemsize
+    setattr(ds, keyword, values.tobytes())
+    ds.save_as(path)
+    if big:
+        if shutil.which("dcmconv") is None:
+            pytest.skip("dcmtk is not installed (dcmconv)")
+        subprocess.run(["dcmconv", "+tb", str(path), str(path)], check=True, timeout=30)
+    frame = read_frame(path, 1)
+    np.testing.assert_array_equal(frame.stored, values[1])
+    assert frame.stored.dtype == np.dtype(dtype).newbyteorder("=")
