@@ -118,6 +118,7 @@ class MainWindow(QMainWindow):
         Drops(self, self.open_paths, self._dragging)
         if self._layout_file is not None:
             window_layout.restore(self, self._layout_file)
+            self.docks["Layers"].hide()  # whatever the last image had
 
     # Parts
 
