@@ -13,7 +13,7 @@ from app.errors import FileProblem
 from app.headless.common import print_json, program_of
 from app.imaging.decode import Decoder
 from app.imaging.report import report_text
-from app.imaging.stacks import describe
+from app.imaging.space.stacks import describe
 from app.imaging.types import Content, Instance, ScanResult, Series, Study
 from app.workspace.studies import key_of
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from app.errors import FileProblem, UsageError
 from app.headless.common import program_of, scanned
 from app.headless.over_images import OVER_IMAGES, Drawn, image_under, layers_on, state_for
-from app.imaging import pipeline, presenting
 from app.imaging.decode import Decoder
 from app.imaging.export import write_png
 from app.imaging.layers import LayerFrame
+from app.imaging.pixels import pipeline, presenting
 from app.imaging.presentation import ImagePresentation
 from app.imaging.types import Content, Frame, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane

@@ -17,20 +17,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging import reformat
 from app.imaging.attributes import AttributeRow
-from app.imaging.futures import Pending, Reply, done, mapped, outcome_of, then
+from app.imaging.files.scanning import Scan, ScanFound, ScanProgress
 from app.imaging.layers import Layer, LayerFrame
-from app.imaging.pipeline import render
+from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
-from app.imaging.records import pack, unpack
+from app.imaging.processes.futures import Pending, Reply, done, mapped, outcome_of, then
+from app.imaging.processes.records import pack, unpack
+from app.imaging.processes.worker_pool import Priority, WorkerPool
+from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
-from app.imaging.scanning import Scan, ScanFound, ScanProgress
+from app.imaging.space import reformat
+from app.imaging.space.volume_store import VolumeStore
 from app.imaging.types import Frame, Instance, ScanResult, Series
 from app.imaging.volume import Plane, Volume
-from app.imaging.volume_store import VolumeStore
-from app.imaging.worker_pool import Priority, WorkerPool
-from app.imaging.workers import CancelLike
 
 Key = tuple[str, int, int, int, int]
 
@@ -68,7 +68,7 @@ class Decoder:
         self._pool = WorkerPool(
             count,
             memory_limit_bytes=memory_limit_bytes,
-            preload=("app.imaging.header_reading", "app.imaging.listing"),
+            preload=("app.imaging.files.header_reading", "app.imaging.files.listing"),
             quiet=True,
         )
         self._cache = _FrameCache(cache_bytes)
@@ -127,7 +127,7 @@ class Decoder:
                 self._pool.raise_priority(pending.reply, priority)
                 return mine
             reply = self._pool.submit(
-                "app.imaging.reading:frame_entry",
+                "app.imaging.files.reading:frame_entry",
                 {"instance": pack(instance), "index": index},
                 priority=priority,
                 timeout_s=FRAME_TIMEOUT_S,
@@ -220,7 +220,7 @@ class Decoder:
 
     def _object(self, entry: str, payload: dict[str, Any]) -> Reply:
         return self._pool.submit(
-            f"app.imaging.objects:{entry}",
+            f"app.imaging.objects.entries:{entry}",
             payload,
             priority=Priority.VISIBLE,
             timeout_s=FRAME_TIMEOUT_S,
@@ -235,7 +235,10 @@ class Decoder:
 
     def _submit(self, entry: str, payload: dict[str, Any], priority: int) -> Reply:
         return self._pool.submit(
-            f"app.imaging.reading:{entry}", payload, priority=priority, timeout_s=FRAME_TIMEOUT_S
+            f"app.imaging.files.reading:{entry}",
+            payload,
+            priority=priority,
+            timeout_s=FRAME_TIMEOUT_S,
         )
 
     def _decode(self, instance: Instance, index: int) -> Future[Frame]:
@@ -272,7 +275,7 @@ class Decoder:
 
 def _small(frame: Frame, size: int) -> NDArray[np.uint8]:
     # Imported when it is needed: the app starts without Pillow.
-    from app.imaging.thumbnails import shrink
+    from app.imaging.pixels.thumbnails import shrink
 
     return shrink(render(frame), size, frame.spacing.aspect)
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from app.imaging.layers import Layer, Shape
-from app.imaging.records import pack, unpack
+from app.imaging.processes.records import pack, unpack
 from app.imaging.types import Lut, OverlayPlane, Rescale, Shutter, Voi
 
 

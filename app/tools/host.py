@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from app.errors import SightlineError, WorkerDied
-from app.imaging.workers import Worker
+from app.imaging.processes.workers import Worker
 from app.log import get_logger
 from app.tools.api import CancelToken, ToolFailed, ToolRetry
 from app.tools.needs import AI_PACKAGES, missing_package

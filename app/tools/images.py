@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from app.imaging import pipeline
+from app.imaging.pixels import pipeline
 from app.imaging.types import Content, Frame, Instance, Window
 from app.tools import lineage
 from app.tools.api import ImageSnapshot, ToolRetry

@@ -15,12 +15,12 @@ from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.presentation import PresentationState
-from app.imaging.reformat import planes_of
+from app.imaging.processes.worker_pool import Priority
+from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
+from app.imaging.space.reformat import planes_of
 from app.imaging.types import Frame, Instance, ScanResult, Series
 from app.imaging.volume import Plane, Volume
-from app.imaging.worker_pool import Priority
-from app.imaging.workers import CancelLike
 from app.views.background import Background, OnError
 from app.workspace.viewport import FrameRequest, Viewport
 from app.workspace.workspace import REFORMAT

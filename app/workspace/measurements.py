@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from app.imaging import geometry
 from app.imaging.findings import XY, Finding, Polyline, Provenance, new_id
+from app.imaging.space import geometry
 from app.imaging.types import Frame, SpacingSource
 
 RULER = "ruler"

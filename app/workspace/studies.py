@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
-from app.imaging.catalogue import build_study, study_uid, with_shared_ids
+from app.imaging.studies.catalogue import build_study, study_uid, with_shared_ids
 from app.imaging.types import Instance, Problem, ScanResult, Series, Study
 from app.workspace.signals import Signal
 

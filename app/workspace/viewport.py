@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from app.imaging import presenting
+from app.imaging.pixels import presenting
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
 from app.workspace.signals import Signal

@@ -20,7 +20,7 @@ from pydicom.pixels.utils import pixel_array
 
 from app.imaging.decode import Decoder
 from app.imaging.demo import demo_paths
-from app.imaging.pipeline import render
+from app.imaging.pixels.pipeline import render
 from app.imaging.types import Window
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 
 import SimpleITK
 
-from app.imaging.catalogue import group
 from app.imaging.decode import Decoder
+from app.imaging.studies.catalogue import group
 from app.imaging.types import Instance, Series
 from app.imaging.volume import Plane
 from tests.bench.bench_imaging import best, line

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.imaging.pipeline import default_window, render
+from app.imaging.pixels.pipeline import default_window, render
 from app.imaging.types import Frame, Instance, VoiFunction, Window
 from tests.unit.imaging import oracle
 

@@ -14,6 +14,7 @@ import pytest
 import SimpleITK
 from PIL import Image
 from pydicom.data import get_testdata_file
+from pydicom.uid import UID
 
 from app.cli import main
 from app.imaging.types import Content
@@ -43,7 +44,7 @@ def ct_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("ct")
     base = pydicom.dcmread(str(get_testdata_file("CT_small.dcm")))
     for number, name in enumerate("dbeac"):
-        base.SOPInstanceUID = f"1.2.3.{number + 1}"
+        base.SOPInstanceUID = UID(f"1.2.3.{number + 1}")
         base.file_meta.MediaStorageSOPInstanceUID = base.SOPInstanceUID
         base.InstanceNumber = number + 1
         base.ImagePositionPatient = [0, 0, 3.0 * number]
@@ -58,7 +59,7 @@ def object_file(path: Path, uid: str, **attributes: Any) -> Path:
     shutil.copy(str(get_testdata_file(REPORT)), path)
     made = pydicom.dcmread(path)
     del made.ContentSequence
-    made.SOPClassUID = made.file_meta.MediaStorageSOPClassUID = uid
+    made.SOPClassUID = made.file_meta.MediaStorageSOPClassUID = UID(uid)
     for name, value in attributes.items():
         setattr(made, name, value)
     made.save_as(path)

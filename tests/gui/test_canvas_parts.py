@@ -11,8 +11,8 @@ from PIL import Image
 from PySide6.QtCore import QPointF, QRectF
 from PySide6.QtWidgets import QApplication
 
-from app.imaging import pipeline
 from app.imaging.findings import Box, Mask, Polyline
+from app.imaging.pixels import pipeline
 from app.imaging.types import OverlayPlane, Spacing, SpacingSource, VoiFunction, Window
 from app.views import wording
 from app.views.canvas import colormaps, labels, outlines

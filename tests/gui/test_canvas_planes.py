@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.errors import FileProblem
-from app.imaging import reformat, volumes
+from app.imaging.space import reformat, volumes
 from app.imaging.types import (
     Frame,
     ImageRef,

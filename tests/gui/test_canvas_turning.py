@@ -11,8 +11,9 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging import geometry, pipeline
 from app.imaging.findings import Box, Polyline
+from app.imaging.pixels import pipeline
+from app.imaging.space import geometry
 from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
 from app.views.canvas import turning
 from app.views.canvas.export import render_annotated

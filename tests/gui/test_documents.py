@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint, Qt, QUrl
 from PySide6.QtGui import QGuiApplication, QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel
@@ -165,7 +165,7 @@ def test_what_a_file_says_is_text_never_markup(window: MainWindow, wait_until: W
     choose(window, "SR", wait_until)
     view = window.documents.report.text
     assert EVIL in view.toPlainText()
-    assert view.loadResource(2, "file:///etc/passwd") is None
+    assert view.loadResource(2, QUrl("file:///etc/passwd")) is None
     for label in window.documents.report.findChildren(QLabel):
         assert label.textFormat() == Qt.TextFormat.PlainText or not label.text()
 

@@ -183,7 +183,11 @@ names = st.lists(st.sampled_from("abcdefghij"), unique=True, max_size=10)
 
 
 @given(st.lists(names, min_size=2, max_size=5))
-@settings(suppress_health_check=list(HealthCheck), deadline=None, max_examples=60)
+@settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+    deadline=None,
+    max_examples=60,
+)
 def test_rows_follow_whatever_is_open_and_an_index_stays_on_its_series(
     qapp: QApplication, states: list[list[str]]
 ):

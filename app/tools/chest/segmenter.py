@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.imaging import pipeline
+from app.imaging.pixels import pipeline
 from app.imaging.types import Orientation
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed
 from app.tools.chest import organs

@@ -7,7 +7,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.imaging import pipeline
+from app.imaging.pixels import pipeline
 from app.imaging.types import VoiFunction, Window
 from app.tools.api import (
     Approval,

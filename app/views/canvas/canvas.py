@@ -16,7 +16,7 @@ from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWh
 from PySide6.QtWidgets import QWidget
 
 from app.errors import SightlineError
-from app.imaging import pipeline
+from app.imaging.pixels import pipeline
 from app.imaging.types import Frame, Instance, Window
 from app.views.background import Background
 from app.views.canvas import corner_text

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.imaging import geometry, planes
 from app.imaging.findings import Finding
+from app.imaging.space import geometry, planes
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
 from app.views.canvas.turning import UPRIGHT

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
 
-from app.imaging import pipeline
 from app.imaging.findings import Finding
 from app.imaging.layers import Layer, LayerFrame
+from app.imaging.pixels import pipeline
+from app.imaging.pixels.windows import lut_window
 from app.imaging.types import Frame, Instance, Series, Window
-from app.imaging.windows import lut_window
 from app.views import style, wording
 from app.views.canvas import corner_text, labels, layer_drawing, overlay, shapes, turning
 from app.views.canvas.corner_text import Shown

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import SightlineError
-from app.imaging import pipeline
+from app.imaging.pixels import pipeline
+from app.imaging.pixels.windows import lut_window
 from app.imaging.types import Frame, Instance, Window
-from app.imaging.windows import lut_window
 from app.views.background import Background
 from app.views.canvas.image_layer import pyramid
 from app.workspace.viewport import Display

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pydicom
 from numpy.typing import NDArray
+from pydicom.encaps import get_frame
 from pydicom.multival import MultiValue
 from pydicom.pixels.processing import apply_color_lut
 
@@ -99,7 +100,7 @@ def _slide(path: Path) -> Array:
 
 
 def _fragment(ds: pydicom.Dataset, index: int) -> bytes:
-    return pydicom.encaps.get_frame(ds.PixelData, index, number_of_frames=int(ds.NumberOfFrames))
+    return get_frame(ds.PixelData, index, number_of_frames=int(ds.NumberOfFrames))
 
 
 def _bits(ds: pydicom.Dataset, data: bytes) -> Array:

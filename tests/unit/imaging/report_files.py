@@ -14,9 +14,9 @@ import pytest
 from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
-from app.imaging.reading import read_instance
+from app.imaging.files.reading import read_instance
+from app.imaging.objects.report_reading import read_report
 from app.imaging.report import Report, ReportNode
-from app.imaging.report_reading import read_report
 from tests.unit.imaging.files import item
 
 COMPREHENSIVE = "1.2.840.10008.5.1.4.1.1.88.33"

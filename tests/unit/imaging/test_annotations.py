@@ -22,10 +22,10 @@ from pydicom.dataset import Dataset
 from pydicom.uid import generate_uid
 
 from app.imaging.decode import Decoder
+from app.imaging.files.reading import read_instance
 from app.imaging.findings import Point, Polygon, Polyline
-from app.imaging.layer_reading import read_layer
 from app.imaging.layers import LayerFrame
-from app.imaging.reading import read_instance
+from app.imaging.objects.layer_reading import read_layer
 from app.imaging.types import Content, Instance
 from tests.unit.imaging.files import item, make_dicom
 from tests.unit.imaging.layer_files import ANNOTATIONS, drawn
@@ -286,7 +286,7 @@ def test_ten_thousand_polygons_through_the_worker(tmp_path: Path, slide: Path, d
 def test_more_shapes_than_can_be_drawn_are_told(
     tmp_path: Path, slide: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("app.imaging.bulk_annotations.MAX_SHAPES", 3)
+    monkeypatch.setattr("app.imaging.objects.bulk_annotations.MAX_SHAPES", 3)
     path = make_annotations(tmp_path / "a.dcm", [group(1, "POINT", [(3, 4)] * 5)])
     frame = drawn(path, whole(slide))
     assert len(frame.shapes) == 3

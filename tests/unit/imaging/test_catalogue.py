@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.imaging.catalogue import Catalogue, group, in_order
 from app.imaging.decode import Decoder
-from app.imaging.listing import list_files, natural_key
+from app.imaging.files.listing import list_files, natural_key
+from app.imaging.studies.catalogue import Catalogue, group, in_order
 from app.imaging.types import Instance
 from tests.unit.imaging.files import make_dicom, png_bytes
 

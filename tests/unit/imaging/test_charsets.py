@@ -9,8 +9,8 @@ from pathlib import Path
 import pydicom.data
 import pytest
 
-from app.imaging.dicom_file import read_header
-from app.imaging.instance_attributes import attribute_texts
+from app.imaging.dicom.dicom_file import read_header
+from app.imaging.dicom.instance_attributes import attribute_texts
 from tests.unit.imaging.files import make_dicom
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")

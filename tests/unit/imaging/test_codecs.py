@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.imaging.codecs import code_stream_size
-from app.imaging.reading import read_frame
+from app.imaging.dicom.codecs import code_stream_size
+from app.imaging.files.reading import read_frame
 from tests.unit.imaging.files import jpeg_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")

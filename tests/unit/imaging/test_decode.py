@@ -18,9 +18,9 @@ from app.errors import Cancelled, FileProblem
 from app.imaging import decode as decode_module
 from app.imaging.decode import Decoder
 from app.imaging.demo import demo_paths
-from app.imaging.records import pack, unpack
+from app.imaging.processes.records import pack, unpack
+from app.imaging.processes.worker_pool import Priority
 from app.imaging.types import Frame, ImageRef, Instance, Lut, Orientation, Voi, Window
-from app.imaging.worker_pool import Priority
 from app.tools.api import CancelToken
 from tests.unit.imaging.files import make_dicom
 
@@ -116,7 +116,7 @@ def test_a_request_that_all_have_left_is_dropped_and_a_new_caller_gets_a_new_one
 def test_the_app_itself_loads_no_reader_and_no_codec(repo: Path):
     """They crash; and they would slow down the start."""
     script = (
-        "import sys, app.imaging.decode, app.imaging.pipeline, app.imaging.attributes\n"
+        "import sys, app.imaging.decode, app.imaging.pixels.pipeline, app.imaging.attributes\n"
         "print({'pydicom', 'PIL', 'SimpleITK', 'imagecodecs', 'openjpeg'} & set(sys.modules))"
     )
     done = subprocess.run([sys.executable, "-c", script], cwd=repo, capture_output=True, check=True)
@@ -182,7 +182,7 @@ def crashing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Decoder]:
     real = decode_module.WorkerPool.submit
 
     def submit(self: Any, entry: str, payload: Any, **options: Any) -> Any:
-        read = entry.startswith(("app.imaging.reading:", "app.imaging.header_reading:"))
+        read = entry.startswith(("app.imaging.files.reading:", "app.imaging.files.header_reading:"))
         if read and "/crash.dcm" in str(payload):
             entry = "tests.unit.imaging.worker_entries:abort"
         return real(self, entry, payload, **options)

@@ -16,8 +16,8 @@ from pydicom.encaps import encapsulate, encapsulate_extended
 from pydicom.uid import UID
 
 from app.errors import FileProblem
-from app.imaging.codecs import DECODERS, syntax_name
-from app.imaging.reading import read_frame, read_instance
+from app.imaging.dicom.codecs import DECODERS, syntax_name
+from app.imaging.files.reading import read_frame, read_instance
 from tests.unit.imaging.files import make_dicom
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")
@@ -39,7 +39,7 @@ def packed(path: Path, pixels: Array, syntax: str, frames: list[bytes], **more: 
     ds["PixelData"].is_undefined_length = True
     ds.save_as(path)
     padded = [uid.encode().ljust(len(syntax) + len(syntax) % 2, b"\0") for uid in (written, syntax)]
-    path.write_bytes(path.read_bytes().replace(*padded, 1))
+    path.write_bytes(path.read_bytes().replace(padded[0], padded[1], 1))
     return path
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.imaging.palette import expand_segments
-from app.imaging.reading import read_frame, read_instance
+from app.imaging.dicom.palette import expand_segments
+from app.imaging.files.reading import read_frame, read_instance
 from app.imaging.types import Frame, SpacingSource, VoiFunction, Window
 from tests.unit.imaging.files import item, lut_item, make_dicom
 

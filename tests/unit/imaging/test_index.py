@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from app import paths
-from app.imaging import index as index_module
 from app.imaging.decode import Decoder
-from app.imaging.index import Index, reader_version
+from app.imaging.files import index as index_module
+from app.imaging.files.index import Index, reader_version
 from app.imaging.types import Instance, ScanResult
 from tests.unit.imaging.files import make_dicom, png_bytes
 

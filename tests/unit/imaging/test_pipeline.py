@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.imaging.pipeline import (
+from app.imaging.pixels.pipeline import (
     auto_window,
     default_window,
     frame_presets,

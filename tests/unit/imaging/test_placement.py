@@ -15,11 +15,11 @@ from pydicom.dataset import Dataset
 from pydicom.tag import Tag
 from pydicom.uid import ExplicitVRLittleEndian
 
-from app.imaging.catalogue import series_of
-from app.imaging.describe import FrameAttributes
-from app.imaging.dicom_file import Header
-from app.imaging.frame_places import frames_geometry, private_b_value
-from app.imaging.placement import frame_regions, orientation_of, spacing_and_calibration
+from app.imaging.dicom.describe import FrameAttributes
+from app.imaging.dicom.dicom_file import Header
+from app.imaging.dicom.frame_places import frames_geometry, private_b_value
+from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
+from app.imaging.studies.catalogue import series_of
 from app.imaging.types import Instance, SpacingSource
 from tests.unit.imaging.files import item
 

@@ -13,8 +13,8 @@ import pytest
 import SimpleITK
 
 from app.imaging.decode import Decoder
-from app.imaging.geometry import edge_letters
-from app.imaging.planes import frame_plane, patient_point, pixel_of
+from app.imaging.space.geometry import edge_letters
+from app.imaging.space.planes import frame_plane, patient_point, pixel_of
 from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
 from tests.unit.imaging.files import make_dicom
 

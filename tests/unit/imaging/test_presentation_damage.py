@@ -13,16 +13,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.imaging import presenting
 from app.imaging.decode import Decoder
+from app.imaging.files.reading import read_frame, read_instance
 from app.imaging.findings import Point
-from app.imaging.pipeline import render
+from app.imaging.objects.presentation_reading import read_presentation
+from app.imaging.pixels import presenting
+from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import (
     presentation_from,
     presentation_message,
 )
-from app.imaging.presentation_reading import read_presentation
-from app.imaging.reading import read_frame, read_instance
 from app.imaging.types import Content
 from tests.unit.imaging.files import item, lut_item, make_dicom
 from tests.unit.imaging.presentation_files import (
@@ -173,7 +173,7 @@ def test_through_the_worker_processes(decoder: Decoder, image: Path):
 
 def test_showing_a_state_or_a_report_needs_no_parser():
     """The window's process applies and draws; only the worker processes parse files."""
-    modules = "app.imaging.presenting, app.imaging.report, app.imaging.presentation"
+    modules = "app.imaging.pixels.presenting, app.imaging.report, app.imaging.presentation"
     code = f"import sys, {modules}; sys.exit('pydicom' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
 

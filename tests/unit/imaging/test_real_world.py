@@ -9,10 +9,10 @@ import numpy as np
 import pydicom
 import pytest
 
-from app.imaging.palette import expand_segments
-from app.imaging.pipeline import grey_at, render
-from app.imaging.reading import read_frame, read_instance
-from app.imaging.readout import Grey
+from app.imaging.dicom.palette import expand_segments
+from app.imaging.files.reading import read_frame, read_instance
+from app.imaging.pixels.pipeline import grey_at, render
+from app.imaging.pixels.readout import Grey
 from app.imaging.types import Frame
 from tests.unit.imaging.files import item, make_dicom
 
@@ -105,7 +105,7 @@ def test_the_supplemental_palette_colours_only_values_from_its_first_on(shared_d
     assert frame.supplemental
     assert not frame.is_color
     picture = render(frame)
-    grey = frame.stored < 1024
+    grey = frame.stored.astype(int) < 1024
     assert (picture[grey].min(axis=-1) == picture[grey].max(axis=-1)).all()
     inside = tuple(np.argwhere(~grey)[1000])
     found = at(frame, inside[1], inside[0])

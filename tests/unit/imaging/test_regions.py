@@ -11,8 +11,8 @@ import pydicom
 import pytest
 
 from app.imaging.decode import Decoder
-from app.imaging.geometry import angle, area, length, polygon_area
-from app.imaging.regions import UltrasoundRegion, regions_of
+from app.imaging.space.geometry import angle, area, length, polygon_area
+from app.imaging.space.regions import UltrasoundRegion, regions_of
 from app.imaging.types import Frame, ImageRef, Spacing, SpacingSource
 
 

@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
+from app.imaging.files.reading import read_instance
 from app.imaging.findings import Point, Polygon, Polyline
-from app.imaging.reading import read_instance
-from app.imaging.records import pack, unpack
+from app.imaging.objects.report_reading import MAX_DEPTH, read_report
+from app.imaging.processes.records import pack, unpack
 from app.imaging.report import (
     ImageLink,
     Report,
@@ -25,7 +26,6 @@ from app.imaging.report import (
     report_shapes,
     report_text,
 )
-from app.imaging.report_reading import MAX_DEPTH, read_report
 from app.imaging.types import Content
 from tests.unit.imaging.files import item
 from tests.unit.imaging.report_files import (
@@ -320,7 +320,7 @@ def test_deep_and_wide_documents_are_cut_visibly(tmp_path: Path, monkeypatch: py
     assert any(f"level {MAX_DEPTH}" in warning for warning in report.warnings)
     assert unpack(Report, pack(report)) == report, "as deep as that it passes to the window"
     assert "more items below are not shown" in report_text(report)
-    monkeypatch.setattr("app.imaging.report_reading.MAX_ITEMS", 5)
+    monkeypatch.setattr("app.imaging.objects.report_reading.MAX_ITEMS", 5)
     report = made(tmp_path, *(content("TEXT", str(n), TextValue=str(n)) for n in range(9)))
     assert [node.value for node in report.root.children][-2:] == [
         "3",

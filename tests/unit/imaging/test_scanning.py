@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from app.errors import Cancelled, WorkerDied
-from app.imaging import listing, scanning
-from app.imaging.copies import CONTENT
 from app.imaging.decode import Decoder
-from app.imaging.shared_texts import InstanceBuilder, SharedTexts
+from app.imaging.files import listing, scanning
+from app.imaging.files.copies import CONTENT
+from app.imaging.files.shared_texts import InstanceBuilder, SharedTexts
 from app.imaging.types import Instance, ScanResult
 from tests.unit.imaging.files import make_dicom
 

@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 from PIL import Image, ImageCms
 
 from app.errors import FileProblem
+from app.imaging.files.reading import read_instance
 from app.imaging.findings import Heatmap, Mask
-from app.imaging.layer_colors import color_from_cielab, palette_color
-from app.imaging.layer_reading import read_layer
 from app.imaging.layers import LayerFrame
-from app.imaging.reading import read_instance
+from app.imaging.objects.layer_colors import color_from_cielab, palette_color
+from app.imaging.objects.layer_reading import read_layer
 from app.imaging.types import Instance
 from tests.unit.imaging.files import item, make_dicom
 from tests.unit.imaging.layer_files import (

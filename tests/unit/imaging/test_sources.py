@@ -17,8 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.errors import FileProblem
-from app.imaging import archives, sources
 from app.imaging.decode import Decoder
+from app.imaging.files import archives, sources
 from tests.unit.imaging.files import make_dicom
 
 

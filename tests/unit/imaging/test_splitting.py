@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from app.imaging.catalogue import series_of
+from app.imaging.studies.catalogue import series_of
 from app.imaging.types import Content, Instance, Series
 
 AXIAL, SAGITTAL = "1\\0\\0\\0\\1\\0", "0\\1\\0\\0\\0\\-1"

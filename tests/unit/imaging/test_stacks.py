@@ -10,10 +10,9 @@ import pydicom
 import pytest
 import SimpleITK
 
-from app.imaging.catalogue import series_of
 from app.imaging.decode import Decoder
-from app.imaging.planes import FramePlane
-from app.imaging.stacks import (
+from app.imaging.space.planes import FramePlane
+from app.imaging.space.stacks import (
     NotAStackError,
     Stack,
     as_text,
@@ -22,6 +21,7 @@ from app.imaging.stacks import (
     stack_of,
     warnings_of,
 )
+from app.imaging.studies.catalogue import series_of
 from app.imaging.types import Instance, Series
 from tests.unit.imaging.test_splitting import SAGITTAL, slice_at
 

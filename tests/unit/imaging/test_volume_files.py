@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from app.errors import FileProblem
-from app.imaging.attribute_reading import read_attributes
-from app.imaging.geometry import edge_letters
-from app.imaging.pipeline import default_window, modality_values, render
-from app.imaging.reading import read_frame, read_instance, read_instances
+from app.imaging.files.attribute_reading import read_attributes
+from app.imaging.files.reading import read_frame, read_instance, read_instances
+from app.imaging.pixels.pipeline import default_window, modality_values, render
+from app.imaging.space.geometry import edge_letters
 from app.imaging.types import Frame, SpacingSource
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
 

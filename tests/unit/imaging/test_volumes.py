@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.stacks import StackGeometry, describe
+from app.imaging.space.stacks import StackGeometry, describe
+from app.imaging.space.volumes import Assembly, assemble
 from app.imaging.types import Frame, Rescale, Series
 from app.imaging.volume import Volume
-from app.imaging.volumes import Assembly, assemble
 from tests.unit.imaging.files import item, make_dicom
 from tests.unit.imaging.stack_files import enhanced_mr, sampled_slice, slice_frame
 

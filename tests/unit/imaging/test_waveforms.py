@@ -15,13 +15,13 @@ from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
 from pydicom.uid import UID, ExplicitVRBigEndian, ExplicitVRLittleEndian, generate_uid
 
 from app.errors import FileProblem
-from app.imaging.dicom_file import read_header
-from app.imaging.geometry import length
-from app.imaging.reading import read_frame, read_instance
+from app.imaging.dicom.dicom_file import read_header
+from app.imaging.files.reading import read_frame, read_instance
+from app.imaging.objects.waveform_layout import MARGIN, PX_PER_MM
+from app.imaging.objects.waveform_values import group_of, short_name, values_of
+from app.imaging.objects.waveforms import annotations_of
+from app.imaging.space.geometry import length
 from app.imaging.types import Content, Frame, Region
-from app.imaging.waveform_layout import MARGIN, PX_PER_MM
-from app.imaging.waveform_values import group_of, short_name, values_of
-from app.imaging.waveforms import annotations_of
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
 
 Floats = NDArray[Any]

@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
-from app.imaging.worker_pool import Priority, WorkerPool
-from app.imaging.workers import Worker
+from app.imaging.processes.worker_pool import Priority, WorkerPool
+from app.imaging.processes.workers import Worker
 
 ENTRIES = "tests.unit.imaging.worker_entries"
 ALLOWED = ("app.", "tests.")
@@ -243,8 +243,8 @@ def test_calls_from_several_threads_take_turns(worker: Worker):
 APP = textwrap.dedent(
     """
     import os, sys, threading
-    from app.imaging.workers import Worker
-    from app.imaging.worker_pool import WorkerPool
+    from app.imaging.processes.workers import Worker
+    from app.imaging.processes.worker_pool import WorkerPool
 
     if __name__ == "__main__":
         worker = Worker("test", allowed=("tests.",))

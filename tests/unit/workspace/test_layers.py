@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ SEG = Instance(Path("seg.dcm"), "1.9", "dicom", 0, 0, content=Content.SEGMENTATI
 TRIANGLE = Shape(1, Polygon(((0.0, 0.0), (2.0, 0.0), (0.0, 2.0))))
 
 
-def a_frame(index: int = 0, **fields: object) -> Frame:
+def a_frame(index: int = 0, **fields: Any) -> Frame:
     return Frame(np.zeros((4, 4), np.uint8), ImageRef("1.1", index, str(index)), **fields)
 
 
@@ -137,7 +138,7 @@ def test_an_overlay_is_cut_at_the_images_edges(row: int, column: int):
             assert got[y, x] == (inside and bits[y - row, x - column])
 
 
-def a_state(**fields: object) -> PresentationState:
+def a_state(**fields: Any) -> PresentationState:
     note = Layer(SEG, "Notes", (LayerItem(1, "NOTES", (9, 9, 9)),))
     image = ImagePresentation(shapes=(TRIANGLE,), **fields)
     return PresentationState(note, images={("1.1", 0): image})

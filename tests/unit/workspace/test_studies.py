@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from app.imaging.catalogue import Catalogue, group
+from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.types import ImageRef, Instance, Problem, ScanResult, Series, Study
 from app.tools.api import Artifact
 from app.workspace.studies import Studies

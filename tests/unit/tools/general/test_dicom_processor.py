@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 from pydicom.dataelem import DataElement
 
-from app.imaging import pipeline
+from app.imaging.pixels import pipeline
 from app.imaging.types import Window
 from app.tools.api import ToolResult, ToolRetry
 from app.tools.general.dicom_processor import DicomProcessor

@@ -1,0 +1,269 @@
+"""From a DICOM header to what is needed to interpret one frame. Runs in a worker process.
+
+Enhanced objects keep these attributes in functional groups, per frame or shared (PS3.3 C.7.6.16);
+others at the top level.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from pydicom.dataset import Dataset
+from pydicom.sequence import Sequence
+from pydicom.uid import JPEGBaseline8Bit, JPEGExtended12Bit, JPEGLSNearLossless
+
+from app.imaging.dicom.dicom_file import Header, value_of, value_text
+from app.imaging.dicom.luts import lut_of_item
+from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
+from app.imaging.pixels.lut_ranges import ANY, Range, stored_range
+from app.imaging.pixels.pipeline import valid_window
+from app.imaging.types import Lut, Rescale, Voi, VoiFunction, Window
+
+__all__ = [
+    "FrameAttributes",
+    "frame_regions",
+    "lossy_text",
+    "luts_of",
+    "modality_of",
+    "numbers",
+    "orientation_of",
+    "padding_of",
+    "rescale_of",
+    "spacing_and_calibration",
+    "voi_of",
+]
+
+_MACROS = {
+    "PixelSpacing": "PixelMeasuresSequence",
+    "ImageOrientationPatient": "PlaneOrientationSequence",
+    "ImagePositionPatient": "PlanePositionSequence",
+    "ObjectPixelSpacingInCenterOfBeam": "ProjectionPixelCalibrationSequence",
+    "WindowCenter": "FrameVOILUTSequence",
+    "WindowWidth": "FrameVOILUTSequence",
+    "WindowCenterWidthExplanation": "FrameVOILUTSequence",
+    "VOILUTFunction": "FrameVOILUTSequence",
+    "RescaleSlope": "PixelValueTransformationSequence",
+    "RescaleIntercept": "PixelValueTransformationSequence",
+    "RescaleType": "PixelValueTransformationSequence",
+    "VOILUTSequence": "FrameVOILUTSequence",
+    "RealWorldValueMappingSequence": "RealWorldValueMappingSequence",
+    "FrameDisplayShutterSequence": "FrameDisplayShutterSequence",
+    "FrameReferenceDateTime": "FrameContentSequence",
+    "FrameAcquisitionDateTime": "FrameContentSequence",
+    "TemporalPositionTimeOffset": "TemporalPositionSequence",
+}
+"""Keyword -> the sequence of the macro that it is in, or that it is itself."""
+_UNITS = {
+    "US": "",
+    "HU_MOD": "HU (modified)",
+    "PCT": "%",
+    "PCNT": "%",
+    "Z_EFF": "Z effective",
+    "ED": "10^23 electrons/ml",
+    "MGML": "mg/ml",
+    "BQML": "Bq/ml",
+    "GML": "g/ml",
+    "CNTS": "counts",
+    "PROPCNTS": "proportional to counts",
+    "PROPCPS": "proportional to counts/s",
+    "CPS": "counts/s",
+    "NONE": "",
+    "CM2ML": "cm2/ml",
+    "UMOLML": "umol/ml",
+    "OD": "10^-3 OD",
+}
+"""Rescale Type (C.11.1.1.2) and PET Units (C.8.9.1.1.3) that are not units as they are written."""
+_LARGEST_FACTOR = 1e12
+_METHODS = {
+    "ISO_10918_1": "JPEG",
+    "ISO_14495_1": "JPEG-LS",
+    "ISO_15444_1": "JPEG 2000",
+    "ISO_15444_15": "HTJ2K",
+    "ISO_18181_1": "JPEG XL",
+    "ISO_13818_1": "MPEG-2",
+    "ISO_14496_10": "MPEG-4",
+    "ISO_23008_2": "HEVC",
+}
+_LOSSY_SYNTAXES = {
+    JPEGBaseline8Bit: "JPEG",
+    JPEGExtended12Bit: "JPEG",
+    JPEGLSNearLossless: "JPEG-LS",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FrameAttributes:
+    """An enhanced or plain object's attributes as they hold for one frame."""
+
+    header: Header
+    index: int
+
+    def value(self, keyword: str) -> Any:
+        """The frame's own value, else the shared one, else the top level's; None when unknown."""
+        macro = _MACROS.get(keyword)
+        if macro is not None:
+            for group, position in (
+                ("PerFrameFunctionalGroupsSequence", self.index),
+                ("SharedFunctionalGroupsSequence", 0),
+            ):
+                item = _item(self.header.dataset, group, position)
+                if macro != keyword:
+                    item = _item(item, macro, 0)
+                value = value_of(item, keyword) if item is not None else None
+                if value is not None:
+                    return value
+        return self.header.value(keyword)
+
+    def numbers(self, keyword: str) -> tuple[float, ...]:
+        """Numeric values in file order; those that are none or not finite become NaN."""
+        return numbers(self.value(keyword))
+
+    def number(self, keyword: str) -> float | None:
+        """The first value if it is a finite number."""
+        values = self.numbers(keyword)
+        return values[0] if values and math.isfinite(values[0]) else None
+
+    def text(self, keyword: str) -> str:
+        """The value as text."""
+        return value_text(self.value(keyword))
+
+
+def numbers(value: Any) -> tuple[float, ...]:
+    """One or several values as numbers, NaN for what is none."""
+    if value is None:
+        return ()
+    items: Any = [value] if isinstance(value, str | bytes | int | float) else value
+    try:
+        return tuple(_float(item) for item in items)
+    except TypeError:
+        return (_float(value),)
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def _item(dataset: Dataset | None, keyword: str, position: int) -> Dataset | None:
+    """An item of a sequence, or None."""
+    if dataset is None:
+        return None
+    sequence: Any = value_of(dataset, keyword)
+    try:
+        return sequence[position]
+    except (TypeError, IndexError, KeyError):
+        return None
+
+
+def rescale_of(attributes: FrameAttributes) -> Rescale:
+    """Rescale slope and intercept (PS3.3 C.11.1); dose grids scale by DoseGridScaling."""
+    slope = _possible(attributes.number("RescaleSlope"))
+    intercept = _possible(attributes.number("RescaleIntercept"))
+    modality = attributes.text("Modality")
+    units = attributes.text("RescaleType") or attributes.text("Units")
+    units = _UNITS.get(units.upper(), units)
+    dose = _possible(attributes.number("DoseGridScaling"))
+    if slope is None and dose:
+        units = {"GY": "Gy"}.get(attributes.text("DoseUnits"), attributes.text("DoseUnits"))
+        return Rescale(dose, 0.0, "" if units == "RELATIVE" else units)
+    if slope is None and intercept is None:
+        return Rescale(units="" if modality == "CT" else units)
+    # A slope of zero would make every pixel equal: it is a mistake, never meant.
+    return Rescale(slope or 1.0, intercept or 0.0, units or ("HU" if modality == "CT" else ""))
+
+
+def _possible(factor: float | None) -> float | None:
+    """A factor or offset that can be meant; the others come from damaged files."""
+    return factor if factor is not None and abs(factor) <= _LARGEST_FACTOR else None
+
+
+def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
+    """The modality transformation: the LUT where there is one, else rescale (C.11.1)."""
+    luts = luts_of(attributes, "ModalityLUTSequence")
+    if not luts:
+        return rescale_of(attributes), None
+    items: Any = attributes.value("ModalityLUTSequence")
+    kind = value_text(value_of(items[0], "ModalityLUTType")).upper()
+    return Rescale(units=_UNITS.get(kind, kind)), luts[0]
+
+
+def voi_of(attributes: FrameAttributes) -> Voi:
+    """Windows and VOI LUTs (PS3.3 C.11.2); impossible windows are left out."""
+    text = attributes.text("VOILUTFunction").upper()
+    function = VoiFunction(text) if text in VoiFunction.__members__ else VoiFunction.LINEAR
+    explanations = attributes.text("WindowCenterWidthExplanation").split("\\")
+    windows: list[Window] = []
+    pairs = zip(attributes.numbers("WindowCenter"), attributes.numbers("WindowWidth"), strict=False)
+    for position, (center, width) in enumerate(pairs):
+        explanation = explanations[position] if position < len(explanations) else ""
+        window = valid_window(Window(center, width, function, explanation))
+        if window is not None:
+            windows.append(window)
+    return Voi(tuple(windows), luts_of(attributes, "VOILUTSequence"))
+
+
+def luts_of(attributes: FrameAttributes, keyword: str) -> tuple[Lut, ...]:
+    """The usable items of a Modality, VOI or Presentation LUT Sequence."""
+    sequence: Any = attributes.value(keyword)
+    if not isinstance(sequence, Sequence):
+        return ()
+    inputs = _modality_output(attributes) if keyword == "VOILUTSequence" else _stored(attributes)
+    little = attributes.header.little_endian
+    luts = (lut_of_item(item, inputs, little=little) for item in sequence)
+    return tuple(lut for lut in luts if lut is not None)
+
+
+def _stored(attributes: FrameAttributes) -> Range:
+    """What the stored values can be."""
+    bits = numbers(attributes.header.value("BitsStored"))[:1]
+    if not bits or not 0 < bits[0] <= 64:
+        return ANY
+    return stored_range(int(bits[0]), signed=attributes.header.value("PixelRepresentation") == 1)
+
+
+def _modality_output(attributes: FrameAttributes) -> Range:
+    """What values can be after the modality transformation."""
+    inputs = _stored(attributes)
+    if inputs == ANY:
+        return ANY
+    rescale, lut = modality_of(attributes)
+    if lut is not None:
+        return 0.0, 2.0**lut.bits - 1
+    ends = sorted(value * rescale.slope + rescale.intercept for value in inputs)
+    return ends[0], ends[1]
+
+
+def padding_of(header: Header) -> tuple[float, float] | None:
+    """Stored values that mean "no image here", inclusive (PS3.3 C.7.5.1.1.2, C.7.6.24)."""
+    kind = {"FloatPixelData": "Float", "DoubleFloatPixelData": "DoubleFloat"}
+    floating = kind.get(header.pixels.keyword if header.pixels else "", "")
+    first = numbers(header.value(f"{floating}PixelPaddingValue"))[:1]
+    last = numbers(header.value(f"{floating}PixelPaddingRangeLimit"))[:1] or first
+    if not first or not all(math.isfinite(part) for part in first + last):
+        return None
+    low, high = sorted((first[0], last[0]))
+    if floating:
+        return low, high
+    # Its VR should follow the pixels' sign, and often does not: the 16 bits are meant.
+    if header.value("PixelRepresentation") == 1:
+        low, high = (part - 65536 if part > 32767 else part for part in (low, high))
+    else:
+        low, high = (part + 65536 if part < 0 else part for part in (low, high))
+    return min(low, high), max(low, high)
+
+
+def lossy_text(header: Header) -> str:
+    """E.g. "Lossy JPEG 10:1" when the pixels were ever compressed with loss, else ""."""
+    method = _LOSSY_SYNTAXES.get(header.syntax, "")
+    if header.text("LossyImageCompression") != "01" and not method:
+        return ""
+    named = header.text("LossyImageCompressionMethod").split("\\")[0]
+    parts = ["Lossy", _METHODS.get(named, method)]
+    ratios = numbers(header.value("LossyImageCompressionRatio"))
+    if ratios and math.isfinite(ratios[0]) and ratios[0] > 1:
+        parts.append(f"{ratios[0]:.3g}:1")
+    return " ".join(part for part in parts if part)

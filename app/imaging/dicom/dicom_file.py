@@ -1,0 +1,252 @@
+"""Opening a DICOM file: the header, and where its pixels lie. Runs in a worker process.
+
+PS3.10 7.1 (file format); files without preamble or meta information are read when what follows
+parses as DICOM.
+"""
+
+from __future__ import annotations
+
+import logging
+import struct
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, Any
+
+import pydicom
+from pydicom.dataset import Dataset
+from pydicom.errors import InvalidDicomError
+from pydicom.multival import MultiValue
+from pydicom.uid import (
+    UID,
+    DeflatedExplicitVRLittleEndian,
+    ExplicitVRBigEndian,
+    ExplicitVRLittleEndian,
+    ImplicitVRLittleEndian,
+)
+
+from app.errors import FileProblem
+from app.imaging import guards
+from app.imaging.dicom.charsets import mend_encoding
+from app.imaging.files import sources
+from app.imaging.openable import REMEDY
+
+UNDEFINED_LENGTH = 0xFFFFFFFF
+_PIXEL_TAGS = {
+    0x7FE00008: "FloatPixelData",
+    0x7FE00009: "DoubleFloatPixelData",
+    0x7FE00010: "PixelData",
+}
+_VRS = frozenset(
+    b"AE AS AT CS DA DS DT FD FL IS LO LT OB OD OF OL OV OW PN SH SL SQ SS ST SV TM UC UI UL UN UR"
+    b" US UT UV".split()
+)
+_PIXEL_VRS = frozenset({b"OB", b"OW", b"OF", b"OD", b"UN"})
+_NATIVE = (
+    ImplicitVRLittleEndian,
+    ExplicitVRLittleEndian,
+    ExplicitVRBigEndian,
+    DeflatedExplicitVRLittleEndian,
+)
+_NOT_DICOM = "it is not a DICOM file"
+
+
+@dataclass(frozen=True, slots=True)
+class PixelSpan:
+    """Where the pixel data element's value lies in the file.
+
+    Attributes:
+        keyword: PixelData, FloatPixelData or DoubleFloatPixelData.
+        vr: Its VR, "" in implicit files.
+        offset: Of the value's first byte in the file; in `inflated` for a deflated data set.
+        length: Bytes there really are (the declared length, cut at the end of the file).
+        declared: Declared length; `UNDEFINED_LENGTH` for encapsulated pixels.
+    """
+
+    keyword: str
+    vr: str
+    offset: int
+    length: int
+    declared: int
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """A parsed file without its pixels.
+
+    Attributes:
+        path: The file.
+        dataset: All elements before the pixel data.
+        syntax: Transfer syntax, guessed from the encoding where the file does not say.
+        pixels: Where the pixels are, or None for an object without.
+        inflated: Pixel data of a deflated data set, else None.
+    """
+
+    path: Path
+    dataset: Dataset
+    syntax: UID
+    pixels: PixelSpan | None
+    inflated: bytes | None = None
+
+    @property
+    def little_endian(self) -> bool:
+        """Byte order of the data set."""
+        return self.syntax != ExplicitVRBigEndian
+
+    @property
+    def encapsulated(self) -> bool:
+        """Whether the pixels are compressed: in every syntax but these (PS3.5 A)."""
+        return self.syntax not in _NATIVE
+
+    def text(self, keyword: str) -> str:
+        """An element's value as text, several joined by a backslash; "" when absent or broken."""
+        return value_text(self.value(keyword))
+
+    def value(self, keyword: str) -> Any:
+        """An element's value, or None when it is absent, empty or cannot be parsed."""
+        return value_of(self.dataset, keyword)
+
+    def count(self, keyword: str, default: int) -> int:
+        """A whole number that the image cannot be read without.
+
+        Raises:
+            FileProblem: It is not a number.
+        """
+        raw = self.value(keyword) if keyword in self.dataset else default
+        if raw is None:
+            return default
+        try:
+            return int(str(raw).strip())
+        except ValueError:
+            raise guards.problem(
+                self.path, f"its header is damaged: {keyword} is no number", guards.COPY_AGAIN
+            ) from None
+
+
+def value_of(dataset: Dataset, keyword: str) -> Any:
+    """`dataset.keyword`, or None when it is absent, empty or cannot be parsed."""
+    try:
+        value = dataset.get(keyword)
+    except Exception:
+        # pydicom converts on access, and a damaged value raises almost anything.
+        return None
+    if isinstance(value, str | bytes | list) and not value:
+        return None
+    return value
+
+
+def value_text(value: Any) -> str:
+    """A value as display text: several values are joined by a backslash, as in the file."""
+    if value is None:
+        return ""
+    if isinstance(value, MultiValue | list | tuple):
+        items: Any = value
+        return "\\".join(str(item).strip() for item in items)
+    return str(value).strip()
+
+
+def be_quiet() -> None:
+    """Keep pydicom's warnings out of logs: they quote values, which may identify a patient."""
+    warnings.simplefilter("ignore")
+    logging.getLogger("pydicom").setLevel(logging.CRITICAL + 1)
+
+
+def looks_like_dicom(start: bytes) -> bool:
+    """Whether a file's first bytes are a preamble or a plausible first data element."""
+    if start[128:132] == b"DICM":
+        return True
+    if len(start) < 8:
+        return False
+    for order in "<>":
+        group, element, length = struct.unpack(f"{order}HHL", start[:8])
+        if group not in (0x0002, 0x0008):
+            continue
+        if start[4:6] in _VRS or (element <= 0x0100 and length <= 256):
+            return True
+    return False
+
+
+def read_header(path: Path) -> Header:
+    """Parse a file up to its pixels.
+
+    Raises:
+        FileProblem: It is unreadable, empty, not DICOM, or damaged.
+    """
+    size = sources.status(path).size
+    try:
+        with sources.open_file(path) as file:
+            if not looks_like_dicom(file.read(132)):
+                raise guards.problem(path, _NOT_DICOM, REMEDY)
+            file.seek(0)
+            return _parse(path, file, size)
+    except FileProblem:
+        raise
+    except (InvalidDicomError, EOFError):
+        raise guards.problem(path, _NOT_DICOM, REMEDY) from None
+    except Exception as error:
+        # The parser raises almost anything: OSError without a number, MemoryError for a length.
+        if isinstance(error, OSError) and error.errno is not None:
+            raise guards.unreadable(path, error) from None
+        raise guards.problem(
+            path, "its header is damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+
+
+def _parse(path: Path, file: IO[bytes], size: int) -> Header:
+    dataset = pydicom.dcmread(file, stop_before_pixels=True, force=True)
+    mend_encoding(dataset)
+    syntax = _syntax(dataset)
+    if not any(tag in dataset for tag in ("SOPClassUID", "Rows", "DirectoryRecordSequence")):
+        raise guards.problem(path, _NOT_DICOM, REMEDY)
+    if syntax == DeflatedExplicitVRLittleEndian:
+        return _parse_deflated(path, file, syntax)
+    pixels = _find_pixels(file, size, little=syntax != ExplicitVRBigEndian)
+    return Header(path, dataset, syntax, pixels)
+
+
+def _parse_deflated(path: Path, file: IO[bytes], syntax: UID) -> Header:
+    """A deflated data set has no positions in the file, so its pixels are taken into memory."""
+    file.seek(0)
+    dataset = pydicom.dcmread(file, force=True)
+    mend_encoding(dataset)
+    for tag, keyword in _PIXEL_TAGS.items():
+        if tag in dataset:
+            data: bytes = dataset[tag].value
+            span = PixelSpan(keyword, str(dataset[tag].VR), 0, len(data), len(data))
+            del dataset[tag]
+            return Header(path, dataset, syntax, span, data)
+    return Header(path, dataset, syntax, None)
+
+
+def _syntax(dataset: Dataset) -> UID:
+    meta = getattr(dataset, "file_meta", None)
+    named = value_of(meta, "TransferSyntaxUID") if meta is not None else None
+    if named:
+        return UID(str(named))
+    implicit, little = dataset.original_encoding
+    if implicit:
+        return ImplicitVRLittleEndian
+    return ExplicitVRLittleEndian if little else ExplicitVRBigEndian
+
+
+def _find_pixels(file: IO[bytes], size: int, *, little: bool) -> PixelSpan | None:
+    """Read the pixel element's own header; the parser stopped in front of it, or at the end."""
+    start = file.read(12)
+    order = "<" if little else ">"
+    if len(start) < 8:
+        return None
+    group, element = struct.unpack(f"{order}HH", start[:4])
+    keyword = _PIXEL_TAGS.get((group << 16) | element)
+    if keyword is None:
+        return None
+    position = file.tell() - len(start)
+    # Not what the transfer syntax says: some files are implicit in spite of it, as the parser
+    # notices. These letters cannot begin an implicit length, since they would make it odd.
+    if start[4:6] in _PIXEL_VRS and len(start) == 12:
+        vr, offset, length_bytes = start[4:6].decode("latin-1"), position + 12, start[8:12]
+    else:
+        vr, offset, length_bytes = "", position + 8, start[4:8]
+    (declared,) = struct.unpack(f"{order}L", length_bytes)
+    rest = max(size - offset, 0)
+    length = rest if declared == UNDEFINED_LENGTH else min(declared, rest)
+    return PixelSpan(keyword, vr, offset, length, declared)

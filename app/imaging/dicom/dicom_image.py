@@ -1,0 +1,224 @@
+"""DICOM images: what the catalogue knows of one, and its frames. Runs in a worker process."""
+
+from __future__ import annotations
+
+import importlib
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from app.errors import FileProblem
+from app.imaging import guards
+from app.imaging.dicom.cine import first_number, frame_time, frame_times, time_of, vector_note
+from app.imaging.dicom.codecs import decode_words, stored_values
+from app.imaging.dicom.colour import icc_note, to_rgb
+from app.imaging.dicom.describe import (
+    FrameAttributes,
+    frame_regions,
+    lossy_text,
+    luts_of,
+    modality_of,
+    orientation_of,
+    padding_of,
+    spacing_and_calibration,
+    voi_of,
+)
+from app.imaging.dicom.dicom_file import Header, read_header
+from app.imaging.dicom.dicom_objects import content_of, object_instance, references_of
+from app.imaging.dicom.instance_attributes import attribute_texts, cached_header
+from app.imaging.dicom.overlays import overlays_of, visible_overlays
+from app.imaging.dicom.palette import has_palette, palette_of
+from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
+from app.imaging.dicom.real_world import real_world_of
+from app.imaging.dicom.shutters import shutter_of
+from app.imaging.dicom.whole_slide import Slide, covered, slide_of, stitch, tile_note
+from app.imaging.files import sources
+from app.imaging.files.reading_types import IndexFile, pixel_sha256
+from app.imaging.formats.pictures import content_uid
+from app.imaging.types import Content, Frame, ImageRef, Instance
+
+Array = NDArray[Any]
+
+_FRAMES_BY_CONTENT = {
+    Content.DOCUMENT: "app.imaging.objects.documents",
+    Content.WAVEFORM: "app.imaging.objects.waveforms",
+}
+"""Objects whose frames are made here: modules with `read_frame(header, index)`."""
+
+
+def read_instances(path: Path) -> tuple[Instance, ...]:
+    """What the catalogue knows of a DICOM file; pixels are not decoded.
+
+    Raises:
+        FileProblem: It is unreadable, damaged, no image, or of a kind that is not displayable.
+        IndexFile: It is a DICOMDIR.
+    """
+    status = sources.status(path)
+    header = read_header(path)
+    if "DirectoryRecordSequence" in header.dataset:
+        raise IndexFile
+    content = content_of(header)
+    if content not in (Content.IMAGE, Content.SEGMENTATION):
+        return (object_instance(header, status, content),)
+    layout = layout_of(header)
+    if complete_frames(header, layout) == 0:
+        raise cut_short(header, layout)
+    slide = slide_of(header, layout)
+    stitched = slide is not None and slide.stitched
+    frames = len(slide.sections) if slide is not None and stitched else layout.frames
+    instance = Instance(
+        path=path,
+        sop_instance_uid=_uid(header),
+        kind="dicom",
+        rows=slide.rows if slide is not None and stitched else layout.rows,
+        columns=slide.columns if slide is not None and stitched else layout.columns,
+        frames=frames,
+        number=int(first_number(header, "InstanceNumber") or 0),
+        attributes=attribute_texts(header),
+        frame_time_ms=frame_time(header) if frames > 1 else None,
+        size_bytes=status.size,
+        mtime_ns=status.mtime_ns,
+        content=content,
+        references=references_of(header) if content is Content.SEGMENTATION else (),
+        frame_times_ms=frame_times(header, frames),
+    )
+    return (instance,)
+
+
+def read_frame(path: Path, part: int, index: int) -> Frame:
+    """Decode one frame.
+
+    Raises:
+        FileProblem: It cannot be decoded.
+    """
+    header = cached_header(path, sources.status(path))
+    reader = _FRAMES_BY_CONTENT.get(content_of(header))
+    if reader is not None:
+        return importlib.import_module(reader).read_frame(header, index)
+    layout = layout_of(header)
+    slide = slide_of(header, layout)
+    if slide is None or not slide.stitched:
+        words, photometric = decode_words(header, layout, index)
+        stored = _stored(header, layout, words, photometric)
+        frame = _frame(header, layout, _Pixels(index, index, stored, photometric, words))
+        return frame if slide is None else _noted(frame, tile_note(slide, header, index))
+    if not 0 <= index < len(slide.sections):
+        count = len(slide.sections)
+        raise guards.problem(path, f"it has {count} frames; there is no {index + 1}th")
+    return _slide_frame(header, layout, slide, index)
+
+
+@dataclass(frozen=True, slots=True)
+class _Pixels:
+    """What was decoded.
+
+    Attributes:
+        index: Frame of the instance.
+        source: Frame of the file whose attributes hold for it.
+        stored: As in `Frame`.
+        photometric: Of `stored`, before colour became RGB.
+        words: With all their bits, for overlays that lie in them; None where there are none.
+    """
+
+    index: int
+    source: int
+    stored: Array
+    photometric: str
+    words: Array | None = None
+
+
+def _slide_frame(header: Header, layout: Layout, slide: Slide, index: int) -> Frame:
+    """One optical path and focal plane of a slide, all its tiles stitched."""
+    section = slide.sections[index]
+    models: list[str] = []
+    lost: list[FileProblem] = []
+
+    def tile_of(number: int) -> Array | None:
+        try:
+            words, photometric = decode_words(header, layout, number)
+            models.append(photometric)
+            return _stored(header, layout, words, photometric)
+        except FileProblem as error:
+            lost.append(error)
+            return None
+
+    stored = stitch(slide, section, header, tile_of)
+    if stored is None:
+        raise lost[0]
+    pixels = _Pixels(index, section.tiles[0].index, stored, models[0])
+    frame = _noted(_frame(header, layout, pixels), section.name)
+    count = len(section.tiles)
+    if lost:
+        frame = _noted(frame, f"{len(lost)} of {count} tiles are damaged and left empty")
+    elif not covered(slide, section, layout):
+        frame = _noted(frame, "the file has no tiles for parts of the slide")
+    return frame
+
+
+def _noted(frame: Frame, note: str) -> Frame:
+    return replace(frame, note="; ".join(part for part in (frame.note, note) if part))
+
+
+def _uid(header: Header) -> str:
+    own = header.text("SOPInstanceUID")
+    return own or content_uid(str(header.path).encode("utf-8", "replace"))
+
+
+def _frame(header: Header, layout: Layout, pixels: _Pixels) -> Frame:
+    attributes = FrameAttributes(header, pixels.source)
+    stored, words = pixels.stored, pixels.words
+    spacing, calibration = spacing_and_calibration(attributes)
+    planes = overlays_of(header, pixels.source, words) if words is not None else ()
+    notes = (vector_note(header, pixels.source), icc_note(header) if layout.samples > 1 else "")
+    frame = Frame(
+        stored=stored,
+        ref=ImageRef(_uid(header), pixels.index, pixel_sha256(stored)),
+        photometric="RGB" if layout.samples > 1 else pixels.photometric,
+        spacing=spacing,
+        calibration=calibration,
+        orientation=orientation_of(attributes),
+        regions=frame_regions(attributes),
+        bits=min(layout.stored, 8 * stored.dtype.itemsize),
+        lossy=lossy_text(header),
+        overlays=visible_overlays(header, planes),
+        shutter=shutter_of(attributes, planes),
+        time_ms=time_of(attributes, layout.frames) if pixels.index == pixels.source else None,
+        note="; ".join(note for note in notes if note),
+    )
+    return frame if layout.samples > 1 else _with_greys(frame, attributes)
+
+
+def _stored(header: Header, layout: Layout, words: Array, photometric: str) -> Array:
+    if layout.samples == 1:
+        return stored_values(header, layout, words)
+    unsigned = replace(layout, signed=False)
+    return to_rgb(header, layout, stored_values(header, unsigned, words), photometric)
+
+
+def _with_greys(frame: Frame, attributes: FrameAttributes) -> Frame:
+    """The frame with what its greys, or its palette, rest on."""
+    header = attributes.header
+    if frame.photometric == "PALETTE COLOR":
+        found = palette_of(header)
+        if found is None:
+            raise guards.problem(header.path, "its colour palette is missing or damaged")
+        return replace(frame, palette=found[0], palette_first=found[1])
+    coloured = header.text("PixelPresentation").upper() in ("COLOR", "MIXED")
+    supplemental = palette_of(header) if coloured and has_palette(header) else None
+    rescale, modality_lut = modality_of(attributes)
+    presentation_luts = luts_of(attributes, "PresentationLUTSequence")
+    return replace(
+        frame,
+        rescale=rescale,
+        modality_lut=modality_lut,
+        voi=voi_of(attributes),
+        padding=padding_of(header),
+        inverse=header.text("PresentationLUTShape").upper() == "INVERSE",
+        presentation_lut=presentation_luts[0] if presentation_luts else None,
+        palette=supplemental[0] if supplemental else None,
+        palette_first=supplemental[1] if supplemental else 0,
+        supplemental=supplemental is not None,
+        real_world=real_world_of(attributes),
+    )

@@ -1,0 +1,72 @@
+"""Sequences and values of objects that may be damaged: nothing here raises. In a worker process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any
+
+from pydicom.dataset import Dataset
+
+from app.imaging.dicom.describe import numbers
+from app.imaging.dicom.dicom_file import value_of, value_text
+
+MAX_TEXT = 64 * 1024
+MAX_FRAME = 10**6
+
+
+def items_of(dataset: Dataset | None, keyword: str) -> list[Dataset]:
+    """The items of a sequence; none when it is absent, empty or no sequence."""
+    value: Any = value_of(dataset, keyword) if dataset is not None else None
+    if value is None or isinstance(value, str | bytes) or not isinstance(value, Iterable):
+        return []
+    return [item for item in value if isinstance(item, Dataset)]
+
+
+def first_item(dataset: Dataset | None, keyword: str) -> Dataset | None:
+    """The first item of a sequence, or None."""
+    items = items_of(dataset, keyword)
+    return items[0] if items else None
+
+
+def text_of(dataset: Dataset | None, keyword: str) -> str:
+    """A value as plain text with `clean`; "" when absent or broken."""
+    if dataset is None:
+        return ""
+    value = value_of(dataset, keyword)
+    if isinstance(value, bytes):
+        value = value.decode("latin-1")
+    return clean(value_text(value))
+
+
+def clean(text: str) -> str:
+    """Text that can be shown: lines end in a line feed, no control characters, of bounded length.
+
+    DICOM text may end its lines with CR LF, LF, FF or CR alone (PS3.5 6.1.2.4, 6.1.3).
+    """
+    if len(text) > MAX_TEXT:
+        text = f"{text[:MAX_TEXT]}… (cut: it has {len(text):,} characters)"
+    text = text.replace("\r\n", "\n").replace("\n\r", "\n").replace("\r", "\n").replace("\f", "\n")
+    kept = (letter for letter in text if letter in "\n\t" or ord(letter) >= 32)
+    return "".join(letter for letter in kept if not 0x7F <= ord(letter) <= 0x9F).strip()
+
+
+def finite(dataset: Dataset | None, keyword: str, count: int) -> tuple[float, ...] | None:
+    """Exactly `count` finite numbers, or None."""
+    values = numbers(value_of(dataset, keyword)) if dataset is not None else ()
+    if len(values) != count or not all(math.isfinite(value) for value in values):
+        return None
+    return values
+
+
+def whole(dataset: Dataset | None, keyword: str) -> int | None:
+    """One whole number, or None."""
+    values = finite(dataset, keyword, 1)
+    return int(values[0]) if values is not None and abs(values[0]) < 2**53 else None
+
+
+def frames_of(reference: Dataset) -> tuple[int, ...]:
+    """Frames from 0 of an image reference (PS3.3 10.3); empty for all frames."""
+    values = numbers(value_of(reference, "ReferencedFrameNumber"))
+    kept = {int(value) - 1: None for value in values if 1 <= value <= MAX_FRAME}
+    return tuple(kept)

@@ -1,0 +1,74 @@
+"""Items of Modality, VOI and Presentation LUT Sequences (PS3.3 C.11.1.1, C.11.2.1.1, C.11.4).
+
+Descriptors and data are written in many ways that the standard does not allow, or no longer; what
+can only be meant one way is taken so.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydicom.dataset import Dataset
+
+from app.imaging.dicom.dicom_file import value_of, value_text
+from app.imaging.pixels.lut_ranges import ANY, Range, signed_first
+from app.imaging.types import Lut
+
+
+def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> Lut | None:
+    """An item's table; None when it cannot be used.
+
+    Args:
+        item: With LUT Descriptor and LUT Data.
+        inputs: The lowest and highest value that the table can be asked for; tells whether its
+            first value is meant as a signed number.
+        little: Byte order of the file.
+    """
+    descriptor = _descriptor(item)
+    if descriptor is None:
+        return None
+    entries, first, bits = descriptor
+    data = lut_data(value_of(item, "LUTData"), entries, little=little)
+    if data is None:
+        return None
+    used = max(int(data.max()).bit_length(), 1)
+    bits = max(bits, used) if 0 < bits <= 16 else used
+    explanation = value_text(value_of(item, "LUTExplanation"))
+    return Lut(signed_first(first, inputs), bits, data, explanation)
+
+
+def _descriptor(item: Dataset) -> tuple[int, int, int] | None:
+    try:
+        entries, first, bits = (int(part) for part in item["LUTDescriptor"].value)
+    except Exception:
+        return None  # absent, too short or not numbers
+    return entries % 65536 or 65536, first, bits
+
+
+def lut_data(value: Any, entries: int, *, little: bool = True) -> NDArray[np.uint16] | None:
+    """LUT data as 16-bit numbers; None when there are too few.
+
+    Args:
+        value: Bytes (OW, OB), or numbers (US, SS). 8-bit entries may be packed two to a word.
+        entries: As the descriptor says.
+        little: Byte order of the file.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bytes):
+        words = np.frombuffer(value[: len(value) & ~1], "<u2" if little else ">u2")
+        words = words.astype(np.uint16)
+        tail = value[len(value) & ~1 :]
+    else:
+        try:
+            words = (np.atleast_1d(np.asarray(value)).astype(np.int64) & 0xFFFF).astype(np.uint16)
+        except (TypeError, ValueError):
+            return None
+        tail = b""
+    if words.size >= entries:
+        return words[:entries]
+    # Packed: the first entry in a word's low byte.
+    packed = np.concatenate((words.astype("<u2").view(np.uint8), np.frombuffer(tail, np.uint8)))
+    return packed[:entries].astype(np.uint16) if packed.size >= entries else None

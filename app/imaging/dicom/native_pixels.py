@@ -1,0 +1,144 @@
+"""Uncompressed pixels: from bytes to the words they were written as, and from words to values.
+
+PS3.5 8.1 and annex D (bit order), PS3.3 C.7.6.3.1.2 (4:2:2).
+"""
+
+from __future__ import annotations
+
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.dicom.pixel_layout import Layout
+
+Array = NDArray[Any]
+
+
+def read_words(
+    source: BinaryIO, layout: Layout, index: int, *, little: bool, words_of_16: bool
+) -> Array:
+    """Frame `index` of the pixels that begin where `source` stands.
+
+    Args:
+        source: Positioned at the pixel data element's value.
+        layout: How the pixels are laid out.
+        index: Frame from 0. Packed frames need not begin at a byte.
+        little: Byte order.
+        words_of_16: Whether the value is a sequence of 16-bit words (VR OW), whose bytes are
+            exchanged in a big-endian file even where a sample is smaller than a word.
+
+    Returns:
+        As `words_of`.
+    """
+    first_bit = index * layout.frame_bits
+    begin, end = first_bit // 8, -(-(first_bit + layout.frame_bits) // 8)
+    exchanged = not little and words_of_16 and layout.allocated < 16
+    start = begin - begin % 2 if exchanged else begin
+    stop = end + end % 2 if exchanged else end
+    source.seek(start, 1)
+    data = source.read(stop - start)
+    if exchanged:
+        data = np.frombuffer(data + b"\0" * (len(data) % 2), "<u2").byteswap().tobytes()
+    data = data[begin - start : end - start]
+    if first_bit % 8:
+        bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
+        data = np.packbits(bits[first_bit % 8 :], bitorder="little").tobytes()
+    words = words_of(data, layout, little=little)
+    if not little and words_of_16 and layout.allocated == 32 and not layout.floating:
+        return _likelier_order(words)
+    return words
+
+
+def _likelier_order(words: Array) -> Array:
+    """Big-endian samples of 32 bits, whichever way their 16-bit words lie.
+
+    In OW the bytes of each word are exchanged, the low word comes first (so writes dcmtk); others
+    exchange all four bytes (pydicom). Neighbours differ less the way that was meant.
+    """
+    other = words >> 16 | words << 16
+    steps = [np.abs(np.diff(order.astype(np.float64))).sum() for order in (words, other)]
+    return words if steps[0] <= steps[1] else other
+
+
+def words_of(data: bytes, layout: Layout, *, little: bool = True) -> Array:
+    """One frame's bytes as samples.
+
+    Returns:
+        [rows, columns] or [rows, columns, samples]: unsigned words with all their bits, or floats.
+
+    Raises:
+        ValueError: There are too few bytes.
+    """
+    count = layout.frame_bits // layout.allocated
+    order = "<" if little else ">"
+    if layout.floating:
+        flat: Array = np.frombuffer(data, f"{order}f{layout.allocated // 8}", count)
+    elif layout.allocated == 1:
+        flat = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[:count]
+    elif layout.allocated == 12:
+        flat = _unpack_12(data, count)
+    elif layout.allocated == 24:
+        flat = _unpack_24(data, count, little=little)
+    else:
+        flat = np.frombuffer(data, f"{order}u{layout.allocated // 8}", count)
+    flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)
+    return shaped(full_chroma(flat, layout) if layout.subsampled else flat, layout)
+
+
+def shaped(flat: Array, layout: Layout) -> Array:
+    """A flat row of samples as an image, colour by pixel."""
+    rows, columns, samples = layout.rows, layout.columns, layout.samples
+    if flat.size != rows * columns * samples:
+        raise ValueError(f"{flat.size} samples for {columns} x {rows} x {samples}")
+    if samples == 1:
+        return flat.reshape(rows, columns)
+    if layout.planar and not layout.subsampled:
+        return flat.reshape(samples, rows, columns).transpose(1, 2, 0)
+    return flat.reshape(rows, columns, samples)
+
+
+def full_chroma(flat: Array, layout: Layout) -> Array:
+    """4:2:2 (two luminances, then the Cb and Cr that they share) as three samples a pixel."""
+    if layout.columns % 2:
+        raise ValueError("4:2:2 with an odd number of columns")
+    pairs = flat.reshape(-1, 4)
+    full = np.empty((len(pairs), 2, 3), flat.dtype)
+    full[:, :, 0] = pairs[:, :2]
+    full[:, :, 1:] = pairs[:, None, 2:]
+    return full.reshape(-1)
+
+
+def _unpack_12(data: bytes, count: int) -> Array:
+    """12-bit samples, two in three bytes, the first in the lower bits (retired, PS3.5 D)."""
+    packed = np.frombuffer(data + b"\0" * (-len(data) % 3), np.uint8).reshape(-1, 3)
+    low, middle, high = (packed[:, part].astype(np.uint16) for part in range(3))
+    pairs = np.stack((low | (middle & 0xF) << 8, middle >> 4 | high << 4), axis=1)
+    return pairs.reshape(-1)[:count]
+
+
+def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
+    packed = np.frombuffer(data, np.uint8, count * 3).reshape(-1, 3)
+    wide = np.zeros((count, 4), np.uint8)
+    wide[:, :3] = packed if little else packed[:, ::-1]
+    return wide.view("<u4").reshape(-1)
+
+
+def values_of(words: Array, layout: Layout, high: int | None = None) -> Array:
+    """Words without the bits that are not the value's, signed where the file says so.
+
+    Args:
+        words: As `words_of` gives them.
+        layout: Its bits.
+        high: The value's most significant bit, where it is not the layout's.
+    """
+    if layout.floating or layout.allocated == 1:
+        return words
+    bits = 8 * words.dtype.itemsize
+    unsigned = words.view(f"u{words.dtype.itemsize}")
+    up = bits - 1 - (layout.high if high is None else high)
+    down = bits - layout.stored
+    lifted = np.left_shift(unsigned, up) if up else unsigned
+    if layout.signed:
+        lifted = lifted.view(f"i{words.dtype.itemsize}")
+    return np.right_shift(lifted, down) if down else lifted

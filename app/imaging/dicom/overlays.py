@@ -1,0 +1,148 @@
+"""Overlay planes of an image, groups 6000 to 601E (PS3.3 C.9.2). Runs in a worker process.
+
+A plane comes as bits of its own (Overlay Data), or, in older files, in bits of the pixel data that
+the value does not use (retired; PS3.5 8.1.2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.dicom.describe import numbers
+from app.imaging.dicom.dicom_file import Header, value_text
+from app.imaging.types import OverlayPlane
+
+Array = NDArray[Any]
+
+GROUPS = tuple(range(0x6000, 0x6020, 2))
+_MAX_SIDE = 32_767
+_MAX_PIXELS = 2**28
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The elements of one overlay group."""
+
+    header: Header
+    number: int
+
+    def value(self, element: int) -> Any:
+        try:
+            return self.header.dataset[self.number << 16 | element].value
+        except Exception:
+            return None  # absent, or a value that pydicom cannot convert
+
+    def whole(self, element: int, default: int) -> int:
+        values = numbers(self.value(element))[:1]
+        return int(values[0]) if values and abs(values[0]) < 2**31 else default
+
+    def text(self, element: int) -> str:
+        return value_text(self.value(element))
+
+
+def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane, ...]:
+    """The planes that lie on one frame.
+
+    Args:
+        header: The image.
+        index: Frame from 0.
+        words: The frame's words with all their bits, [rows, columns].
+
+    Returns:
+        In order of their groups; damaged ones are left out.
+    """
+    planes: list[OverlayPlane] = []
+    for number in GROUPS:
+        if (number << 16 | 0x0100) in header.dataset or (number << 16 | 0x3000) in header.dataset:
+            plane = _plane(_Group(header, number), index, words)
+            if plane is not None:
+                planes.append(plane)
+    return tuple(planes)
+
+
+def _plane(group: _Group, index: int, words: Array) -> OverlayPlane | None:
+    data = group.value(0x3000)
+    pixels = (
+        _own_bits(group, data, index)
+        if isinstance(data, bytes | bytearray) and data
+        else _embedded_bits(group, words)
+    )
+    if pixels is None:
+        return None
+    origin = numbers(group.value(0x0050))
+    if len(origin) != 2 or not all(abs(part) < 2**15 for part in origin):
+        origin = (1.0, 1.0)
+    return OverlayPlane(
+        pixels=pixels,
+        row=int(origin[0]) - 1,
+        column=int(origin[1]) - 1,
+        group=group.number,
+        kind="R" if group.text(0x0040).upper() == "R" else "G",
+        label=group.text(0x1500) or group.text(0x0022),
+    )
+
+
+def _own_bits(group: _Group, data: bytes | bytearray, index: int) -> NDArray[np.bool_] | None:
+    rows, columns = group.whole(0x0010, 0), group.whole(0x0011, 0)
+    if not (0 < rows <= _MAX_SIDE and 0 < columns <= _MAX_SIDE and rows * columns <= _MAX_PIXELS):
+        return None
+    place = _frame_of(group, index)
+    if place is None:
+        return None
+    if not group.header.little_endian and _is_ow(group):
+        data = np.frombuffer(bytes(data[: len(data) & ~1]), "<u2").byteswap().tobytes()
+    count = rows * columns
+    first = place * count
+    raw = np.frombuffer(data, np.uint8)[first // 8 : -(-(first + count) // 8)]
+    bits = np.unpackbits(raw, bitorder="little")[first % 8 :][:count]
+    if bits.size < count:
+        return None
+    return bits.reshape(rows, columns).astype(np.bool_)
+
+
+def _is_ow(group: _Group) -> bool:
+    return group.header.dataset[group.number << 16 | 0x3000].VR == "OW"
+
+
+def _frame_of(group: _Group, index: int) -> int | None:
+    """Which frame of the overlay lies on frame `index` of the image; None when none does.
+
+    An overlay of several frames begins at Image Frame Origin, counted from 1; one without
+    frames lies on all of the image's.
+    """
+    frames = group.whole(0x0015, 0)
+    origin = group.whole(0x0051, 1)
+    if frames <= 1:
+        several = group.value(0x0051) is not None and frames == 1
+        return 0 if not several or index == origin - 1 or origin < 1 else None
+    place = index - (origin - 1)
+    return place if 0 <= place < frames else None
+
+
+def _embedded_bits(group: _Group, words: Array) -> NDArray[np.bool_] | None:
+    allocated, position = group.whole(0x0100, 0), group.whole(0x0102, -1)
+    if allocated <= 1 or not 0 <= position < allocated:
+        return None
+    stored = numbers(group.header.value("BitsStored"))[:1]
+    high = numbers(group.header.value("HighBit"))[:1]
+    if stored and math.isfinite(stored[0]):
+        top = high[0] if high and math.isfinite(high[0]) else stored[0] - 1
+        if top - stored[0] < position <= top:
+            return None  # that bit is the value's own
+    if words.ndim != 2 or words.dtype.kind not in "iu" or position >= 8 * words.dtype.itemsize:
+        return None
+    unsigned = words.view(f"u{words.dtype.itemsize}")
+    return (unsigned >> position & 1).astype(np.bool_)
+
+
+def visible_overlays(header: Header, planes: tuple[OverlayPlane, ...]) -> tuple[OverlayPlane, ...]:
+    """The planes that are to be drawn: not the one that is the bitmap of a shutter."""
+    if "BITMAP" not in header.text("ShutterShape").upper().split("\\"):
+        return planes
+    group = numbers(header.value("ShutterOverlayGroup"))[:1]
+    return tuple(plane for plane in planes if not group or plane.group != group[0])

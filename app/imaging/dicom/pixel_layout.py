@@ -1,0 +1,167 @@
+"""The Image Pixel module's figures (PS3.3 C.7.6.3), checked before anything rests on them."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from app.errors import FileProblem
+from app.imaging import guards
+from app.imaging.dicom.dicom_file import Header, PixelSpan
+from app.imaging.dicom.fragments import find_fragments
+from app.imaging.files import sources
+
+_ALLOCATED = (1, 8, 12, 16, 24, 32, 64)
+_MULTI_FRAME = ("Multi-frame", "Enhanced", "Nuclear Medicine", "Angiographic", "Radiofluoroscopic")
+_SUBSAMPLED = ("YBR_FULL_422", "YBR_PARTIAL_422")
+_COLOUR = ("RGB", "YBR_FULL", "YBR_RCT", "YBR_ICT", "YBR_PARTIAL_420", *_SUBSAMPLED)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """How the pixels of one file are laid out.
+
+    Attributes:
+        rows: Rows.
+        columns: Columns.
+        samples: Samples per pixel.
+        frames: Number of frames.
+        allocated: Bits of a sample in the file: 1, 8, 12 (packed), 16, 24, 32 or 64.
+        stored: Bits of it that are the value.
+        signed: Whether the value is a two's complement number.
+        photometric: Photometric Interpretation, upper case.
+        high: The value's most significant bit.
+        planar: Whether colour comes plane by plane (Planar Configuration 1).
+        subsampled: Whether two pixels share their chrominance (uncompressed YBR_xxx_422).
+        floating: Float or Double Float Pixel Data.
+    """
+
+    rows: int
+    columns: int
+    samples: int
+    frames: int
+    allocated: int
+    stored: int
+    signed: bool
+    photometric: str
+    high: int = -1
+    planar: bool = False
+    subsampled: bool = False
+    floating: bool = False
+
+    @property
+    def pixels(self) -> int:
+        """Pixels of one frame."""
+        return self.rows * self.columns
+
+    @property
+    def frame_bits(self) -> int:
+        """Bits of one uncompressed frame."""
+        bits = self.pixels * self.samples * self.allocated
+        return bits * 2 // 3 if self.subsampled else bits
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of a sample once it is unpacked."""
+        return {1: 1, 8: 1, 12: 2, 16: 2, 24: 4, 32: 4}.get(self.allocated, 8)
+
+
+def layout_of(header: Header) -> Layout:
+    """Read and check the figures that decoding rests on.
+
+    Raises:
+        FileProblem: There are no pixels, or figures are missing, damaged or impossible.
+    """
+    path = header.path
+    if header.pixels is None:
+        raise guards.problem(path, "it holds no pixels, only a header", guards.COPY_AGAIN)
+    floating = {"FloatPixelData": 32, "DoubleFloatPixelData": 64}.get(header.pixels.keyword)
+    rows, columns = header.count("Rows", 0), header.count("Columns", 0)
+    photometric = header.text("PhotometricInterpretation").upper() or "MONOCHROME2"
+    samples = header.count("SamplesPerPixel", 3 if photometric in _COLOUR else 1)
+    allocated = floating or header.count("BitsAllocated", 0)
+    stored = floating or header.count("BitsStored", 0) or allocated
+    if allocated not in _ALLOCATED or not 0 < stored <= allocated:
+        raise guards.problem(
+            path,
+            f"its header is damaged: {stored} of {allocated} bits per pixel",
+            guards.COPY_AGAIN,
+        )
+    frames = _frames(header, rows * columns * samples * allocated)
+    guards.check_matrix(path, rows, columns, samples, frames)
+    high = header.count("HighBit", stored - 1)
+    return Layout(
+        rows=rows,
+        columns=columns,
+        samples=samples,
+        frames=frames,
+        allocated=allocated,
+        stored=stored,
+        signed=header.count("PixelRepresentation", 0) == 1,
+        photometric=photometric,
+        high=high if stored - 1 <= high < allocated and not floating else stored - 1,
+        planar=samples > 1 and header.count("PlanarConfiguration", 0) == 1,
+        subsampled=_is_subsampled(header, photometric, rows * columns * allocated * frames),
+        floating=floating is not None,
+    )
+
+
+def _frames(header: Header, frame_bits: int) -> int:
+    """NumberOfFrames; where it is missing or no number, what the length of the pixels says."""
+    text = header.text("NumberOfFrames")
+    if text.lstrip("-").isdecimal():
+        return int(text) or 1
+    span = header.pixels
+    if span is None or frame_bits <= 0:
+        return 1
+    if header.encapsulated:
+        return _encapsulated_frames(header, span) if text or _may_have_frames(header) else 1
+    frames, rest = divmod(span.length * 8, frame_bits)
+    # A value of odd length is followed by one byte of padding.
+    return frames if 1 < frames <= guards.MAX_FRAMES and rest <= 8 else 1
+
+
+def _may_have_frames(header: Header) -> bool:
+    """Whether its class is one of several frames, so that their number is required."""
+    uid = header.value("SOPClassUID")
+    name = str(getattr(uid, "name", ""))
+    return any(word in name for word in _MULTI_FRAME)
+
+
+def _encapsulated_frames(header: Header, span: PixelSpan) -> int:
+    """The number of frames by the offset table, else by the code streams that begin."""
+    with sources.open_file(header.path) as file:
+        fragments = find_fragments(file, span.offset, span.length)
+    found = len(fragments.offsets) or sum(fragments.starts) or len(fragments.spans)
+    return min(max(found, 1), guards.MAX_FRAMES)
+
+
+def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
+    """Whether uncompressed pixels really are 4:2:2.
+
+    A file that was decompressed often keeps the name, though all its samples are there.
+    """
+    if header.encapsulated or photometric not in _SUBSAMPLED or header.pixels is None:
+        return False
+    return header.pixels.length * 8 < plane_bits * 3
+
+
+def complete_frames(header: Header, layout: Layout) -> int:
+    """How many frames the file really holds; the declared number for compressed pixels."""
+    span = header.pixels
+    if span is None or span.length == 0:
+        return 0
+    if header.encapsulated:
+        return layout.frames
+    return min(layout.frames, span.length * 8 // layout.frame_bits)
+
+
+def cut_short(header: Header, layout: Layout) -> FileProblem:
+    """The words for uncompressed pixels of which some are missing."""
+    length = header.pixels.length if header.pixels else 0
+    expected = math.ceil(layout.frame_bits * layout.frames / 8)
+    return guards.problem(
+        header.path,
+        f"the file is cut short: it holds {length:,} of {expected:,} bytes of pixels",
+        guards.COPY_AGAIN,
+    )

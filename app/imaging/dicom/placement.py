@@ -1,0 +1,298 @@
+"""From a DICOM header to scale and place of one frame. Runs in a worker process.
+
+Enhanced objects keep them in functional groups; a dose grid, a reconstructed NM volume and an
+ultrasound image have ways of their own (PS3.3 C.8.8.3.2, C.8.4.15, C.8.5.5).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from app.imaging.dicom.dicom_file import Header, value_of
+from app.imaging.space.geometry import UNLABELLED, direction_letters
+from app.imaging.space.planes import is_position, is_rotation
+from app.imaging.space.regions import UltrasoundRegion, regions_of
+from app.imaging.space.spacing import SpacingAttributes, spacing_of
+from app.imaging.types import Orientation, Region, Spacing
+
+_BIPED = (frozenset("LR"), frozenset("AP"), frozenset("HF"))
+_QUADRUPED = {
+    "LE": "Le",
+    "RT": "Rt",
+    "CR": "Cr",
+    "CD": "Cd",
+    "PR": "Pr",
+    "DI": "Di",
+    "PA": "Pa",
+    "PL": "Pl",
+    "D": "D",
+    "V": "V",
+    "M": "M",
+    "L": "La",
+    "R": "Ro",
+}
+_QUADRUPED_LETTER = re.compile("LE|RT|CR|CD|PR|DI|PA|PL|D|V|M|L|R")
+_SAME_Z_MM = 0.01
+_TRUNK = frozenset(
+    [
+        "NECK",
+        "CHEST",
+        "THORAX",
+        "ABDOMEN",
+        "PELVIS",
+        "SPINE",
+        "CSPINE",
+        "TSPINE",
+        "LSPINE",
+        "SSPINE",
+        "TAIL",
+        "TRUNK",
+        "HEART",
+        "LUNG",
+        "LIVER",
+        "KIDNEY",
+    ]
+)
+"""Where a quadruped's y axis is dorsal and its z axis cranial; in the head that is rostral, in the
+limbs they are others (PS3.3 C.7.6.2.1.1)."""
+
+_PLANAR_CLASSES = frozenset(
+    f"1.2.840.10008.5.1.4.1.1.{tail}"
+    for tail in ("2", "2.1", "2.2", "4", "4.1", "4.3", "4.4", "128", "128.1", "130", "481.2")
+)
+"""CT, MR, PET and their enhanced forms, RT dose: PixelSpacing is in the patient (C.7.6.2)."""
+
+
+class FrameValues(Protocol):
+    """What is asked of `describe.FrameAttributes`: attributes as they hold for one frame."""
+
+    @property
+    def header(self) -> Header:
+        """The file's header."""
+        ...
+
+    @property
+    def index(self) -> int:
+        """Which frame, from 0."""
+        ...
+
+    def numbers(self, keyword: str) -> tuple[float, ...]:
+        """Numeric values; NaN for what is none."""
+        ...
+
+    def number(self, keyword: str) -> float | None:
+        """The first value if it is a finite number."""
+        ...
+
+    def text(self, keyword: str) -> str:
+        """The value as text."""
+        ...
+
+
+def numbers(value: Any) -> tuple[float, ...]:
+    """One or several values as numbers, NaN for what is none."""
+    if value is None:
+        return ()
+    items: Any = [value] if isinstance(value, str | bytes | int | float) else value
+    try:
+        return tuple(_float(item) for item in items)
+    except TypeError:
+        return (_float(value),)
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        return math.nan
+
+
+def orientation_of(attributes: FrameValues) -> Orientation:
+    """How the frame lies in the patient (PS3.3 C.7.6.2.1.1, C.7.6.1.1.1)."""
+    cosines = attributes.numbers("ImageOrientationPatient")
+    position = attributes.numbers("ImagePositionPatient")
+    detector = _nm_detector(attributes)
+    if detector is not None:
+        cosines = cosines or numbers(value_of(detector, "ImageOrientationPatient"))
+        position = position or numbers(value_of(detector, "ImagePositionPatient"))
+    quadruped = attributes.text("AnatomicalOrientationType").upper() == "QUADRUPED"
+    place = None
+    if is_position(position):
+        place = (position[0], position[1], position[2])
+    if is_rotation(cosines):
+        a, b, c, d, e, f = cosines
+        row = direction_letters(cosines[:3], quadruped)
+        column = direction_letters(cosines[3:], quadruped)
+        if quadruped and attributes.text("BodyPartExamined").upper() not in _TRUNK:
+            row = column = UNLABELLED
+        if place is not None:
+            place = _frame_position(attributes, place, cosines)
+        return Orientation(row, column, (a, b, c, d, e, f), place)
+    letters = _letters(attributes.text("PatientOrientation"), quadruped)
+    return Orientation(letters[0], letters[1], None, place)
+
+
+def _letters(text: str, quadruped: bool) -> tuple[str, str]:
+    """Directions of PatientOrientation in our letters; empty where it is none."""
+    parts = [part.strip() for part in text.upper().split("\\")]
+    if len(parts) != 2:
+        return "", ""
+    if quadruped:
+        row, column = (_quadruped(part) for part in parts)
+        return row, column
+    if not all(_is_direction(part) for part in parts) or set(parts[0]) & set(parts[1]):
+        return "", ""
+    if parts[0] and parts[1] and _axis(parts[0][0]) == _axis(parts[1][0]):
+        return "", ""  # rows and columns cannot run the same way
+    return parts[0], parts[1]
+
+
+def _is_direction(letters: str) -> bool:
+    axes = [_axis(letter) for letter in letters]
+    return -1 not in axes and len(set(axes)) == len(axes)
+
+
+def _axis(letter: str) -> int:
+    return next((axis for axis, pair in enumerate(_BIPED) if letter in pair), -1)
+
+
+def _quadruped(text: str) -> str:
+    found = _QUADRUPED_LETTER.findall(text)
+    if "".join(found) != text:
+        return ""
+    return "".join(_QUADRUPED[letter] for letter in found)
+
+
+def _frame_position(
+    attributes: FrameValues, first: tuple[float, float, float], cosines: Sequence[float]
+) -> tuple[float, float, float] | None:
+    """Where this frame of a dose grid or reconstructed NM volume lies; else where the file says.
+
+    None where the file contradicts itself, or does not say.
+    """
+    a, b, c, d, e, f = cosines
+    normal = (b * f - c * e, c * d - a * f, a * e - b * d)
+    if attributes.header.value("GridFrameOffsetVector") is not None:
+        offset = _dose_offset(attributes, first[2])
+    elif _nm_detector(attributes) is not None:
+        offset = _nm_offset(attributes)
+    else:
+        return first
+    if offset is None:
+        return first if attributes.index == 0 else None
+    x, y, z = (start + offset * part for start, part in zip(first, normal, strict=True))
+    return (x, y, z) if is_position((x, y, z)) else None
+
+
+def _dose_offset(attributes: FrameValues, z: float) -> float | None:
+    """Distance of a dose frame from the first along the normal, mm (PS3.3 C.8.8.3.2).
+
+    The offsets are relative when the first is 0; else they are z coordinates of axial frames, and
+    the first is that of the position.
+    """
+    offsets = attributes.numbers("GridFrameOffsetVector")
+    if attributes.index >= len(offsets):
+        return None
+    own, start = offsets[attributes.index], offsets[0]
+    consistent = start == 0 or abs(start - z) <= _SAME_Z_MM
+    return own - start if consistent and math.isfinite(own) else None
+
+
+def _nm_detector(attributes: FrameValues) -> Any:
+    """The item that places a reconstructed NM volume; None for any other image."""
+    if attributes.text("Modality") not in ("NM", "PT"):
+        return None
+    if not any("RECON" in part for part in attributes.text("ImageType").upper().split("\\")):
+        return None
+    try:
+        return attributes.header.value("DetectorInformationSequence")[0]
+    except (TypeError, IndexError, KeyError):
+        return None
+
+
+def _nm_offset(attributes: FrameValues) -> float | None:
+    """Distance of a reconstructed NM slice from the first along the normal, mm.
+
+    SpacingBetweenSlices may be negative there and nowhere else (PS3.3 C.8.4.15).
+    """
+    distance = attributes.number("SpacingBetweenSlices")
+    slices = attributes.numbers("SliceVector")
+    if distance is None or attributes.index >= len(slices):
+        return None
+    number = slices[attributes.index]
+    return (number - 1) * distance if math.isfinite(number) else None
+
+
+def spacing_and_calibration(attributes: FrameValues) -> tuple[Spacing, str]:
+    """The frame's spacing and the text on how it was calibrated."""
+    kind = attributes.text("PixelSpacingCalibrationType").upper()
+    header = attributes.header
+    oriented = len(attributes.numbers("ImageOrientationPatient")) == 6
+    planar = attributes.text("SOPClassUID") in _PLANAR_CLASSES or _nm_detector(attributes)
+    specimen = (
+        attributes.text("Modality") == "SM" or header.value("ImageOrientationSlide") is not None
+    )
+    items, problem = _ultrasound(attributes), ""
+    if items:
+        _, problem = _placed(header, items)
+    spacing = spacing_of(
+        SpacingAttributes(
+            pixel=attributes.numbers("PixelSpacing"),
+            imager=attributes.numbers("ImagerPixelSpacing"),
+            nominal=attributes.numbers("NominalScannedPixelSpacing"),
+            magnification=attributes.number("EstimatedRadiographicMagnificationFactor"),
+            calibration=kind,
+            aspect=attributes.numbers("PixelAspectRatio"),
+            cross_sectional=oriented or bool(planar),
+            specimen=specimen,
+            object=attributes.numbers("ObjectPixelSpacingInCenterOfBeam"),
+            regions=() if problem else items,
+            problem=problem,
+        )
+    )
+    description = attributes.text("PixelSpacingCalibrationDescription")
+    return spacing, " ".join(part for part in (kind, description) if part)
+
+
+def frame_regions(attributes: FrameValues) -> tuple[Region, ...]:
+    """Ultrasound regions of the image, most specific first (`Frame.regions`)."""
+    items = _ultrasound(attributes)
+    return _placed(attributes.header, items)[0] if items else ()
+
+
+def _placed(header: Header, items: Sequence[UltrasoundRegion]) -> tuple[tuple[Region, ...], str]:
+    size = [numbers(header.value(keyword))[:1] for keyword in ("Rows", "Columns")]
+    if not all(value and math.isfinite(value[0]) for value in size):
+        return (), ""
+    return regions_of(items, int(size[0][0]), int(size[1][0]))
+
+
+def _ultrasound(attributes: FrameValues) -> tuple[UltrasoundRegion, ...]:
+    sequence: Any = attributes.header.value("SequenceOfUltrasoundRegions") or ()
+    try:
+        return tuple(_region(item) for item in sequence)
+    except (TypeError, AttributeError):
+        return ()  # it is no sequence
+
+
+def _region(item: Any) -> UltrasoundRegion:
+    def whole(keyword: str) -> int | None:
+        values = numbers(value_of(item, keyword))
+        fits = bool(values) and math.isfinite(values[0]) and abs(values[0]) < 2**31
+        return int(values[0]) if fits else None
+
+    def delta(keyword: str) -> float:
+        values = numbers(value_of(item, keyword))
+        return values[0] if values and math.isfinite(values[0]) else 0.0
+
+    box = [whole(f"RegionLocation{edge}") for edge in ("MinX0", "MinY0", "MaxX1", "MaxY1")]
+    return UltrasoundRegion(
+        spatial_format=whole("RegionSpatialFormat") or 0,
+        units=(whole("PhysicalUnitsXDirection") or 0, whole("PhysicalUnitsYDirection") or 0),
+        delta=(delta("PhysicalDeltaX"), delta("PhysicalDeltaY")),
+        box=tuple(edge for edge in box if edge is not None),
+        low_priority=bool((whole("RegionFlags") or 0) & 1),
+    )

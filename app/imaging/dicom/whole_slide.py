@@ -1,0 +1,223 @@
+"""Whole-slide images: the tiles of one level as one image (PS3.3 C.8.12.4, C.7.6.17.3).
+
+A tiled object's frames are tiles of its Total Pixel Matrix. They are stitched to one frame for each
+optical path and focal plane, where that is of a size that can be opened; else the tiles remain
+frames, and each says where it lies.
+
+Coordinates: pixel (x, y) = (0, 0) of the stitched frame is column 1, row 1 of the Total Pixel
+Matrix, so a tile at (ColumnPosition, RowPosition) begins at (ColumnPosition - 1, RowPosition - 1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydicom.dataset import Dataset
+
+from app.imaging import guards
+from app.imaging.dicom.describe import numbers
+from app.imaging.dicom.dicom_file import Header
+from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.dicom.pixel_layout import Layout
+from app.imaging.objects.layer_colors import color_from_cielab
+
+Array = NDArray[Any]
+
+_SEGMENTATIONS = ("1.2.840.10008.5.1.4.1.1.66.4", "1.2.840.10008.5.1.4.1.1.66.7")
+_SLIDES_Z = 1e-6
+"""Focal planes closer than this, in mm, are one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """Where a frame of the file lies.
+
+    Attributes:
+        index: The frame, from 0.
+        x: First column in the stitched image, from 0.
+        y: First row.
+    """
+
+    index: int
+    x: int
+    y: int
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """One optical path at one focal plane: one stitched frame.
+
+    Attributes:
+        tiles: Its tiles; where they overlap the later one is seen.
+        name: What tells it from the others, or "".
+    """
+
+    tiles: tuple[Tile, ...]
+    name: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Slide:
+    """A tiled image as it is shown.
+
+    Attributes:
+        rows: Of the Total Pixel Matrix.
+        columns: Of the Total Pixel Matrix.
+        sections: Its frames.
+        stitched: False where the matrix is too large: frames are then the file's own tiles.
+    """
+
+    rows: int
+    columns: int
+    sections: tuple[Section, ...]
+    stitched: bool = True
+
+
+def slide_of(header: Header, layout: Layout) -> Slide | None:
+    """How a tiled image's frames lie; None for all other images, and where nothing tells it."""
+    size = [finite(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")]
+    if header.text("SOPClassUID") in _SEGMENTATIONS or not all(size):
+        return None
+    rows, columns = (int(part[0]) for part in size if part)
+    tiled = rows > layout.rows or columns > layout.columns or layout.frames > 1
+    if not (0 < rows < 2**31 and 0 < columns < 2**31 and tiled):
+        return None
+    if rows * columns * layout.samples > guards.MAX_SAMPLES:
+        return Slide(rows, columns, (), stitched=False)
+    sections = _sections(header, layout, rows, columns)
+    return Slide(rows, columns, sections) if sections else None
+
+
+def _sections(header: Header, layout: Layout, rows: int, columns: int) -> tuple[Section, ...]:
+    groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
+    placed = [_placed(group, index) for index, group in enumerate(groups[: layout.frames])]
+    if header.text("DimensionOrganizationType").upper() == "TILED_FULL" or not any(placed):
+        return _full(header, layout, rows, columns)
+    return _sparse([one for one in placed if one is not None])
+
+
+def _full(header: Header, layout: Layout, rows: int, columns: int) -> tuple[Section, ...]:
+    """Along a row of tiles, row by row, then by focal plane, then by optical path."""
+    along, down = math.ceil(columns / layout.columns), math.ceil(rows / layout.rows)
+    count = along * down
+    # A part of a concatenation holds some of the tiles, and need not begin with a whole section.
+    if layout.frames % count or "ConcatenationUID" in header.dataset:
+        return ()
+    planes = max(int((numbers(header.value("TotalPixelMatrixFocalPlanes")) or (1.0,))[0]), 1)
+    paths = items_of(header.dataset, "OpticalPathSequence")
+    sections: list[Section] = []
+    for number in range(layout.frames // count):
+        tiles = tuple(
+            Tile(number * count + k, k % along * layout.columns, k // along * layout.rows)
+            for k in range(count)
+        )
+        path, plane = divmod(number, planes)
+        names = (
+            _path_name(paths[path]) if path < len(paths) and len(paths) > 1 else "",
+            f"focal plane {plane + 1}" if planes > 1 else "",
+        )
+        sections.append(Section(tiles, ", ".join(name for name in names if name)))
+    return tuple(sections)
+
+
+def _path_name(path: Dataset) -> str:
+    described = text_of(path, "OpticalPathDescription")
+    return described or f"optical path {text_of(path, 'OpticalPathIdentifier')}"
+
+
+_Placed = tuple[Tile, str, float]
+
+
+def _placed(group: Dataset, index: int) -> _Placed | None:
+    """A frame's tile, optical path and depth by its functional groups."""
+    place = first_item(group, "PlanePositionSlideSequence")
+    x = finite(place, "ColumnPositionInTotalImagePixelMatrix", 1)
+    y = finite(place, "RowPositionInTotalImagePixelMatrix", 1)
+    if x is None or y is None:
+        return None
+    z = finite(place, "ZOffsetInSlideCoordinateSystem", 1)
+    path = text_of(first_item(group, "OpticalPathIdentificationSequence"), "OpticalPathIdentifier")
+    tile = Tile(index, int(x[0]) - 1, int(y[0]) - 1)
+    return tile, path, round(z[0] / _SLIDES_Z) * _SLIDES_Z if z else 0.0
+
+
+def _sparse(placed: list[_Placed]) -> tuple[Section, ...]:
+    """One section for each optical path and depth, paths in the file's order."""
+    paths = list(dict.fromkeys(path for _, path, _ in placed))
+    depths = sorted({z for _, _, z in placed})
+    found: dict[tuple[int, float], list[Tile]] = {}
+    for tile, path, z in placed:
+        found.setdefault((paths.index(path), z), []).append(tile)
+    sections: list[Section] = []
+    for path, z in sorted(found):
+        names = (
+            f"optical path {paths[path]}" if len(paths) > 1 else "",
+            f"focal plane {depths.index(z) + 1}" if len(depths) > 1 else "",
+        )
+        sections.append(Section(tuple(found[path, z]), ", ".join(name for name in names if name)))
+    return tuple(sections)
+
+
+def stitch(
+    slide: Slide, section: Section, header: Header, tile_of: Callable[[int], Array | None]
+) -> Array | None:
+    """The tiles of a section as one image.
+
+    Args:
+        slide: Its size.
+        section: Its tiles; parts beyond the matrix are cut off.
+        header: Says what pixels without a tile look like.
+        tile_of: Gives the stored values of a frame of the file; None for a damaged one.
+
+    Returns:
+        [rows, columns] or [rows, columns, 3]; None when no tile could be had.
+    """
+    image: Array | None = None
+    for tile in section.tiles:
+        pixels = tile_of(tile.index)
+        if pixels is None:
+            continue
+        if image is None:
+            image = np.empty((slide.rows, slide.columns, *pixels.shape[2:]), pixels.dtype)
+            image[...] = _ground(header, pixels)
+        top, left = max(tile.y, 0), max(tile.x, 0)
+        place = image[top:, left:]
+        pixels = pixels[top - tile.y :, left - tile.x :][: place.shape[0], : place.shape[1]]
+        place[: pixels.shape[0], : pixels.shape[1]] = pixels
+    return image
+
+
+def covered(slide: Slide, section: Section, layout: Layout) -> bool:
+    """Whether tiles lie on the whole matrix, as far as their number tells."""
+    along = math.ceil(slide.columns / layout.columns)
+    down = math.ceil(slide.rows / layout.rows)
+    return len({(tile.x, tile.y) for tile in section.tiles}) >= along * down
+
+
+def _ground(header: Header, like: Array) -> Array:
+    """What a pixel without a tile is: the file's recommendation, else glass for colour, else 0.
+
+    PS3.3 C.8.12.4, Recommended Absent Pixel CIELab Value.
+    """
+    if like.ndim == 2:
+        return np.zeros((), like.dtype)
+    colour = (
+        color_from_cielab(numbers(header.value("RecommendedAbsentPixelCIELabValue"))) or (255,) * 3
+    )
+    top = np.iinfo(like.dtype).max
+    return np.asarray([part * top // 255 for part in colour], like.dtype)
+
+
+def tile_note(slide: Slide, header: Header, index: int) -> str:
+    """Where a tile lies that is shown by itself."""
+    groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
+    placed = _placed(groups[index], index) if index < len(groups) else None
+    size = f"a slide of {slide.columns:,} x {slide.rows:,} pixels, too large to be shown at once"
+    if placed is None:
+        return f"one tile of {size}"
+    return f"the tile at column {placed[0].x + 1}, row {placed[0].y + 1} of {size}"

@@ -1,0 +1,162 @@
+"""Copies of one file: many media hold an image twice, under two names.
+
+Only files with equal content are copies. Two files that share a SOP Instance UID and differ are two
+images of which one has a wrong UID, and both are kept.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.errors import Cancelled, SightlineError
+from app.imaging.files.scan_memory import ScanMemory
+from app.imaging.processes.worker_pool import Priority, WorkerPool
+from app.imaging.processes.workers import CancelLike
+from app.imaging.types import Instance, Problem
+
+_BYTES_AT_ONCE = 128 * 2**20
+_FILES_AT_ONCE = 256
+_TIMEOUT_S = 600.0
+
+CONTENT = "ContentDigest"
+"""The attribute of instances that share UID and size with another: a digest of the whole file."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file to be compared: its size, and the SOP Instance UIDs that another file has too."""
+
+    size: int
+    uids: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Instances after their files were compared.
+
+    Attributes:
+        kept: Without copies. Those that are *not* copies, though UID and size agree, have their
+            content's digest among their attributes, so that nobody takes them for one.
+        problems: What was left out: a line a folder.
+    """
+
+    kept: list[Instance]
+    problems: list[Problem]
+
+
+class Copies:
+    """Finds copies by reading the whole of files that share UID and size, in the workers.
+
+    Args:
+        pool: Where they are read.
+        cancel: Ends it.
+        memory: Where digests are remembered for the next scan.
+    """
+
+    def __init__(self, pool: WorkerPool, cancel: CancelLike | None, memory: ScanMemory) -> None:
+        self._pool = pool
+        self._cancel = cancel
+        self._memory = memory
+
+    def compare(self, instances: Sequence[Instance]) -> Compared | None:
+        """Leave out copies; of each content the file with the lowest path is kept.
+
+        Returns:
+            None when there is nothing to compare.
+
+        Raises:
+            Cancelled: It was cancelled.
+        """
+        sizes = _candidates(instances)
+        if not sizes:
+            return None
+        digests = self._digests(sizes)
+        original: dict[tuple[str, str], Path] = {}
+        for path in sorted(sizes, key=str):
+            for uid in sizes[path].uids:
+                original.setdefault((uid, digests.get(path) or str(path)), path)
+        contents = Counter(uid for uid, _ in original)
+        kept: list[Instance] = []
+        left_out: dict[Path, Path] = {}
+        for instance in instances:
+            if instance.path not in sizes:
+                kept.append(instance)
+                continue
+            content = digests.get(instance.path) or str(instance.path)
+            first = original[instance.sop_instance_uid, content]
+            if first != instance.path:
+                left_out[instance.path] = first
+            elif contents[instance.sop_instance_uid] > 1:
+                marked = {**instance.attributes, CONTENT: content}
+                kept.append(replace(instance, attributes=marked))
+            else:
+                kept.append(instance)
+        return Compared(kept, _told(left_out))
+
+    def _digests(self, sizes: dict[Path, _File]) -> dict[Path, str]:
+        digests = self._memory.digests(list(sizes))
+        batches = _batches({path: file for path, file in sizes.items() if path not in digests})
+        replies = [
+            self._pool.submit(
+                "app.imaging.files.header_reading:digests_entry",
+                {"paths": [str(path) for path in batch]},
+                priority=Priority.THUMBNAIL,
+                timeout_s=_TIMEOUT_S,
+                cancel=self._cancel,
+            )
+            for batch in batches
+        ]
+        fresh: dict[Path, str] = {}
+        for batch, reply in zip(batches, replies, strict=True):
+            try:
+                fresh |= dict(zip(batch, reply.result()["digests"], strict=True))
+            except CancelledError:
+                raise Cancelled from None
+            except SightlineError:
+                continue  # not known to be copies, so they are all kept
+        self._memory.remember_digests(fresh)
+        return digests | fresh
+
+
+def _candidates(instances: Sequence[Instance]) -> dict[Path, _File]:
+    """Files that share a SOP Instance UID and a size with another."""
+    files: defaultdict[tuple[str, int], dict[Path, None]] = defaultdict(dict)
+    for instance in instances:
+        if instance.size_bytes:
+            files[instance.sop_instance_uid, instance.size_bytes][instance.path] = None
+    found: dict[Path, _File] = {}
+    for (uid, size), paths in files.items():
+        for path in paths if len(paths) > 1 else ():
+            found.setdefault(path, _File(size, set())).uids.add(uid)
+    return found
+
+
+def _batches(files: dict[Path, _File]) -> list[list[Path]]:
+    batches: list[list[Path]] = []
+    room = 0
+    for path, file in files.items():
+        if not batches or room < file.size or len(batches[-1]) >= _FILES_AT_ONCE:
+            batches.append([])
+            room = _BYTES_AT_ONCE
+        batches[-1].append(path)
+        room -= file.size
+    return batches
+
+
+def _told(left_out: dict[Path, Path]) -> list[Problem]:
+    folders: defaultdict[Path, list[Path]] = defaultdict(list)
+    for path in left_out:
+        folders[path.parent].append(path)
+    problems: list[Problem] = []
+    for folder, paths in folders.items():
+        if len(paths) == 1:
+            reason = f"it is a copy of {left_out[paths[0]].name}, which is listed"
+            problems.append(Problem(paths[0], reason))
+        else:
+            reason = f"{len(paths):,} of its files are copies of images that are listed"
+            problems.append(Problem(folder, reason))
+    return problems

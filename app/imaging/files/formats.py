@@ -1,0 +1,110 @@
+"""Which reader a file needs, told from its content. Runs in a worker process.
+
+A reader is a module with `read_instances(path)`, `read_frame(path, part, index)` and
+`read_rows(path)` (for the attributes' panel); `READERS` names it by the kind of file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import re
+import zlib
+from pathlib import Path
+from types import ModuleType
+
+from app.imaging import guards
+from app.imaging.dicom.dicom_file import looks_like_dicom
+from app.imaging.files import sources
+from app.imaging.formats.pictures import other_format, picture_format
+from app.imaging.openable import REMEDY
+
+READERS = {
+    "dicom": "app.imaging.dicom.dicom_image",
+    "picture": "app.imaging.formats.picture_file",
+    "tiff": "app.imaging.formats.tiff_file",
+    "volume": "app.imaging.formats.volume_file",
+    "pdf": "app.imaging.formats.pdf_file",
+}
+"""Kind of a file -> its reader, imported when the first such file comes."""
+
+NIFTI, NRRD, META_IMAGE = "NIfTI", "NRRD", "MetaImage"
+
+_START = 2048
+_TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
+_META_IMAGE = re.compile(rb"^[A-Za-z]+ *= ?[^\n]*\r?\n")
+_HEADERS_OF = {".img": (".hdr",), ".raw": (".mhd", ".nhdr"), ".zraw": (".mhd",)}
+"""Files that hold only pixels -> the headers that may describe them."""
+
+
+def reader_of(path: Path) -> ModuleType:
+    """The module that reads a file; raises as `sniff` does."""
+    return importlib.import_module(READERS[sniff(path)])
+
+
+def sniff(path: Path) -> str:
+    """Which reader a file needs, by its content.
+
+    Raises:
+        FileProblem: None can read it; says what it is, as far as that can be told.
+    """
+    start = sources.read_start(path, _START)
+    # DICOM first: its preamble may hold the start of a TIFF, for readers of either (PS3.10 7.1).
+    if start[128:132] == b"DICM":
+        return "dicom"
+    if picture_format(start):
+        return "picture"
+    if start.startswith(_TIFF):
+        return "tiff"
+    if volume_format(start):
+        return "volume"
+    if b"%PDF-" in start[:1024]:
+        return "pdf"
+    if looks_like_dicom(start):
+        return "dicom"
+    other = other_format(start)
+    owner = _header_of(path)
+    if owner is not None:
+        reason = f"it holds the pixels of {owner.name} and nothing that describes them"
+        raise guards.problem(path, reason, f"Open {owner.name}")
+    remedy = "Unpack it first" if "zip" in other else REMEDY
+    reason = f"it is {other}, not an image that can be shown" if other else "it is no image"
+    raise guards.problem(path, reason, remedy)
+
+
+def volume_format(start: bytes) -> str:
+    """NIFTI, NRRD, META_IMAGE or "", by the first bytes (1 KiB at least where there is as much)."""
+    if start.startswith(b"\x1f\x8b"):
+        start = _inflated(start)
+        return NIFTI if _is_nifti(start) else ""
+    if _is_nifti(start):
+        return NIFTI
+    if re.match(rb"NRRD000[1-5]\r?\n", start):
+        return NRRD
+    known = (b"NDims", b"ObjectType", b"DimSize")
+    if _META_IMAGE.match(start) and any(key in start for key in known):
+        return META_IMAGE
+    return ""
+
+
+def _is_nifti(start: bytes) -> bool:
+    if start[344:348] in (b"n+1\0", b"ni1\0"):
+        return start[:4] in (b"\x5c\x01\0\0", b"\0\0\x01\x5c")
+    return start[4:8] in (b"n+2\0", b"ni2\0") and start[:4] in (b"\x1c\x02\0\0", b"\0\0\x02\x1c")
+
+
+def _inflated(start: bytes) -> bytes:
+    """The first bytes inside a gzip file, as far as its own first bytes tell them."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(start, 1024)
+    except zlib.error:
+        return b""
+
+
+def _header_of(path: Path) -> Path | None:
+    """The file beside it that describes the pixels which `path` holds, if there is one."""
+    base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    for suffix in _HEADERS_OF.get(base.suffix.lower(), ()):
+        for candidate in (base.with_suffix(suffix), base.with_suffix(f"{suffix}.gz")):
+            if candidate.is_file():
+                return candidate
+    return None

@@ -1,0 +1,242 @@
+"""The files behind what is opened: folders, zip archives, DICOMDIRs. Runs in a worker process.
+
+What is not listed becomes a `Problem` with its reason; only what an operating system puts beside
+files (`.DS_Store`, `Thumbs.db`, `__MACOSX`, hidden files), and a DICOMDIR inside a folder whose
+images are listed anyway, are passed over.
+
+A folder may hold 100,000 files on a slow network drive, so it is listed in steps: each gives what
+it found in a short time and what is left to do, and headers are read meanwhile.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app.errors import FileProblem
+from app.imaging import guards
+from app.imaging.files import sources
+from app.imaging.files.archives import UNPACK, looks_like_archive, open_archive
+from app.imaging.openable import OPENABLE
+from app.imaging.types import Problem
+
+MAX_FILES = 200_000
+MAX_DEPTH = 64
+STEP_S = 0.1
+_JUNK = frozenset({"thumbs.db", "desktop.ini", "ehthumbs.db", "__macosx", "dicomdir"})
+_MOST_OF_A_KIND = 3
+_DIRECTORY = b"\x02\0\x02\0UI\x14\0" + b"1.2.840.10008.1.3.10"
+"""Media Storage SOP Class UID (0002,0002) of a DICOMDIR as it stands in the file."""
+
+Todo = list[list[Any]]
+"""What is left to do, the next last: [kind, path, root, depth]; kind is "path", "folder" or "zip";
+root is the index of the opened path that it belongs to."""
+
+
+@dataclass(slots=True)
+class Listing:
+    """What a step found.
+
+    Attributes:
+        files: (root, folder, names below it) in order.
+        problems: (root, problem).
+        todo: What is left to do.
+    """
+
+    files: list[tuple[int, Path, list[str]]] = field(
+        default_factory=list[tuple[int, Path, list[str]]]
+    )
+    problems: list[tuple[int, Problem]] = field(default_factory=list[tuple[int, Problem]])
+    todo: Todo = field(default_factory=list[list[Any]])
+
+
+def start(paths: Sequence[Path]) -> Todo:
+    """What is to be done to list the files behind paths."""
+    return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
+
+
+def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
+    """A step in a worker: a network drive may block for long."""
+    found = step(payload["todo"])
+    return {
+        "files": [[root, str(folder), names] for root, folder, names in found.files],
+        "problems": [[root, str(p.path), p.reason, p.remedy] for root, p in found.problems],
+        "todo": found.todo,
+    }
+
+
+def step(todo: Todo, seconds: float = STEP_S) -> Listing:
+    """Go on listing for about so long; at least one thing is done."""
+    found = Listing(todo=list(todo))
+    deadline = time.monotonic() + seconds
+    while found.todo:
+        kind, text, root, depth = found.todo.pop()
+        _KINDS[kind](Path(text), root, depth, found)
+        if time.monotonic() > deadline:
+            break
+    return found
+
+
+def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
+    """All files behind paths, each once; folders walked to their depths in natural order.
+
+    Links to folders are not followed: they may lead out of the folder or back into it. A DICOMDIR
+    named by itself stands for the files that it names.
+    """
+    todo = start(paths)
+    files: dict[Path, None] = {}
+    problems: list[Problem] = []
+    fruitful: set[int] = set()
+    while todo:
+        found = step(todo)
+        todo = found.todo
+        fruitful |= {root for root, *_ in (*found.files, *found.problems)}
+        files |= {folder / name: None for _, folder, names in found.files for name in names}
+        problems += [problem for _, problem in found.problems]
+    return list(files), problems + barren(paths, fruitful)
+
+
+def barren(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
+    """The problems of opened paths behind which there was nothing at all."""
+    return [without_images(path) for root, path in enumerate(paths) if root not in fruitful]
+
+
+def _path(path: Path, root: int, depth: int, found: Listing) -> None:
+    """What the user named: by its content, not its name."""
+    if path.is_dir():
+        found.todo.append(["folder", str(path), root, depth])
+        return
+    try:
+        begin = sources.read_start(path, 1024)
+    except FileProblem:
+        begin = b""  # reading its header will say what is wrong
+    if looks_like_archive(path, begin):
+        _zip(path, root, depth, found)
+    elif begin[128:132] == b"DICM" and _DIRECTORY in begin:
+        _directory(path, root, depth, found)
+    else:
+        found.files.append((root, path.parent, [path.name]))
+
+
+def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
+    try:
+        with os.scandir(folder) as entries:
+            inside = [entry for entry in entries if not _is_junk(entry.name)]
+    except OSError as error:
+        problem = guards.unreadable(folder, error)
+        found.problems.append((root, Problem(folder, problem.reason, problem.remedy)))
+        return
+    inside.sort(key=lambda entry: natural_key(entry.name))
+    if len(inside) > MAX_FILES or depth >= MAX_DEPTH:
+        found.problems.append((root, too_many(folder)))
+        inside = [] if depth >= MAX_DEPTH else inside[:MAX_FILES]
+    names: list[str] = []
+    later: Todo = []
+    for entry in inside:
+        path = folder / entry.name
+        if entry.is_dir(follow_symlinks=False):
+            later.append(["folder", str(path), root, depth + 1])
+        elif entry.is_symlink() and entry.is_dir():
+            reason = "it is a link to a folder, which is not followed"
+            found.problems.append((root, Problem(path, reason, "Open that folder")))
+        elif entry.name.lower().endswith(".zip"):
+            later.append(["zip", str(path), root, depth + 1])
+        else:
+            names.append(entry.name)
+    if names:
+        found.files.append((root, folder, names))
+    found.todo += reversed(later)
+
+
+def _zip(path: Path, root: int, depth: int, found: Listing) -> None:
+    del depth
+    try:
+        if not looks_like_archive(path, sources.read_start(path, 4)):
+            found.files.append((root, path.parent, [path.name]))
+            return
+        archive = open_archive(path)
+    except FileProblem as error:
+        found.problems.append((root, Problem(path, error.reason, error.remedy)))
+        return
+    names = [name for name in archive.files if not any(map(_is_junk, name.split("/")))]
+    if names:
+        found.files.append((root, path, sorted(names, key=_by_folder)))
+    refused = [(name, reason) for name, reason in archive.refused if not _is_junk(name)]
+    found.problems += [(root, problem) for problem in _refusals(path, refused)]
+    if not names and not refused:
+        reason = "there are no images in this archive"
+        found.problems.append((root, Problem(path, reason, "Choose one with DICOM files")))
+
+
+def _refusals(archive: Path, refused: Sequence[tuple[str, str]]) -> list[Problem]:
+    """Members that are not read: each with its name, or together when there are many."""
+    counts = Counter(reason for _, reason in refused)
+    problems = {
+        reason: Problem(archive, f"{count} of its files are not read: {reason}", UNPACK)
+        for reason, count in counts.items()
+        if count > _MOST_OF_A_KIND
+    }
+    single = [
+        Problem(archive / name, reason, UNPACK)
+        if name
+        else Problem(archive, f"one of its files is not read: {reason}", UNPACK)
+        for name, reason in refused
+        if reason not in problems
+    ]
+    return [*single, *problems.values()]
+
+
+def _directory(path: Path, root: int, depth: int, found: Listing) -> None:
+    """A DICOMDIR that the user named, whatever it is called."""
+    # Only where it is needed, in a worker: the app itself imports this module, but no pydicom.
+    from app.imaging.files.media_directory import files_named_by, without_files
+
+    listed = files_named_by(path)
+    if not listed.files:
+        found.problems.append((root, without_files(path)))
+        found.todo.append(["folder", str(path.parent), root, depth])
+        return
+    folder = path.parent
+    names = [file.relative_to(folder).as_posix() for file in listed.files]
+    found.files.append((root, folder, names))
+    found.problems += [(root, problem) for problem in listed.problems]
+
+
+_KINDS = {"path": _path, "folder": _folder, "zip": _zip}
+
+
+def _is_junk(name: str) -> bool:
+    return name.startswith(".") or name.lower() in _JUNK
+
+
+def _by_folder(name: str) -> list[list[tuple[int, int, str]]]:
+    return [natural_key(part) for part in name.split("/")]
+
+
+def natural_key(text: str) -> list[tuple[int, int, str]]:
+    """A sort key that puts "2" before "10"."""
+    parts = re.findall(r"\d+|\D+", text)
+    # A member's name in an archive may be thousands of digits, which Python refuses to convert.
+    return [
+        (0, int(p), p) if p.isdecimal() and len(p) < 100 else (1, 0, p.casefold()) for p in parts
+    ]
+
+
+def without_images(folder: Path) -> Problem:
+    """The words for a folder in which nothing was found."""
+    return Problem(
+        folder,
+        "there are no images in this folder",
+        f"Choose a folder with {OPENABLE} files",
+    )
+
+
+def too_many(folder: Path) -> Problem:
+    """The words for a folder that is not walked to its end."""
+    return Problem(folder, "it holds too many files", "Open a part of it")

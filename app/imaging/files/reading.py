@@ -1,0 +1,81 @@
+"""Reading image files of every format: the worker processes' entry points.
+
+`formats` tells which reader a file needs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from app.imaging import guards
+from app.imaging.dicom.dicom_file import be_quiet
+from app.imaging.files import sources
+from app.imaging.files.attribute_reading import read_attributes
+from app.imaging.files.formats import reader_of
+from app.imaging.pixels.pipeline import render
+from app.imaging.pixels.thumbnails import shrink
+from app.imaging.processes.records import pack, unpack
+from app.imaging.types import Frame, Instance
+
+Message = dict[str, Any]
+
+
+def read_instances(path: Path) -> tuple[Instance, ...]:
+    """What the catalogue knows of a file; pixels are not decoded.
+
+    Raises:
+        FileProblem: It is unreadable, damaged, or of a kind that is not read.
+        IndexFile: It is a DICOMDIR.
+    """
+    return reader_of(path).read_instances(path)
+
+
+def read_instance(path: Path) -> Instance:
+    """The first instance of a file; raises as `read_instances` does."""
+    return read_instances(path)[0]
+
+
+def read_frame(path: Path, index: int, part: int = 0) -> Frame:
+    """Decode one frame.
+
+    Raises:
+        FileProblem: It cannot be decoded.
+    """
+    return reader_of(path).read_frame(path, part, index)
+
+
+def frame_entry(payload: Message) -> Message:
+    """Frame `payload["index"]` of `payload["instance"]`."""
+    be_quiet()
+    instance = unpack(Instance, payload["instance"])
+    check_unchanged(instance)
+    return {"frame": pack(read_frame(instance.path, payload["index"], instance.part))}
+
+
+def attributes_entry(payload: Message) -> Message:
+    """All attributes of `payload["path"]`."""
+    be_quiet()
+    return {"rows": pack(read_attributes(Path(payload["path"])))}
+
+
+def thumbnail_entry(payload: Message) -> Message:
+    """A small picture of `payload["instance"]`, its longer side `payload["size"]` pixels."""
+    be_quiet()
+    instance = unpack(Instance, payload["instance"])
+    frame = read_frame(instance.path, instance.frames // 2, instance.part)
+    return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}
+
+
+def check_unchanged(instance: Instance) -> None:
+    """Refuse a file that is not the one that was scanned.
+
+    Raises:
+        FileProblem: It has changed, or is gone.
+    """
+    status = sources.status(instance.path)
+    known = (instance.mtime_ns, instance.size_bytes)
+    if instance.size_bytes and known != (status.mtime_ns, status.size):
+        raise guards.problem(
+            instance.path, "the file has changed since it was opened", "Open it again"
+        )

@@ -1,0 +1,252 @@
+"""Scanning files and folders in the worker processes: list, read headers in batches, group.
+
+Listing and reading overlap, and studies are told as they grow, so that the first can be shown long
+before a large folder is through. A file that kills its worker is found by trying the files of its
+batch one by one.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable
+from concurrent.futures import CancelledError, Future
+from dataclasses import dataclass
+from pathlib import Path
+from queue import SimpleQueue
+from typing import Any
+
+from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
+from app.imaging.files import listing
+from app.imaging.files.copies import Copies
+from app.imaging.files.index import Index
+from app.imaging.files.scan_memory import ScanMemory
+from app.imaging.files.shared_texts import InstanceBuilder
+from app.imaging.processes.futures import Reply, as_file_problem, settle
+from app.imaging.processes.worker_pool import Priority, WorkerPool
+from app.imaging.processes.workers import CancelLike
+from app.imaging.studies.catalogue import Catalogue, group
+from app.imaging.types import Instance, Problem, ScanResult
+
+ScanProgress = Callable[[int, int], None]
+ScanFound = Callable[[ScanResult], None]
+
+SCAN_TIMEOUT_S = 60.0
+LIST_TIMEOUT_S = 600.0
+FOUND_EVERY_S = 0.5
+_GROUPING_SHARE = 10
+"""Of the time that telling about growing studies costs, so many times as much goes by between."""
+_IN_FLIGHT = 6
+_FIRST_BATCH = 8
+_LARGEST_BATCH = 256
+_BATCH_S = 0.1
+
+
+@dataclass(slots=True)
+class _Batch:
+    """Files whose headers are read in one call: their places in the listing, and paths."""
+
+    places: list[int]
+    paths: list[Path]
+
+    def singles(self) -> list[_Batch]:
+        pairs = zip(self.places, self.paths, strict=True)
+        return [_Batch([place], [path]) for place, path in pairs]
+
+
+class Scan:
+    """One scan.
+
+    Args:
+        pool: Where files are listed and read.
+        paths: Absolute paths of files and folders.
+        cancel: Ends it.
+        progress: Called with files done and files found so far.
+        found: Called with the studies that have grown, each as far as it is known.
+        index: Where to find and keep the index of opened files, or None.
+    """
+
+    def __init__(
+        self,
+        pool: WorkerPool,
+        paths: list[Path],
+        cancel: CancelLike | None,
+        progress: ScanProgress | None,
+        found: ScanFound | None = None,
+        index: Path | None = None,
+    ) -> None:
+        self.future: Future[ScanResult] = Future()
+        self._pool = pool
+        self._paths = paths
+        self._cancel = cancel
+        self._progress = progress
+        self._tell = found
+        self._index = index
+        self._events: SimpleQueue[tuple[_Batch | listing.Todo, Reply]] = SimpleQueue()
+        self._running = 0
+        self._waiting: deque[tuple[int, Path]] = deque()
+        self._suspects: deque[_Batch] = deque()
+        self._size = _FIRST_BATCH
+        self._done = 0
+        self._seen: set[Path] = set()
+        self._fruitful: set[int] = set()
+        self._catalogue = Catalogue()
+        self._instances: list[Instance] = []
+        self._listed = 0
+        self._builder = InstanceBuilder()
+        self._problems: dict[int, Problem] = {}
+        self._other_problems: list[Problem] = []
+        self._grown = False
+        self._next_telling = 0.0
+        self._memory: ScanMemory
+
+    def start(self) -> Future[ScanResult]:
+        """Begin, on a thread of its own."""
+        threading.Thread(target=self._run, name="sightline-scan", daemon=True).start()
+        return self.future
+
+    def _run(self) -> None:
+        try:
+            self._memory = ScanMemory(Index(self._index) if self._index else None)
+            try:
+                outcome: ScanResult | BaseException = self._scan()
+            finally:
+                self._memory.close()
+            settle(self.future, outcome)
+        except BaseException as error:
+            settle(self.future, error)
+
+    def _scan(self) -> ScanResult:
+        self._list(listing.start(self._paths))
+        while self._running:
+            job, reply = self._events.get()
+            self._running -= 1
+            if isinstance(job, _Batch):
+                self._take_headers(job, reply)
+            else:
+                self._take_listing(job, reply)
+            self._read_on()
+            self._report()
+            if self._cancel is not None and self._cancel.cancelled:
+                raise Cancelled
+        problems = [self._problems[place] for place in sorted(self._problems)]
+        problems += self._other_problems + listing.barren(self._paths, self._fruitful)
+        compared = Copies(self._pool, self._cancel, self._memory).compare(self._instances)
+        self._memory.finish(self._paths)
+        if compared is None:
+            return self._catalogue.result(problems, self._paths)
+        return group(compared.kept, [*problems, *compared.problems], self._paths)
+
+    def _list(self, todo: listing.Todo) -> None:
+        self._submit("app.imaging.files.listing:list_entry", {"todo": todo}, todo, LIST_TIMEOUT_S)
+
+    def _take_listing(self, todo: listing.Todo, reply: Reply) -> None:
+        try:
+            listed = _result(reply)
+        except WorkerDied as error:
+            paths = {self._paths[root] for _, _, root, _ in todo}
+            self._other_problems += [Problem(path, error.reason, "Try again") for path in paths]
+            self._fruitful |= {root for _, _, root, _ in todo}
+            return
+        for root, folder, names in listed["files"]:
+            self._fruitful.add(root)
+            self._add(Path(folder), names)
+        for root, path, reason, remedy in listed["problems"]:
+            self._fruitful.add(root)
+            self._other_problems.append(Problem(Path(path), reason, remedy))
+        if listed["todo"] and self._listed < listing.MAX_FILES:
+            self._list(listed["todo"])
+        elif listed["todo"]:
+            folder = Path(listed["todo"][-1][1])
+            self._other_problems.append(listing.too_many(folder))
+
+    def _add(self, folder: Path, names: Iterable[str]) -> None:
+        several = len(self._paths) > 1  # only then a file may be met twice
+        for name in names:
+            path = folder / name
+            if several and path in self._seen:
+                continue
+            if several:
+                self._seen.add(path)
+            self._waiting.append((self._listed, path))
+            self._listed += 1
+            self._memory.listed(path)
+
+    def _read_on(self) -> None:
+        """Keep the workers busy, with not so much in line that a cancel or a scroll waits."""
+        while self._running < _IN_FLIGHT and (self._suspects or self._waiting):
+            if self._suspects:
+                self._read(self._suspects.popleft())
+                continue
+            count = min(self._size, len(self._waiting))
+            pairs = [self._waiting.popleft() for _ in range(count)]
+            self._read(_Batch([place for place, _ in pairs], [path for _, path in pairs]))
+
+    def _read(self, batch: _Batch) -> None:
+        payload = {
+            "paths": [str(path) for path in batch.paths],
+            "known": self._memory.known(batch.paths),
+        }
+        self._submit(
+            "app.imaging.files.header_reading:headers_entry", payload, batch, SCAN_TIMEOUT_S
+        )
+
+    def _take_headers(self, batch: _Batch, reply: Reply) -> None:
+        try:
+            result = _result(reply)
+        except SightlineError as error:
+            if len(batch.paths) > 1:
+                self._suspects += batch.singles()
+                return
+            problem = as_file_problem(error, batch.paths[0])
+            assert isinstance(problem, FileProblem)
+            self._problems[batch.places[0]] = Problem(
+                batch.paths[0], problem.reason, problem.remedy
+            )
+            self._done += 1
+            return
+        self._done += len(batch.paths)
+        if len(batch.paths) == self._size:
+            factor = _BATCH_S / max(float(result["seconds"]), 0.001)
+            wanted = round(self._size * min(max(factor, 0.25), 4))
+            self._size = min(max(wanted, 1), _LARGEST_BATCH)
+        for place, path, answer in zip(batch.places, batch.paths, result["answers"], strict=True):
+            self._take_answer(place, path, self._memory.resolve(path, answer))
+
+    def _take_answer(self, place: int, path: Path, answer: dict[str, Any]) -> None:
+        if "instances" in answer:
+            built = [self._builder.build(path, item) for item in answer["instances"]]
+            self._instances += built
+            self._catalogue.add(built)
+            self._grown = True
+        elif "problem" in answer:
+            self._problems[place] = Problem(path, **answer["problem"])
+
+    def _report(self) -> None:
+        if self._progress is not None:
+            self._progress(self._done, self._listed)
+        started = time.monotonic()
+        if self._tell is None or not self._grown or started < self._next_telling:
+            return
+        self._grown = False
+        self._tell(ScanResult(self._catalogue.changed(self._paths), ()))
+        cost = time.monotonic() - started
+        self._next_telling = time.monotonic() + max(FOUND_EVERY_S, cost * _GROUPING_SHARE)
+
+    def _submit(
+        self, entry: str, payload: dict[str, Any], job: _Batch | listing.Todo, limit_s: float
+    ) -> None:
+        # Behind what is looked at and its thumbnails, which take turns with it.
+        reply = self._pool.submit(
+            entry, payload, priority=Priority.THUMBNAIL, timeout_s=limit_s, cancel=self._cancel
+        )
+        self._running += 1
+        reply.add_done_callback(lambda reply: self._events.put((job, reply)))
+
+
+def _result(reply: Reply) -> dict[str, Any]:
+    try:
+        return reply.result()
+    except CancelledError:
+        raise Cancelled from None

@@ -1,0 +1,1 @@
+"""Images that are not DICOM: pictures, TIFF, NIfTI, NRRD, MetaImage, PDF."""

@@ -1,0 +1,247 @@
+"""PNG, JPEG, BMP, GIF and WebP: no header to trust, no spacing. Runs in a worker process.
+
+The resolution that a picture file states (PNG pHYs, JPEG dpi) is one of paper or screen, never a
+distance in a patient, so it is not read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import struct
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from app.errors import FileProblem
+from app.imaging import guards
+from app.imaging.files import sources
+
+Array = NDArray[Any]
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+JPEG_SIGNATURE = b"\xff\xd8\xff"
+ROTATED = frozenset({5, 6, 7, 8})
+"""Orientations that exchange rows and columns."""
+MAX_PICTURE_FRAMES = 1000
+_ORIENTATION_TAG = 0x0112
+_BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
+_OTHERS = {
+    b"PK\x03\x04": "a zip archive",
+    b"RIFF": "a film or a sound",
+    b"NRRD": "an NRRD volume of an unknown version",
+    b"\x1f\x8b": "a compressed (gzip) file",
+}
+
+
+def picture_format(start: bytes) -> str:
+    """The format by a file's first bytes (18 at least), not its name.
+
+    "PNG", "JPEG", "GIF", "WebP", "BMP" or "".
+    """
+    if start.startswith(PNG_SIGNATURE):
+        return "PNG"
+    if start.startswith(JPEG_SIGNATURE):
+        return "JPEG"
+    if start.startswith((b"GIF87a", b"GIF89a")):
+        return "GIF"
+    if start.startswith(b"RIFF") and start[8:12] == b"WEBP":
+        return "WebP"
+    # Two letters are no signature: its reserved bytes and its header's size must fit too.
+    is_bitmap = start.startswith(b"BM") and start[6:10] == bytes(4)
+    return "BMP" if is_bitmap and start[14:18] in _BITMAP_HEADERS else ""
+
+
+def other_format(start: bytes) -> str:
+    """What a file is that is neither DICOM nor a supported picture, as far as it can be told."""
+    for signature, name in _OTHERS.items():
+        if start.startswith(signature):
+            return name
+    printable = set(b"\t\n\r\f") | set(range(32, 127)) | set(range(128, 256))
+    if start and all(byte in printable for byte in start):
+        return "a text file"
+    return ""
+
+
+def content_uid(data: bytes) -> str:
+    """A SOP Instance UID made from a picture's content (PS3.5 B.2: 2.25 and a 128-bit number)."""
+    return f"2.25.{int.from_bytes(hashlib.sha256(data).digest()[:16], 'big')}"
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file.
+
+    Raises:
+        FileProblem: It is unreadable, or larger than any picture.
+    """
+    if sources.status(path).size > guards.MAX_PICTURE_BYTES:
+        raise guards.problem(path, "the picture file is too large to be opened safely")
+    try:
+        with sources.open_file(path) as file:
+            return file.read()
+    except OSError as error:
+        raise guards.unreadable(path, error) from None
+
+
+def picture_size(path: Path, data: bytes) -> tuple[int, int]:
+    """(rows, columns) as shown, from the picture's header; EXIF orientation is respected.
+
+    Raises:
+        FileProblem: It is damaged, 0 x 0 or absurdly large.
+    """
+    with _open(path, data) as image:
+        columns, rows = image.size
+        if _orientation(image) in ROTATED:
+            rows, columns = columns, rows
+    return rows, columns
+
+
+def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
+    """Number of frames, and ms between those of an animation or None.
+
+    Raises:
+        FileProblem: It is damaged.
+    """
+    if picture_format(data[:18]) not in ("GIF", "WebP"):
+        return 1, None
+    try:
+        with _open(path, data) as image:
+            frames = int(getattr(image, "n_frames", 1))
+            time = float(image.info.get("duration", 0) or 0)
+    except (FileProblem, MemoryError):
+        raise
+    except Exception as error:
+        raise guards.problem(
+            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+    if frames > MAX_PICTURE_FRAMES:
+        raise guards.problem(path, f"its animation has {frames} frames, too many to be shown")
+    return max(frames, 1), time if frames > 1 and 0 < time < 60_000 else None
+
+
+def lossy_format(data: bytes) -> str:
+    """E.g. "Lossy JPEG" for a picture that was compressed with loss, else ""."""
+    kind = picture_format(data[:18])
+    if kind == "JPEG" or (kind == "WebP" and b"VP8 " in data):
+        return f"Lossy {kind}"
+    return ""
+
+
+def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]:
+    """Decode a picture.
+
+    Args:
+        path: The file, for errors.
+        data: Its content.
+        index: Frame of an animation.
+
+    Returns:
+        uint8 or uint16 [rows, columns], or [rows, columns, 3] RGB; and bits per sample. A colour
+        picture whose channels are all equal comes back as grey, so that it can be windowed.
+        Transparent parts are black.
+
+    Raises:
+        FileProblem: It is damaged, cut short or absurdly large.
+    """
+    depth, _ = _png_depth(data)
+    try:
+        with _open(path, data) as image:
+            turn = _orientation(image)
+            if index:
+                image.seek(index)
+            array = _deep_png(data) if depth == 16 else _decode_8_bit(image)
+    except FileProblem:
+        raise
+    except MemoryError:
+        raise
+    except Exception as error:
+        reason = "the picture is cut short" if "truncated" in str(error) else "it is damaged"
+        raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
+    array = grey_if_equal(over_black(array))
+    return np.ascontiguousarray(turned(array, turn)), 16 if depth == 16 else 8
+
+
+def _open(path: Path, data: bytes) -> Image.Image:
+    # Our own limit: Pillow only warns between its limit and twice that.
+    Image.MAX_IMAGE_PIXELS = None
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP", "BMP"))
+    except UnidentifiedImageError:
+        raise guards.problem(
+            path, "the picture is damaged and cannot be read", guards.COPY_AGAIN
+        ) from None
+    except Exception as error:
+        raise guards.problem(
+            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+    samples = {1: 1, 2: 3}.get(len(image.getbands()), len(image.getbands()))
+    guards.check_matrix(path, image.height, image.width, samples, 1)
+    return image
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(_ORIENTATION_TAG, 1))
+    except Exception:
+        # A damaged EXIF block is no reason not to show the picture.
+        return 1
+
+
+def _png_depth(data: bytes) -> tuple[int, int]:
+    """(bits per sample, colour type) of a PNG, else (8, 2)."""
+    if picture_format(data[:8]) == "PNG" and len(data) >= 26:
+        depth, colour = struct.unpack(">BB", data[24:26])
+        return depth, colour
+    return 8, 2
+
+
+def _deep_png(data: bytes) -> Array:
+    """16 bits per sample: Pillow would reduce colour to 8."""
+    import imagecodecs
+
+    return np.asarray(imagecodecs.png_decode(data))
+
+
+def _decode_8_bit(image: Image.Image) -> Array:
+    if image.mode in ("1", "L", "I;16") and "transparency" not in image.info:
+        return np.asarray(image.convert("L") if image.mode == "1" else image)
+    has_alpha = image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info
+    return np.asarray(image.convert("RGBA" if has_alpha else "RGB"))
+
+
+def over_black(array: Array) -> Array:
+    """Without its alpha channel: transparent parts become black, the viewer's ground."""
+    if array.ndim == 2 or array.shape[2] == 3:
+        return array
+    colour, alpha = array[..., :-1], array[..., -1:]
+    full = np.iinfo(array.dtype).max
+    if (alpha != full).any():
+        colour = (colour.astype(np.uint64) * alpha + full // 2) // full
+    colour = colour.astype(array.dtype)
+    return colour[..., 0] if colour.shape[2] == 1 else colour
+
+
+def grey_if_equal(array: Array) -> Array:
+    """Colour whose channels are all equal as grey, so that it can be windowed."""
+    if array.ndim == 2:
+        return array
+    grey = array[..., 0]
+    equal = np.array_equal(grey, array[..., 1]) and np.array_equal(grey, array[..., 2])
+    return grey if equal else array
+
+
+def turned(array: Array, orientation: int) -> Array:
+    """Apply an EXIF or TIFF orientation, 1 to 8; others leave it as it is."""
+    if orientation in ROTATED:
+        array = array.swapaxes(0, 1)
+    if orientation in (2, 3, 6, 7):
+        array = array[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        array = array[::-1]
+    return array

@@ -1,0 +1,408 @@
+"""TIFF, BigTIFF, OME-TIFF and ImageJ stacks as instances and frames. Runs in a worker process.
+
+Every series of a file (an OME image, a slide and its label) is an instance of its own. Its frames
+are its planes: channels follow each other fastest, then depth, then time, and each frame's note
+says which it is. Red, green and blue of one plane are colour; channels that were taken apart (of
+a fluorescence microscope) stay apart and grey. Of a pyramid the largest level is shown that can be
+opened safely. What a scanner says of its resolution is of paper, not of a patient, so only OME,
+ImageJ and slide scanners are believed about their spacing.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+import tifffile
+from numpy.typing import NDArray
+
+from app.errors import FileProblem
+from app.imaging import guards
+from app.imaging.attributes import AttributeRow
+from app.imaging.files import sources
+from app.imaging.files.one_entry_cache import OneEntryCache
+from app.imaging.files.reading_types import pixel_sha256
+from app.imaging.files.sources import FileStatus
+from app.imaging.formats.pictures import ROTATED, content_uid, turned
+from app.imaging.formats.tiff_metadata import Metadata, metadata_of, safe_xml, tag_rows
+from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
+from app.imaging.types import Frame, ImageRef, Instance, Spacing, Voi, Window
+
+Array = NDArray[Any]
+
+MAX_SERIES = 1000
+_MAX_FRAME_BYTES = 2**30
+_WHOLE_DIGEST = 2**28
+_NAMES = {
+    "T": "time point", "Z": "depth", "C": "channel", "S": "sample", "R": "series", "H": "lifetime",
+    "A": "angle", "P": "position", "M": "tile", "V": "view", "E": "wavelength",
+}  # fmt: skip
+
+
+def read_instances(path: Path) -> tuple[Instance, ...]:
+    """One instance for every series of planes.
+
+    Raises:
+        FileProblem: It is damaged, absurd, or of a kind that cannot be shown.
+    """
+    status = sources.status(path)
+    digest = _digest(path, status)
+    instances: list[Instance] = []
+    refused: FileProblem | None = None
+    with _opened(path) as parsed:
+        for part in range(min(len(parsed.tif.series), MAX_SERIES)):
+            try:
+                stack = parsed.stack(path, part)
+            except FileProblem as error:
+                refused = error
+                continue
+            instances.append(_instance(path, status, digest, part, stack))
+    if not instances:
+        raise refused or guards.problem(path, "the TIFF file holds no image", guards.COPY_AGAIN)
+    return tuple(instances)
+
+
+def read_frame(path: Path, part: int, index: int) -> Frame:
+    """One plane.
+
+    Raises:
+        FileProblem: It is not there, or cannot be decoded.
+    """
+    digest = _digest(path, sources.status(path))
+    with _opened(path) as parsed:
+        series = len(parsed.tif.series)
+        if not 0 <= part < series:
+            raise guards.problem(path, f"it holds {series} images, not {part + 1}")
+        stack = parsed.stack(path, part)
+        if not 0 <= index < stack.frames:
+            raise guards.problem(path, f"it holds {stack.frames} frames, not {index + 1}")
+        pixels = frame_pixels(path, stack.series, *stack.place(index))
+    turn = stack.meta.turn
+    stored = np.ascontiguousarray(turned(pixels.stored, turn))
+    notes = (stack.name(index), stack.note, pixels.note)
+    window = stack.meta.window_of(stack.channel(index)) if stored.ndim == 2 else None
+    return Frame(
+        stored=stored,
+        ref=ImageRef(_uid(digest, part), index, pixel_sha256(stored)),
+        photometric=pixels.photometric,
+        voi=Voi((window,) if isinstance(window, Window) else ()),
+        spacing=_turned_spacing(stack.spacing, turn),
+        bits=pixels.bits,
+        palette=pixels.palette,
+        lossy=pixels.lossy,
+        note=". ".join(text for text in notes if text),
+    )
+
+
+def read_rows(path: Path) -> list[AttributeRow]:
+    """Its tags and metadata, for the side panel; raises FileProblem when it is damaged."""
+    with _opened(path) as parsed:
+        return tag_rows(parsed.tif)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Stack:
+    """The planes of one series.
+
+    Attributes:
+        series: The level of it that is shown.
+        counted: (axis letter, length) of the axes that frames count, in the file's order.
+        meta: What the file says besides pixels.
+        spacing: Of the level shown.
+        rows: Rows as shown.
+        columns: Columns as shown.
+        note: What a reader must know of all its frames.
+    """
+
+    series: Any
+    counted: tuple[tuple[str, int], ...]
+    meta: Metadata
+    spacing: Spacing
+    rows: int
+    columns: int
+    note: str
+
+    @property
+    def frames(self) -> int:
+        """Number of frames."""
+        return int(np.prod([length for _, length in self.counted], dtype=np.int64))
+
+    def positions(self, index: int) -> dict[str, int]:
+        """Where a frame lies along every counted axis: channels fastest."""
+        places: dict[str, int] = {}
+        slowest_last = reversed(self.counted)
+        for axis, length in sorted(slowest_last, key=lambda one: "SCZ".find(one[0]) % 4):
+            index, places[axis] = divmod(index, length)
+        return places
+
+    def place(self, index: int) -> tuple[int, int | None]:
+        """The plane of the series, in its own order, and the sample of it that is meant."""
+        places = self.positions(index)
+        plane = 0
+        for axis, length in self.counted:
+            if axis != "S":
+                plane = plane * length + places[axis]
+        return plane, places.get("S")
+
+    def channel(self, index: int) -> int:
+        """The frame's channel."""
+        return self.positions(index).get("C", 0)
+
+    def name(self, index: int) -> str:
+        """E.g. "channel 2 of 3 (DAPI), depth 4 of 10"; "" for the only frame of a series."""
+        places = self.positions(index)
+        texts: list[str] = []
+        for axis, length in sorted(self.counted, key=lambda one: "CSZT".find(one[0]) % 5):
+            if length > 1:
+                text = f"{_NAMES.get(axis, 'plane')} {places[axis] + 1} of {length}"
+                label = self.meta.channel_name(places[axis]) if axis == "C" else ""
+                texts.append(f"{text} ({label})" if label else text)
+        return ", ".join(texts)
+
+
+def _stack(path: Path, tif: tifffile.TiffFile, part: int) -> _Stack:
+    """The planes of a series.
+
+    Raises:
+        FileProblem: It is too large, or of a kind that is not shown.
+    """
+    levels: list[Any] = list(tif.series[part].levels)
+    fitting = [n for n, level in enumerate(levels) if _size_of(level)[2] <= guards.MAX_SAMPLES]
+    number = fitting[0] if fitting else 0
+    level = levels[number]
+    rows, columns, samples = _size_of(level)
+    guards.check_matrix(path, rows, columns, 1, 1)
+    most = max(samples, _tile_samples(level))
+    if most > guards.MAX_SAMPLES or most * _width(level) > _MAX_FRAME_BYTES:
+        reason = f"it declares planes of {columns} x {rows} pixels, too large to be opened safely"
+        raise guards.problem(path, reason, "Export a smaller part or a lower resolution")
+    axes = plane_axes(path, level)
+    guards.check_matrix(path, rows, columns, 1, max(1, _count(axes)))
+    meta = metadata_of(tif, part)
+    note = _incomplete(tif, part, _count(axes))
+    spacing = meta.spacing
+    if number:
+        full_rows, full_columns, _ = _size_of(levels[0])
+        note = f"level {number + 1} of {len(levels)}: {full_columns:,} x {full_rows:,} is too large"
+        spacing = _scaled(spacing, full_rows / rows, full_columns / columns)
+    if meta.turn in ROTATED:
+        rows, columns = columns, rows
+    return _Stack(level, axes, meta, spacing, rows, columns, note)
+
+
+def _incomplete(tif: tifffile.TiffFile, part: int, frames: int) -> str:
+    """What the file promises and does not hold."""
+    images = (tif.imagej_metadata or {}).get("images", 0) if tif.is_imagej else 0
+    if isinstance(images, int) and images > frames:
+        return f"the file is cut short: it holds {frames} of {images} planes"
+    if tif.is_ome and tif.series[part].kind != "ome":
+        return "its OME description names other files or is damaged: planes in the file's order"
+    return ""
+
+
+def _width(level: Any) -> int:
+    """Bytes of a decoded sample."""
+    dtype = level.keyframe.dtype
+    return int(np.dtype(dtype).itemsize) if dtype is not None else 1
+
+
+def _count(axes: tuple[tuple[str, int], ...]) -> int:
+    count = 1
+    for _, length in axes:
+        count *= length
+    return count
+
+
+def _size_of(level: Any) -> tuple[int, int, int]:
+    """Rows, columns and samples of a plane."""
+    page = level.keyframe
+    rows, columns = int(page.imagelength), int(page.imagewidth)
+    return rows, columns, rows * columns * int(page.samplesperpixel) * max(int(page.imagedepth), 1)
+
+
+def _tile_samples(level: Any) -> int:
+    """Samples of a tile, which is decoded as a whole however little of it the image shows."""
+    page = level.keyframe
+    if not page.is_tiled:
+        return 0
+    size = int(page.tilewidth) * int(page.tilelength) * max(int(page.tiledepth), 1)
+    return size * int(page.samplesperpixel)
+
+
+def _scaled(spacing: Spacing, rows: float, columns: float) -> Spacing:
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return spacing
+    row, column = spacing.row_mm * rows, spacing.column_mm * columns
+    return Spacing(row, column, spacing.source, row / column, spacing.note)
+
+
+def _turned_spacing(spacing: Spacing, turn: int) -> Spacing:
+    if turn not in ROTATED:
+        return spacing
+    row, column = spacing.column_mm, spacing.row_mm
+    return Spacing(row, column, spacing.source, 1 / spacing.aspect, spacing.note)
+
+
+def _instance(path: Path, status: FileStatus, digest: str, part: int, stack: _Stack) -> Instance:
+    attributes = {"Format": stack.meta.format} | stack.meta.attributes
+    frames = stack.frames
+    if frames > 1 or part:
+        # A stack is a series of its own; single pictures of a folder are listed together.
+        attributes["SeriesInstanceUID"] = content_uid(f"{digest}/{part}/series".encode())
+        name = stack.series.name or stack.meta.name
+        attributes["SeriesDescription"] = f"{path.name} {name}".strip()[:200]
+    return Instance(
+        path=path,
+        sop_instance_uid=_uid(digest, part),
+        kind="tiff",
+        rows=stack.rows,
+        columns=stack.columns,
+        frames=frames,
+        number=part + 1 if part else 0,
+        attributes=attributes,
+        frame_time_ms=None,
+        size_bytes=status.size,
+        mtime_ns=status.mtime_ns,
+        part=part,
+        note=stack.note,
+    )
+
+
+class _Handle(io.RawIOBase):
+    """A file that is open only while it is read, though its parser keeps it.
+
+    An open file could not be removed or replaced on Windows.
+    """
+
+    def __init__(self, path: Path) -> None:
+        super().__init__()
+        self._path = path
+        self._size = sources.status(path).size
+        self._file: BinaryIO | None = None
+        self._position = 0
+
+    def _opened(self) -> BinaryIO:
+        if self._file is None:
+            self._file = sources.open_file(self._path)
+            self._file.seek(self._position)
+        return self._file
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Always."""
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        """Read what is there, at most the buffer's length."""
+        view = memoryview(buffer).cast("B")
+        data = self.read(len(view))
+        view[: len(data)] = data
+        return len(data)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """As many bytes as there are: files declare any number, and it would be allocated."""
+        file = self._opened()
+        rest = max(self._size - file.tell(), 0)
+        return file.read(rest if size < 0 else min(size, rest))
+
+    def seek(self, offset: int, whence: int = 0, /) -> int:
+        """Move as a file does."""
+        return self._opened().seek(offset, whence)
+
+    def tell(self) -> int:
+        """Where it is."""
+        return self._opened().tell()
+
+    def release(self) -> None:
+        """Close the file until it is read again."""
+        if self._file is not None:
+            self._position = self._file.tell()
+            self._file.close()
+            self._file = None
+
+
+@dataclass(slots=True)
+class _Parsed:
+    """A parsed file, and the stacks of its series as far as they were asked for."""
+
+    tif: tifffile.TiffFile
+    handle: _Handle
+    stacks: dict[int, _Stack] = field(default_factory=dict[int, "_Stack"])
+
+    def stack(self, path: Path, part: int) -> _Stack:
+        """A series' planes; raises as `_stack` does."""
+        if part not in self.stacks:
+            self.stacks[part] = _stack(path, self.tif, part)
+        return self.stacks[part]
+
+
+_parsed = OneEntryCache()
+
+
+@contextmanager
+def _opened(path: Path) -> Generator[_Parsed]:
+    """The parsed file, kept for the next frame; what parser and codecs raise is a FileProblem."""
+    try:
+        found: _Parsed = _parsed.get((path, sources.status(path)), lambda: _parse(path))
+        try:
+            yield found
+        finally:
+            found.handle.release()
+    except FileProblem:
+        raise
+    except MemoryError:
+        _parsed.clear()
+        raise
+    except Exception as error:
+        # Parser and codecs raise almost anything for damaged files.
+        _parsed.clear()
+        if isinstance(error, OSError) and error.errno is not None:
+            raise guards.unreadable(path, error) from None
+        raise guards.problem(
+            path, "the TIFF file is damaged or cut short", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+
+
+def _parse(path: Path) -> _Parsed:
+    """Parse this very file only: names of other files in its metadata are not followed."""
+    # It logs what it finds in files, which may be anything.
+    logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
+    handle = _Handle(path)
+    try:
+        flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
+        tif = tifffile.TiffFile(cast("BinaryIO", handle), _multifile=False, **flags)
+        if tif.is_ome:
+            safe_xml(path, tif.pages.first.description)
+        return _Parsed(tif, handle)
+    finally:
+        handle.release()
+
+
+def _uid(digest: str, part: int) -> str:
+    return content_uid(f"{digest}/{part}".encode())
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, status: FileStatus) -> str:
+    """A digest of the file's content; of samples of it where it is very large."""
+    digest = hashlib.sha256(f"{status.size}/".encode())
+    with sources.open_file(path) as file:
+        if status.size <= _WHOLE_DIGEST:
+            while chunk := file.read(2**20):
+                digest.update(chunk)
+        else:
+            for step in range(256):
+                file.seek(status.size * step // 256)
+                digest.update(file.read(2**18))
+    return digest.hexdigest()

@@ -1,0 +1,237 @@
+"""One plane of a TIFF series as stored values. Runs in a worker process (TIFF 6.0)."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import tifffile
+from numpy.typing import NDArray
+
+from app.errors import FileProblem
+from app.imaging import guards
+from app.imaging.formats.pictures import grey_if_equal, over_black
+
+Array = NDArray[Any]
+
+_WHITE_IS_ZERO, _BLACK_IS_ZERO, _RGB, _PALETTE, _MASK, _CMYK, _YCBCR = range(7)
+_COLOURS = frozenset({_RGB, _CMYK, _YCBCR})
+_REFUSED = {
+    8: "CIE L*a*b*",
+    9: "ICC L*a*b*",
+    10: "ITU L*a*b*",
+    32803: "an unprocessed camera sensor",
+    32844: "LogL",
+    32845: "LogLuv",
+}
+_JPEG = frozenset({6, 7, 33007, 34892})
+_ASSOCIATED, _UNASSOCIATED = 1, 2
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pixels:
+    """One plane: see `Frame` for the fields."""
+
+    stored: Array
+    photometric: str
+    bits: int
+    palette: NDArray[np.uint8] | None = None
+    lossy: str = ""
+    note: str = ""
+
+
+def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
+    """The axes of a series that its frames count, in the file's order: (letter, length).
+
+    Raises:
+        FileProblem: Its pixels are of a kind that is not shown.
+    """
+    page = level.keyframe
+    _check_kind(path, page)
+    lead: str = level.axes
+    lengths: tuple[int, ...] = level.shape
+    planes = max(int(math.prod(lengths)) // max(int(page.size), 1), 1)
+    if lead.endswith(page.axes):
+        count = len(lead) - len(page.axes)
+        axes = list(zip(lead[:count], (int(n) for n in lengths[:count]), strict=True))
+    else:
+        axes = [("I", planes)]
+    if math.prod(length for _, length in axes) != planes:
+        axes = [("I", planes)]
+    if len({letter for letter, _ in axes}) < len(axes):
+        axes = [("I", planes)]
+    depth = int(page.shaped[1])
+    if depth > 1:
+        axes.append(("Z" if all(letter != "Z" for letter, _ in axes) else "D", depth))
+    if _samples_apart(page) > 1:
+        axes.append(("S", _samples_apart(page)))
+    return tuple(axes)
+
+
+def _samples_apart(page: Any) -> int:
+    """Samples of a pixel that are no colour, and so are shown one by one."""
+    samples = int(page.samplesperpixel)
+    if page.photometric in _COLOURS and samples >= 3:
+        return 1
+    alpha = tuple(page.extrasamples)[-1:]
+    if samples == 2 and alpha and alpha[0] in (_ASSOCIATED, _UNASSOCIATED):
+        return 1
+    return samples
+
+
+def _check_kind(path: Path, page: Any) -> None:
+    dtype = page.dtype
+    if dtype is None or np.dtype(dtype).kind not in "buif":
+        what = "complex numbers" if dtype is not None else "samples of an unknown type"
+        raise guards.problem(path, f"it holds {what}, which cannot be shown as an image")
+    photometric = int(page.photometric)
+    if photometric in _REFUSED or photometric > _YCBCR:
+        name = _REFUSED.get(photometric, f"photometric interpretation {photometric}")
+        reason = f"its colours are those of {name}, which cannot be shown"
+        raise guards.problem(path, reason, "Export it as RGB")
+    compression = int(page.compression)
+    try:
+        known = compression in tifffile.TIFF.DECOMPRESSORS
+    except Exception:  # a codec that is not installed raises on look-up
+        known = False
+    if not known and compression != 1:
+        name = getattr(page.compression, "name", str(compression))
+        reason = f"it is compressed in a way that cannot be decoded here ({name})"
+        raise guards.problem(path, reason, "Export it without compression")
+
+
+def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixels:
+    """Decode a plane.
+
+    Args:
+        path: The file.
+        level: The series at the resolution that is shown.
+        plane: Position along the axes of `plane_axes`, without samples, in the file's order.
+        sample: Which sample of a pixel, where they are shown one by one.
+
+    Raises:
+        FileProblem: It is missing, damaged, or of a kind that is not shown.
+    """
+    key = level.keyframe
+    depth = int(key.shaped[1])
+    page_number, slab = divmod(plane, depth) if depth > 1 else (plane, 0)
+    array = _page_array(path, level, page_number)
+    # [separate samples, depth, rows, columns, samples of a pixel]
+    array = array.reshape(key.shaped)[:, slab]
+    array = array[0] if array.shape[0] == 1 else np.moveaxis(array[..., 0], 0, -1)
+    bits = _bits(key, array)
+    if array.dtype == np.bool_:
+        array = array.astype(np.uint8)
+    lossy = "Lossy JPEG" if int(key.compression) in _JPEG else ""
+    if key.photometric in _COLOURS and array.shape[-1] >= 3:
+        stored, note = _colour(path, key, array)
+        grey = grey_if_equal(stored)
+        photometric = "MONOCHROME2" if grey.ndim == 2 else "RGB"
+        return Pixels(grey, photometric, min(bits, 16), None, lossy, note)
+    grey = _narrow(array[..., sample or 0])
+    if key.photometric == _PALETTE and key.colormap is not None and grey.dtype.kind == "u":
+        return _with_palette(grey, key.colormap, bits)
+    photometric = "MONOCHROME1" if key.photometric == _WHITE_IS_ZERO else "MONOCHROME2"
+    return Pixels(grey, photometric, bits, None, lossy)
+
+
+def _page_array(path: Path, level: Any, number: int) -> Array:
+    """A page's samples; ImageJ and tifffile may write many planes behind a single page."""
+    key = level.keyframe
+    total = int(math.prod(level.shape)) // max(int(key.size), 1)
+    if total > len(level) or (total > 1 and level.is_truncated):
+        offset = level.dataoffset
+        if offset is None:
+            raise guards.problem(path, "some of its planes are missing", guards.COPY_AGAIN)
+        handle = key.parent.filehandle
+        dtype = np.dtype(key.dtype).newbyteorder(key.parent.byteorder)
+        handle.seek(offset + number * int(key.size) * dtype.itemsize)
+        data = handle.read(int(key.size) * dtype.itemsize)
+        if len(data) < int(key.size) * dtype.itemsize:
+            raise guards.problem(path, "the file is cut short", guards.COPY_AGAIN)
+        return np.frombuffer(data, dtype).astype(dtype.newbyteorder("="))
+    page = level[number]
+    if page is None:
+        raise guards.problem(path, "this plane is missing from the file", guards.COPY_AGAIN)
+    try:
+        return np.asarray(page.asarray(maxworkers=1))
+    except (FileProblem, MemoryError):
+        raise
+    except Exception as error:
+        name = getattr(key.compression, "name", str(key.compression))
+        reason = f"its pixels are damaged or cut short ({name.lower()} compression)"
+        if int(key.compression) == 1:
+            reason = "its pixels are damaged or cut short"
+        raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
+
+
+def _bits(page: Any, array: Array) -> int:
+    full = 8 * array.dtype.itemsize
+    if array.dtype.kind == "f":
+        return full
+    if array.dtype == np.bool_:
+        return 1
+    stated: Any = page.bitspersample
+    stated = max(stated) if isinstance(stated, tuple) else int(stated)
+    return stated if 0 < stated <= full else full
+
+
+def _narrow(array: Array) -> Array:
+    """Half floats as floats; 64-bit integers as 32 bits where they fit."""
+    if array.dtype == np.float16:
+        return array.astype(np.float32)
+    if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
+        limits = np.iinfo(np.int32)
+        fits = limits.min <= int(array.min()) and int(array.max()) <= limits.max
+        return array.astype(np.int32 if fits else np.float64)
+    return array
+
+
+def _colour(path: Path, page: Any, array: Array) -> tuple[Array, str]:
+    """[rows, columns, 3] uint8 or uint16, and what a reader must know."""
+    if array.dtype == np.uint32:
+        array = (array >> 16).astype(np.uint16)
+    if array.dtype.str[1:] not in ("u1", "u2"):
+        raise guards.problem(path, f"it holds colour as {array.dtype}, which cannot be shown")
+    if page.photometric == _CMYK:
+        return _from_cmyk(path, array), "converted from CMYK without a colour profile"
+    rgb, extra = array[..., :3], tuple(page.extrasamples)
+    if page.photometric == _YCBCR and int(page.compression) not in _JPEG:
+        rgb = _from_ycbcr(path, rgb)
+    if array.shape[-1] == 4 and extra and extra[0] == _UNASSOCIATED:
+        return over_black(np.concatenate((rgb, array[..., 3:]), axis=-1)), ""
+    note = "its further channels are not shown" if array.shape[-1] > 4 else ""
+    return rgb, note
+
+
+def _from_cmyk(path: Path, array: Array) -> Array:
+    if array.shape[-1] != 4 or array.dtype != np.uint8:
+        raise guards.problem(path, "its printing colours cannot be shown", "Export it as RGB")
+    light = 255 - array.astype(np.uint16)
+    return ((light[..., :3] * light[..., 3:] + 127) // 255).astype(np.uint8)
+
+
+def _from_ycbcr(path: Path, array: Array) -> Array:
+    """TIFF 6.0 section 21 with its default coefficients and full range."""
+    if array.dtype != np.uint8:
+        raise guards.problem(path, "its YCbCr colours cannot be shown", "Export it as RGB")
+    y, cb, cr = (array[..., channel].astype(np.float32) for channel in range(3))
+    cb -= 128
+    cr -= 128
+    rgb = np.stack((y + 1.402 * cr, y - 0.344136 * cb - 0.714136 * cr, y + 1.772 * cb), axis=-1)
+    return np.clip(np.rint(rgb), 0, 255).astype(np.uint8)
+
+
+def _with_palette(stored: Array, colormap: Array, bits: int) -> Pixels:
+    """Palette colour; a palette of greys makes a grey image, which can be windowed."""
+    colours = np.asarray(colormap).T
+    if colours.max(initial=0) > 255:
+        colours = colours >> 8
+    palette = np.ascontiguousarray(colours.astype(np.uint8))
+    if (palette == palette[:, :1]).all():
+        index = np.minimum(stored, len(palette) - 1)
+        return Pixels(palette[index, 0], "MONOCHROME2", 8)
+    return Pixels(stored, "PALETTE COLOR", bits, palette)

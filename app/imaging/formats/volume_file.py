@@ -1,0 +1,353 @@
+"""NIfTI, NRRD and MetaImage volumes as instances and frames. Runs in a worker process.
+
+A volume that says how it lies in the patient is turned to the nearest patient axes, by exchanging
+and flipping its axes only, so that its slices stand as a radiologist expects: axial with the
+patient's right on the left and anterior on top, coronal and sagittal with the head on top. Slices
+lie across the axis with clearly the longest steps (the plane it was acquired in), else they are
+axial; they follow each other along the normal, row direction x column direction. Every frame
+carries its true cosines, position and spacing. A volume that does not say how it lies is shown in
+the file's own order, without letters.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging import guards
+from app.imaging.attributes import AttributeRow
+from app.imaging.files import formats, sources
+from app.imaging.files.one_entry_cache import OneEntryCache
+from app.imaging.files.reading_types import pixel_sha256
+from app.imaging.files.sources import FileStatus
+from app.imaging.formats.meta_image_header import read_meta_image
+from app.imaging.formats.nifti_header import read_nifti
+from app.imaging.formats.nrrd_header import read_nrrd
+from app.imaging.formats.pictures import content_uid
+from app.imaging.formats.stated_spacing import stated_spacing
+from app.imaging.formats.volume_data import part_samples
+from app.imaging.formats.volume_header import VolumeHeader, check, row
+from app.imaging.space.geometry import direction_letters
+from app.imaging.space.planes import plane_of
+from app.imaging.space.stacks import STACK_KEYWORD, NotAStackError, as_text, geometry_of, stack_of
+from app.imaging.types import (
+    Frame,
+    ImageRef,
+    Instance,
+    Orientation,
+    Rescale,
+    Spacing,
+    SpacingSource,
+    Voi,
+    VoiFunction,
+    Window,
+)
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+
+_PARSERS = {
+    formats.NIFTI: read_nifti,
+    formats.NRRD: read_nrrd,
+    formats.META_IMAGE: read_meta_image,
+}
+_WHOLE_DIGEST = 2**28
+"""Bytes up to which a file's UID is made of all its content; larger ones are sampled."""
+
+_THICK = 1.2
+"""A step this much longer than both others is the distance of acquired slices."""
+
+_LABELS = 64
+_MAX_LABEL = 4095
+_PERPENDICULAR = 1e-3
+_UNKNOWN_PLACE = "the file does not say how it lies in the patient"
+_PLANES = {
+    0: ((1, 1), (2, -1), (0, -1)),
+    1: ((0, 1), (2, -1), (1, 1)),
+    2: ((0, 1), (1, 1), (2, 1)),
+}
+"""Patient axis across the slices -> (patient axis, sign) of columns, rows and slices (LPS)."""
+
+
+def read_instances(path: Path) -> tuple[Instance, ...]:
+    """One instance for every volume of the file: time points, components.
+
+    Raises:
+        FileProblem: It is damaged, absurd, or of a kind that cannot be shown.
+    """
+    status = sources.status(path)
+    header = _header(path, status)
+    grid = grid_of(header)
+    slices, rows, columns = (header.shape[axis] for axis in (grid.slices, grid.rows, grid.columns))
+    guards.check_matrix(path, rows, columns, 1, slices)
+    digest = _digest(path, status, sources.status(header.data))
+    attributes = {
+        "Format": header.format,
+        "SeriesInstanceUID": content_uid(f"{digest}/series".encode()),
+        "SeriesDescription": path.name,
+    }
+    if header.affine is not None:
+        attributes["FrameOfReferenceUID"] = content_uid(repr(header.affine.tolist()).encode())
+    attributes |= _stack(header, grid)
+    return tuple(
+        Instance(
+            path=path,
+            sop_instance_uid=content_uid(f"{digest}/{part}".encode()),
+            kind="volume",
+            rows=rows,
+            columns=columns,
+            frames=slices,
+            number=part + 1,
+            attributes=attributes,
+            size_bytes=status.size,
+            mtime_ns=status.mtime_ns,
+            part=part,
+            note=part_name(header, part),
+        )
+        for part in range(header.parts)
+    )
+
+
+def _stack(header: VolumeHeader, grid: Grid) -> dict[str, str]:
+    """The geometry of its slices, as `stacks.describe` reads it; none where they have no place."""
+    count, rows, columns = (header.shape[axis] for axis in (grid.slices, grid.rows, grid.columns))
+    spacing = _spacing(header, grid)
+    planes = [plane_of(_orientation(header, grid, index), spacing) for index in range(count)]
+    known = [plane for plane in planes if plane is not None]
+    if len(known) < len(planes):
+        return {}
+    try:
+        return {STACK_KEYWORD: as_text(geometry_of(stack_of(known, rows, columns)))}
+    except NotAStackError:
+        return {}
+
+
+def read_frame(path: Path, part: int, index: int) -> Frame:
+    """One slice.
+
+    Raises:
+        FileProblem: It is not there, or the file is damaged.
+    """
+    status = sources.status(path)
+    header = _header(path, status)
+    if not 0 <= part < header.parts:
+        raise guards.problem(path, f"it holds {header.parts} volumes, not {part + 1}")
+    grid = grid_of(header)
+    if not 0 <= index < header.shape[grid.slices]:
+        raise guards.problem(path, f"it holds {header.shape[grid.slices]} slices, not {index + 1}")
+    data_status = sources.status(header.data)
+    key = (path, status, data_status, part)
+    volume: _Shown = _volumes.get(key, lambda: _shown(header, path, part, grid))
+    stored = np.ascontiguousarray(volume.voxels[index])
+    stored = stored.astype(stored.dtype.newbyteorder("="), copy=False)
+    digest = _digest(path, status, data_status)
+    name = part_name(header, part)
+    return Frame(
+        stored=stored,
+        ref=ImageRef(content_uid(f"{digest}/{part}".encode()), index, pixel_sha256(stored)),
+        rescale=header.rescale if stored.ndim == 2 else Rescale(),
+        photometric="MONOCHROME2" if stored.ndim == 2 else "RGB",
+        voi=Voi(volume.windows),
+        spacing=_spacing(header, grid),
+        orientation=_orientation(header, grid, index),
+        bits=8 * stored.dtype.itemsize,
+        note=". ".join(text for text in (name, *header.notes) if text),
+    )
+
+
+def read_rows(path: Path) -> list[AttributeRow]:
+    """Its header fields, for the side panel; raises FileProblem when it is damaged."""
+    header = _header(path, sources.status(path))
+    rows = list(header.rows)
+    if header.affine is not None:
+        rows.append(row("Affine (LPS, mm)", header.affine[:3].round(6).tolist()))
+    return rows
+
+
+def part_name(header: VolumeHeader, part: int) -> str:
+    """E.g. "time point 3 of 120"; "" for the only volume of a file."""
+    names: list[str] = []
+    for axis in header.part_axes:
+        part, position = divmod(part, header.sizes[axis])
+        if header.sizes[axis] > 1:
+            name = header.axis_names[axis] if axis < len(header.axis_names) else "volume"
+            names.append(f"{name or 'volume'} {position + 1} of {header.sizes[axis]}")
+    return ", ".join(names)
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Which axes of the volume run along columns, rows and slices, and which are turned round.
+
+    Attributes:
+        columns: Axis (0: i, 1: j, 2: k) along which columns follow each other.
+        rows: The same for rows.
+        slices: The same for slices.
+        flips: For columns, rows and slices: whether they run against the file's order.
+    """
+
+    columns: int = 0
+    rows: int = 1
+    slices: int = 2
+    flips: tuple[bool, bool, bool] = (False, False, False)
+
+
+def grid_of(header: VolumeHeader) -> Grid:
+    """How a volume is cut into pictures; see the module."""
+    if header.affine is None:
+        return Grid()
+    steps = np.linalg.norm(header.affine[:3, :3], axis=0)
+    unit = header.affine[:3, :3] / steps
+    # axes[d] is the volume's axis that is nearest to patient axis d.
+    axes = max(
+        itertools.permutations(range(3)),
+        key=lambda order: sum(abs(float(unit[d, axis])) for d, axis in enumerate(order)),
+    )
+    across = 2
+    thickest = int(steps.argmax())
+    others = [steps[axis] for axis in range(3) if axis != thickest]
+    if header.shape[2] == 1 and max(header.shape) > 1:
+        across = axes.index(2)
+    elif steps[thickest] >= _THICK * max(others):
+        across = axes.index(thickest)
+    chosen: list[int] = []
+    flips: list[bool] = []
+    for patient_axis, sign in _PLANES[across]:
+        axis = axes[patient_axis]
+        chosen.append(axis)
+        flips.append(bool(unit[patient_axis, axis] * sign < 0))
+    return Grid(chosen[0], chosen[1], chosen[2], (flips[0], flips[1], flips[2]))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shown:
+    """A volume cut into pictures: [slices, rows, columns] or [..., 3]."""
+
+    voxels: Array
+    windows: tuple[Window, ...]
+
+
+_volumes = OneEntryCache()
+
+
+def _shown(header: VolumeHeader, path: Path, part: int, grid: Grid) -> _Shown:
+    array = part_samples(header, path, part)
+    # The array is [k, j, i]: axis a of the volume is its dimension 2 - a.
+    order = [2 - grid.slices, 2 - grid.rows, 2 - grid.columns, *range(3, array.ndim)]
+    steps = [slice(None, None, -1 if flip else 1) for flip in reversed(grid.flips)]
+    array = array.transpose(order)[tuple(steps)]
+    if array.ndim == 4:
+        return _Shown(array[..., :3], ())
+    array = _narrow(array)
+    return _Shown(array, _windows(header, array))
+
+
+def _narrow(array: Array) -> Array:
+    """64-bit integers, which label maps often have, as 32 bits where they fit."""
+    if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
+        return array
+    limits = np.iinfo(np.int32)
+    fits = limits.min <= int(array.min()) and int(array.max()) <= limits.max
+    return array.astype(np.int32 if fits else np.float64)
+
+
+def _windows(header: VolumeHeader, array: Array) -> tuple[Window, ...]:
+    """The file's own window; for a label map one that shows its labels apart from the ground."""
+    if header.window is not None:
+        low, high = header.window
+        exact = VoiFunction.LINEAR_EXACT
+        return (Window((low + high) / 2, high - low, exact, "file"),)
+    if array.dtype.kind not in "iu" or header.rescale != Rescale():
+        return ()
+    low, high = int(array.min()), int(array.max())
+    if low < 0 or not 0 < high <= _MAX_LABEL:
+        return ()
+    counts = np.zeros(high + 1, np.int64)
+    for one in array:
+        # Slice by slice: bincount takes eight bytes for every voxel.
+        counts += np.bincount(one.reshape(-1), minlength=high + 1)
+    if np.count_nonzero(counts) > _LABELS or counts.argmax() != 0:
+        return ()
+    return (Window((high + 1) / 2, high + 1.0, VoiFunction.LINEAR, "labels"),)
+
+
+def _spacing(header: VolumeHeader, grid: Grid) -> Spacing:
+    row_mm, column_mm = header.spacing[grid.rows], header.spacing[grid.columns]
+    if header.affine is None:
+        note = f"stated by the file; {_UNKNOWN_PLACE}"
+        return stated_spacing(row_mm, column_mm, SpacingSource.CALIBRATED, note)
+    if not _square(header.affine, grid):
+        return Spacing(note="its rows and columns are not perpendicular: no lengths")
+    if header.standard:
+        note = f"in the standard space {header.standard}, not in the patient's own"
+        return stated_spacing(row_mm, column_mm, SpacingSource.CALIBRATED, note)
+    return stated_spacing(row_mm, column_mm, SpacingSource.PATIENT, "")
+
+
+def _directions(affine: Floats, grid: Grid) -> Floats:
+    """[3, 3] columns: one step along columns, rows and slices as shown."""
+    signs = np.where(grid.flips, -1.0, 1.0)
+    return affine[:3, [grid.columns, grid.rows, grid.slices]] * signs
+
+
+def _square(affine: Floats, grid: Grid) -> bool:
+    steps = _directions(affine, grid)
+    unit = steps / np.linalg.norm(steps, axis=0)
+    return abs(float(unit[:, 0] @ unit[:, 1])) < _PERPENDICULAR
+
+
+def _orientation(header: VolumeHeader, grid: Grid, index: int) -> Orientation:
+    """Cosines and place of a slice's first pixel."""
+    if header.affine is None:
+        return Orientation()
+    axes = (grid.columns, grid.rows, grid.slices)
+    first = np.array([0.0, 0.0, 0.0, 1.0])
+    for axis, flip, position in zip(axes, grid.flips, (0, 0, index), strict=True):
+        first[axis] = header.shape[axis] - 1 - position if flip else position
+    steps = _directions(header.affine, grid)
+    unit = steps / np.linalg.norm(steps, axis=0)
+    across, down = ([float(part) for part in unit[:, axis]] for axis in (0, 1))
+    letters = direction_letters(across), direction_letters(down)
+    if not _square(header.affine, grid):
+        return Orientation(*letters)
+    x, y, z = (float(part) for part in (header.affine @ first)[:3])
+    a, b, c = across
+    d, e, f = down
+    return Orientation(*letters, (a, b, c, d, e, f), (x, y, z))
+
+
+@lru_cache(maxsize=4)
+def _header(path: Path, status: FileStatus) -> VolumeHeader:
+    """The header, checked against the file with the voxels; kept while frames are asked for."""
+    kind = formats.volume_format(sources.read_start(path, 2048))
+    if not kind:
+        raise guards.problem(path, "it is no volume that can be read", guards.COPY_AGAIN)
+    header = _PARSERS[kind](path)
+    size = status.size if header.data == path else sources.status(header.data).size
+    check(header, path, size)
+    return header
+
+
+@lru_cache(maxsize=64)
+def _digest(path: Path, status: FileStatus, data_status: FileStatus) -> str:
+    """A digest of the content of header and voxels."""
+    header = _header(path, status)
+    digest = hashlib.sha256()
+    for file, size in {path: status.size, header.data: data_status.size}.items():
+        digest.update(f"{size}/".encode())
+        with sources.open_file(file) as opened:
+            if size <= _WHOLE_DIGEST:
+                while chunk := opened.read(2**20):
+                    digest.update(chunk)
+                continue
+            for step in range(256):
+                opened.seek(size * step // 256)
+                digest.update(opened.read(2**18))
+    return digest.hexdigest()

@@ -1,0 +1,1 @@
+"""DICOM objects that are no images: segmentations, contours, states, reports, documents, plots."""

@@ -1,0 +1,260 @@
+"""Microscopy Bulk Simple Annotations as layers (PS3.3 A.87, C.37). In a worker process.
+
+2-D coordinates are (column, row) with (0, 0) at the top left corner of the first pixel, of the
+total pixel matrix or of one frame (Pixel Origin Interpretation); 3-D ones are mm on the slide.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydicom.dataset import Dataset
+
+from app.imaging.dicom.describe import numbers
+from app.imaging.dicom.dicom_file import Header, value_of
+from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.dicom.instance_attributes import cached_header
+from app.imaging.dicom.pixel_layout import layout_of
+from app.imaging.dicom.whole_slide import slide_of
+from app.imaging.files import sources
+from app.imaging.findings import Geometry, Point, Polygon, Polyline
+from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
+from app.imaging.objects.layer_colors import color_from_cielab, palette_color
+from app.imaging.objects.layer_targets import Target, refusal
+from app.imaging.types import Instance
+
+Floats = NDArray[np.float64]
+
+MAX_SHAPES = 50_000
+MAX_POINTS = 2_000_000
+"""What is drawn of one file on one frame: a slide may have millions of nuclei."""
+
+_ELLIPSE_CORNERS = 48
+_GRAPHICS = frozenset({"POINT", "POLYLINE", "POLYGON", "ELLIPSE", "RECTANGLE"})
+
+
+class _Damaged(Exception):
+    """A group that cannot be drawn; its text says why."""
+
+
+def read_annotations(instance: Instance, header: Header) -> Layer:
+    """Its groups; coordinates are not read."""
+    items: list[LayerItem] = []
+    warnings: list[str] = []
+    for number, group in _groups(header):
+        color = color_from_cielab(numbers(value_of(group, "RecommendedDisplayCIELabValue")))
+        label = text_of(group, "AnnotationGroupLabel") or f"Group {number}"
+        items.append(LayerItem(number, label, color or palette_color(number), _detail(group)))
+        graphic = text_of(group, "GraphicType").upper()
+        if graphic not in _GRAPHICS:
+            warnings.append(f"{label}: its kind of shape is unknown; not drawn")
+    names = ("SeriesDescription", "ContentDescription", "ContentLabel")
+    title = next((text for text in map(header.text, names) if text), "Annotations")
+    return Layer(instance, title, tuple(items), tuple(warnings))
+
+
+def read_annotations_frame(instance: Instance, header: Header, target: Target) -> LayerFrame:
+    """What the annotations draw on one frame of a slide."""
+    named = _named(header)
+    space = header.text("FrameOfReferenceUID")
+    refused = refusal(instance, space, target)
+    if refused:
+        return LayerFrame((), (refused,) if target.uid in named else ())
+    place, warning = _placing(header, target, named, space)
+    if place is None:
+        return LayerFrame((), (warning,) if warning else ())
+    return _drawn(header, target, place, target.uid in named)
+
+
+def _drawn(
+    header: Header, target: Target, place: Callable[[Floats], Floats], by_reference: bool
+) -> LayerFrame:
+    shapes: list[Shape] = []
+    warnings: list[str] = []
+    outside = points = 0
+    for number, group in _groups(header):
+        try:
+            parts = _parts(header, group)
+            for part in parts:
+                xy = place(part)
+                if not _is_inside(xy, target):
+                    outside += 1
+                    continue
+                points += len(xy)
+                if len(shapes) >= MAX_SHAPES or points > MAX_POINTS:
+                    warnings.append(f"only the first {len(shapes):,} shapes are drawn")
+                    return LayerFrame(tuple(shapes), tuple(warnings))
+                geometry = _geometry(text_of(group, "GraphicType").upper(), xy)
+                shapes.append(Shape(number, geometry, by_reference=by_reference))
+        except _Damaged as error:
+            label = text_of(group, "AnnotationGroupLabel") or f"group {number}"
+            warnings.append(f"{label}: {error}")
+    whole = target.matrix is None or (target.matrix.rows, target.matrix.columns) == target.shape
+    if outside and whole:
+        warnings.append(f"{outside:,} shapes lie outside the image: not drawn")
+    return LayerFrame(tuple(shapes), tuple(warnings))
+
+
+def _groups(header: Header) -> list[tuple[int, Dataset]]:
+    """(Annotation Group Number, group), each number once; a missing one is its position."""
+    found: dict[int, Dataset] = {}
+    for position, group in enumerate(items_of(header.dataset, "AnnotationGroupSequence"), start=1):
+        number = finite(group, "AnnotationGroupNumber", 1)
+        found.setdefault(int(number[0]) if number else position, group)
+    return list(found.items())
+
+
+def _detail(group: Dataset) -> str:
+    category, kind = (
+        text_of(first_item(group, f"AnnotationProperty{part}CodeSequence"), "CodeMeaning")
+        for part in ("Category", "Type")
+    )
+    what = ": ".join(dict.fromkeys(part for part in (category, kind) if part))
+    maker = first_item(group, "AnnotationGroupAlgorithmIdentificationSequence")
+    name = text_of(maker, "AlgorithmName")
+    how = text_of(group, "AnnotationGroupGenerationType").lower()
+    made = (f"Made by {name} ({how})" if how else f"Made by {name}") if name else ""
+    made = made or (f"Made: {how}" if how else "")
+    text = text_of(group, "AnnotationGroupDescription")
+    return ". ".join(part for part in (what, text, made) if part)
+
+
+def _named(header: Header) -> dict[str, int | None]:
+    """SOP Instance UID of each image that it is about -> the frame from 0 that it names, if any."""
+    found: dict[str, int | None] = {}
+    for item in items_of(header.dataset, "ReferencedImageSequence"):
+        uid = text_of(item, "ReferencedSOPInstanceUID")
+        frame = numbers(value_of(item, "ReferencedFrameNumber"))[:1]
+        if uid:
+            found.setdefault(uid, int(frame[0]) - 1 if frame and frame[0] >= 1 else None)
+    return found
+
+
+def _placing(
+    header: Header, target: Target, named: dict[str, int | None], space: str
+) -> tuple[Callable[[Floats], Floats] | None, str]:
+    """How coordinates of the file become pixels of the target; None when they do not."""
+    if header.text("AnnotationCoordinateType").upper() == "3D":
+        grid = target.grid
+        if grid is None:
+            return None, "its coordinates are in mm, and this image has no position: not drawn"
+        if target.uid not in named and (not space or space != target.frame_of_reference):
+            return None, ""
+        return (lambda points: grid.project(points)[0]), ""
+    if target.uid not in named:
+        return None, ""
+    if len(named) > 1:
+        return None, "it is about several images, and does not say whose pixels it counts"
+    origin = _origin(header, target, named[target.uid])
+    if origin is None:
+        return None, ""
+    # Their first pixel's corner is (0, 0), our first pixel's centre is.
+    return (lambda points: points - 0.5 + origin), ""
+
+
+def _origin(header: Header, target: Target, frame: int | None) -> Floats | None:
+    """[2] pixel of the target at which the file's counting begins; None: on another frame."""
+    matrix = target.matrix
+    of_frame = header.text("PixelOriginInterpretation").upper() == "FRAME" or matrix is None
+    if not of_frame:
+        return -np.array([matrix.x, matrix.y], float) if matrix else None
+    is_whole = matrix is not None and (matrix.rows, matrix.columns) == target.shape
+    if not is_whole:
+        same = frame == target.index or (frame is None and target.instance.frames == 1)
+        return np.zeros(2) if same else None
+    header = cached_header(target.instance.path, sources.status(target.instance.path))
+    slide = slide_of(header, layout_of(header))
+    if slide is None or not slide.stitched or target.index >= len(slide.sections):
+        return None
+    tiles = slide.sections[target.index].tiles
+    return next((np.array([t.x, t.y], float) for t in tiles if t.index == frame), None)
+
+
+def _parts(header: Header, group: Dataset) -> Iterator[Floats]:
+    """The points of each shape of a group: [n, 2] pixels or [n, 3] mm, as in the file.
+
+    Raises:
+        _Damaged: They cannot be told apart.
+    """
+    points = _coordinates(header, group)
+    graphic = text_of(group, "GraphicType").upper()
+    if graphic not in _GRAPHICS:
+        raise _Damaged("its kind of shape is unknown; not drawn")
+    if graphic in ("POLYLINE", "POLYGON"):
+        yield from _by_index(header, group, points)
+        return
+    each = 1 if graphic == "POINT" else 4
+    if len(points) % each:
+        raise _Damaged("its coordinates are damaged; not drawn")
+    yield from points.reshape(-1, each, points.shape[1])
+
+
+def _by_index(header: Header, group: Dataset, points: Floats) -> Iterator[Floats]:
+    """Shapes of several lengths, by the position of each one's first number (from 1)."""
+    plane = finite(group, "CommonZCoordinateValue", 1) is not None
+    stored = 2 if plane else points.shape[1]
+    order = "<" if header.little_endian else ">"
+    starts = _array(value_of(group, "LongPrimitivePointIndexList"), f"{order}u4").astype(np.int64)
+    firsts, odd = np.divmod(starts - 1, stored)
+    ordered = starts.size > 0 and firsts[0] == 0 and bool((np.diff(firsts) > 0).all())
+    if odd.any() or not ordered or firsts[-1] >= len(points):
+        raise _Damaged("where its shapes begin is damaged; not drawn")
+    yield from np.split(points, firsts[1:])
+
+
+def _coordinates(header: Header, group: Dataset) -> Floats:
+    """[n, 2] or [n, 3]; a common z is added to each point."""
+    order = "<" if header.little_endian else ">"
+    values = _array(value_of(group, "DoublePointCoordinatesData"), f"{order}f8")
+    if values.size == 0:
+        values = _array(value_of(group, "PointCoordinatesData"), f"{order}f4").astype(np.float64)
+    deep = header.text("AnnotationCoordinateType").upper() == "3D"
+    depth = finite(group, "CommonZCoordinateValue", 1)
+    width = 3 if deep and depth is None else 2
+    if values.size == 0 or values.size % width or not np.isfinite(values).all():
+        raise _Damaged("its coordinates are damaged; not drawn")
+    points = values.reshape(-1, width)
+    if deep and depth is not None:
+        points = np.column_stack([points, np.full(len(points), depth[0])])
+    return points
+
+
+def _array(value: Any, kind: str) -> NDArray[Any]:
+    """Packed numbers of an OD, OF or OL element; a rest that fills none is an error."""
+    if value is None:
+        return np.zeros(0, kind)
+    if not isinstance(value, bytes):
+        return np.array(numbers(value), np.float64)
+    size = np.dtype(kind).itemsize
+    if len(value) % size:
+        raise _Damaged("its coordinates are cut short; not drawn")
+    return np.frombuffer(value, kind)
+
+
+def _is_inside(xy: Floats, target: Target) -> bool:
+    """Whether a shape's box meets the frame."""
+    rows, columns = target.shape
+    low, high = xy.min(axis=0), xy.max(axis=0)
+    return bool(
+        low[0] <= columns - 0.5 and low[1] <= rows - 0.5 and high[0] >= -0.5 and high[1] >= -0.5
+    )
+
+
+def _geometry(graphic: str, xy: Floats) -> Geometry:
+    if graphic == "POINT" or len(xy) == 1:
+        x, y = xy[0].tolist()
+        return Point(x, y)
+    if graphic == "ELLIPSE":
+        xy = _ellipse(xy)
+    points = tuple((x, y) for x, y in xy.tolist())
+    return Polyline(points) if graphic == "POLYLINE" or len(xy) == 2 else Polygon(points)
+
+
+def _ellipse(xy: Floats) -> Floats:
+    """Corners of an ellipse from the ends of its major and its minor axis (C.37.1.1)."""
+    angles = np.linspace(0, 2 * np.pi, _ELLIPSE_CORNERS, endpoint=False)[:, None]
+    major, minor = (xy[1] - xy[0]) / 2, (xy[3] - xy[2]) / 2
+    return xy.mean(axis=0) + np.cos(angles) * major + np.sin(angles) * minor

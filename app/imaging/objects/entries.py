@@ -1,0 +1,53 @@
+"""Entry points of the worker processes for objects that are no images: layers, reports, states.
+
+Each function takes and gives a message for `wire`; what reads an object is imported on demand.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.imaging.dicom.dicom_file import be_quiet
+from app.imaging.files.reading import check_unchanged
+from app.imaging.presentation import presentation_message
+from app.imaging.processes.records import pack, unpack
+from app.imaging.types import Instance
+
+Message = dict[str, Any]
+
+
+def layer_entry(payload: Message) -> Message:
+    """The layer of `payload["instance"]`."""
+    from app.imaging.objects.layer_reading import read_layer
+
+    return {"layer": pack(read_layer(_opened(payload, "instance")))}
+
+
+def layer_frame_entry(payload: Message) -> Message:
+    """What `payload["instance"]` draws on frame `payload["index"]` of `payload["target"]`."""
+    from app.imaging.objects.layer_reading import read_layer_frame
+
+    target = _opened(payload, "target")
+    frame = read_layer_frame(_opened(payload, "instance"), target, payload["index"])
+    return {"frame": pack(frame)}
+
+
+def report_entry(payload: Message) -> Message:
+    """The report of `payload["instance"]`."""
+    from app.imaging.objects.report_reading import read_report
+
+    return {"report": pack(read_report(_opened(payload, "instance")))}
+
+
+def presentation_entry(payload: Message) -> Message:
+    """The presentation state of `payload["instance"]`."""
+    from app.imaging.objects.presentation_reading import read_presentation
+
+    return {"state": presentation_message(read_presentation(_opened(payload, "instance")))}
+
+
+def _opened(payload: Message, name: str) -> Instance:
+    be_quiet()
+    instance = unpack(Instance, payload[name])
+    check_unchanged(instance)
+    return instance

@@ -1,0 +1,54 @@
+"""Which reader an object that draws over images needs. In a worker process."""
+
+from __future__ import annotations
+
+from app.imaging import guards
+from app.imaging.dicom.dicom_file import Header
+from app.imaging.dicom.instance_attributes import cached_header
+from app.imaging.files import sources
+from app.imaging.layers import Layer, LayerFrame
+from app.imaging.objects.bulk_annotations import read_annotations, read_annotations_frame
+from app.imaging.objects.layer_targets import target_of
+from app.imaging.objects.segmentation import read_segmentation, read_segmentation_frame
+from app.imaging.objects.structures import read_structures, read_structures_frame
+from app.imaging.types import Content, Instance
+
+_MADE_HERE = "reformat"
+_BULK_ANNOTATIONS = "1.2.840.10008.5.1.4.1.1.91.1"
+
+
+def read_layer(instance: Instance) -> Layer:
+    """The parts of a segmentation, RT structure set or microscopy annotation.
+
+    Raises:
+        FileProblem: It cannot be read, or draws nothing over images.
+    """
+    if instance.content is Content.SEGMENTATION:
+        return read_segmentation(instance)
+    header = _header_of_structures(instance)
+    if header.text("SOPClassUID") == _BULK_ANNOTATIONS:
+        return read_annotations(instance, header)
+    return read_structures(instance)
+
+
+def read_layer_frame(instance: Instance, target: Instance, index: int) -> LayerFrame:
+    """What such an object draws on frame `index` of the image `target`.
+
+    Raises:
+        FileProblem: It or the image cannot be read, or there is no such frame.
+    """
+    if target.kind == _MADE_HERE:
+        return LayerFrame((), ("not drawn on sections through a volume, only on acquired images",))
+    frame = target_of(target, index)
+    if instance.content is Content.SEGMENTATION:
+        return read_segmentation_frame(instance, frame)
+    header = _header_of_structures(instance)
+    if header.text("SOPClassUID") == _BULK_ANNOTATIONS:
+        return read_annotations_frame(instance, header, frame)
+    return read_structures_frame(instance, frame)
+
+
+def _header_of_structures(instance: Instance) -> Header:
+    if instance.content is not Content.STRUCTURES:
+        raise guards.problem(instance.path, "it draws nothing over images")
+    return cached_header(instance.path, sources.status(instance.path))

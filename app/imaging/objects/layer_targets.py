@@ -1,0 +1,301 @@
+"""Where the pixels of a frame lie, for objects that draw over it. In a worker process.
+
+A frame has a place in the patient (PS3.3 C.7.6.2) or on a slide (C.8.12.4), and a tile of a slide
+has one in the total pixel matrix (C.7.6.17). All are kept as a `Grid`: pixel (x, y), centres at
+integers, lies at `origin + x * right + y * down` mm.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging import guards
+from app.imaging.dicom.describe import FrameAttributes, numbers
+from app.imaging.dicom.dicom_file import Header
+from app.imaging.dicom.dicom_items import finite, first_item, items_of
+from app.imaging.dicom.instance_attributes import cached_header
+from app.imaging.dicom.placement import orientation_of
+from app.imaging.files import sources
+from app.imaging.types import Instance
+
+Floats = NDArray[np.float64]
+
+MAX_SPACING_MM = 100.0
+MAX_MM = 1e6
+PARALLEL_COSINE = math.cos(math.radians(0.5))
+"""Planes whose normals differ by more than half a degree are not the same section."""
+
+SAME_PLANE_MM = 0.1
+"""Distance that rounding in headers makes; planes this close are one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """Where pixels lie, in mm of their frame of reference.
+
+    Attributes:
+        origin: [3] centre of pixel (0, 0).
+        right: [3] step of one column.
+        down: [3] step of one row.
+        thickness: Of the slab that a pixel stands for, mm; 0 when unknown.
+    """
+
+    origin: Floats
+    right: Floats
+    down: Floats
+    thickness: float = 0.0
+
+    @property
+    def normal(self) -> Floats:
+        """[3] unit normal, row direction x column direction."""
+        cross = np.cross(self.right, self.down)
+        return cross / np.linalg.norm(cross)
+
+    def points(self, xy: Floats) -> Floats:
+        """[n, 3] mm of [n, 2] pixels."""
+        return self.origin + xy[:, :1] * self.right + xy[:, 1:] * self.down
+
+    def project(self, points: Floats) -> tuple[Floats, Floats]:
+        """[n, 2] pixels of [n, 3] mm, and [n] signed distances from the plane in mm."""
+        away = points - self.origin
+        steps = np.stack([self.right, self.down], axis=1)
+        xy = away @ np.linalg.pinv(steps).T
+        return xy, away @ self.normal
+
+    def shifted(self, x: float, y: float) -> Grid:
+        """The grid whose pixel (0, 0) is this one's pixel (x, y)."""
+        origin = self.origin + x * self.right + y * self.down
+        return Grid(origin, self.right, self.down, self.thickness)
+
+    def affine_to(self, other: Grid) -> Floats:
+        """[2, 3]: (x, y, 1) of this grid -> (x, y) of another, both in parallel planes."""
+        corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+        at, _ = other.project(self.points(corners))
+        return np.stack([at[1] - at[0], at[2] - at[0], at[0]], axis=1)
+
+    def is_parallel(self, other: Grid) -> bool:
+        """Whether the planes are parallel; which side they are seen from does not matter."""
+        return abs(float(self.normal @ other.normal)) >= PARALLEL_COSINE
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """The total pixel matrix that a frame is a tile of, or the whole of.
+
+    Attributes:
+        rows: Of the whole matrix.
+        columns: The same for columns.
+        x: Column of the matrix, from 0, at which the frame's first column lies.
+        y: The same for rows.
+    """
+
+    rows: int
+    columns: int
+    x: int = 0
+    y: int = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Target:
+    """A frame that is to be drawn on.
+
+    Attributes:
+        instance: The image.
+        index: Its frame from 0.
+        grid: Where its pixels lie, or None when its file does not say.
+        matrix: Its place in a total pixel matrix, or None.
+    """
+
+    instance: Instance
+    index: int
+    grid: Grid | None
+    matrix: Matrix | None = None
+
+    @property
+    def uid(self) -> str:
+        """SOP Instance UID."""
+        return self.instance.sop_instance_uid
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.instance.rows, self.instance.columns
+
+    @property
+    def frame_of_reference(self) -> str:
+        """Frame of Reference UID, or ""."""
+        return self.instance.get("FrameOfReferenceUID")
+
+    @property
+    def corners(self) -> Floats:
+        """[4, 2] the corner pixels."""
+        x, y = self.instance.columns - 1, self.instance.rows - 1
+        return np.array([[0, 0], [x, 0], [0, y], [x, y]], np.float64)
+
+
+def target_of(instance: Instance, index: int) -> Target:
+    """A frame of an image, with its place.
+
+    Raises:
+        FileProblem: There is no such frame, or the file cannot be read.
+    """
+    if not 0 <= index < instance.frames or instance.rows <= 0 or instance.columns <= 0:
+        raise guards.problem(instance.path, f"there is no frame {index + 1} to draw on")
+    if instance.kind != "dicom":
+        # Its attributes hold the place of the first frame, and nothing that of the others.
+        grid = _grid_from_texts(instance) if instance.frames == 1 else None
+        return Target(instance, index, grid)
+    header = cached_header(instance.path, sources.status(instance.path))
+    total = total_matrix(header)
+    if total is None:
+        known = instance.frames == 1 or _has_place(header, index)
+        return Target(instance, index, _frame_grid(header, index) if known else None)
+    x, y = (0, 0)
+    if (total.rows, total.columns) != (instance.rows, instance.columns):
+        tiles = tile_positions(header, total, instance.frames, (instance.rows, instance.columns))
+        x, y = (int(part) for part in tiles[index])
+        if x < 0 or y < 0:
+            return Target(instance, index, None)
+    whole = matrix_grid(header)
+    grid = whole.shifted(x, y) if whole is not None else None
+    return Target(instance, index, grid, Matrix(total.rows, total.columns, x, y))
+
+
+def refusal(instance: Instance, frame_of_reference: str, target: Target) -> str:
+    """Why an object must not draw on an image, or "": never over another patient or space."""
+    mine, its = instance.get("PatientID"), target.instance.get("PatientID")
+    if mine and its and mine != its:
+        return "it names this image, but belongs to another patient: not drawn"
+    if frame_of_reference and target.frame_of_reference not in ("", frame_of_reference):
+        return "it names this image, but has another frame of reference: not drawn"
+    return ""
+
+
+def grid_from(
+    position: Sequence[float],
+    cosines: Sequence[float],
+    spacing: Sequence[float],
+    thickness: float = 0.0,
+) -> Grid | None:
+    """A grid from ImagePositionPatient, ImageOrientationPatient and PixelSpacing (row, column)."""
+    if (len(position), len(cosines), len(spacing)) != (3, 6, 2):
+        return None
+    if not (np.abs([*position, *cosines, *spacing]) <= MAX_MM).all():
+        return None
+    if not all(0 < part <= MAX_SPACING_MM for part in spacing):
+        return None
+    row, column = np.array(cosines[:3], float), np.array(cosines[3:], float)
+    if max(abs(row @ row - 1), abs(column @ column - 1), abs(row @ column)) > 1e-2:
+        return None
+    row, column = row / np.linalg.norm(row), column / np.linalg.norm(column)
+    slab = thickness if math.isfinite(thickness) and 0 < thickness <= MAX_SPACING_MM else 0.0
+    return Grid(np.array(position, float), row * spacing[1], column * spacing[0], slab)
+
+
+def _frame_grid(header: Header, index: int) -> Grid | None:
+    """Where a frame lies in the patient; None when its file does not say."""
+    attributes = FrameAttributes(header, index)
+    found = orientation_of(attributes)
+    if found.position is None or found.cosines is None:
+        return None
+    spacing = attributes.numbers("PixelSpacing")
+    return grid_from(found.position, found.cosines, spacing, slab_of(attributes))
+
+
+def _has_place(header: Header, index: int) -> bool:
+    """Whether a frame of several has a place of its own; the header's alone is the first one's.
+
+    By functional groups (C.7.6.16.2.3), a dose grid's offsets (C.8.8.3.2) or the slice vector of a
+    reconstructed NM volume (C.8.4.15).
+    """
+    groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")[index:][:1]
+    groups += items_of(header.dataset, "SharedFunctionalGroupsSequence")[:1]
+    if any(first_item(group, "PlanePositionSequence") is not None for group in groups):
+        return True
+    vectors = ("GridFrameOffsetVector", "SliceVector")
+    return any(len(numbers(header.value(keyword))) > index for keyword in vectors)
+
+
+def slab_of(attributes: FrameAttributes) -> float:
+    """The thickness in mm that a frame stands for; 0 when unknown.
+
+    The smaller of slice thickness and distance: with gaps between slices the thickness counts,
+    with overlapping slices their distance.
+    """
+    found: list[float] = []
+    dataset = attributes.header.dataset
+    groups = items_of(dataset, "PerFrameFunctionalGroupsSequence")[attributes.index :][:1]
+    groups += items_of(dataset, "SharedFunctionalGroupsSequence")[:1]
+    places = [first_item(group, "PixelMeasuresSequence") for group in groups]
+    for keyword in ("SliceThickness", "SpacingBetweenSlices"):
+        values = [finite(place, keyword, 1) for place in (*places, dataset)]
+        known = [abs(value[0]) for value in values if value and value[0]]
+        found += known[:1]
+    return min(found, default=0.0)
+
+
+def total_matrix(header: Header) -> Matrix | None:
+    """The total pixel matrix's size, PS3.3 C.8.12.4.1.1; None for an image that is not tiled."""
+    size = [finite(header.dataset, f"TotalPixelMatrix{axis}", 1) for axis in ("Rows", "Columns")]
+    if not all(part and 0 < part[0] < 2**31 for part in size):
+        return None
+    rows, columns = (int(part[0]) for part in size if part)
+    return Matrix(rows, columns)
+
+
+def matrix_grid(header: Header) -> Grid | None:
+    """Where the total pixel matrix lies on the slide, mm of the slide coordinate system."""
+    origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
+    x, y, z = (finite(origin, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XYZ")
+    cosines = numbers(header.value("ImageOrientationSlide"))
+    attributes = FrameAttributes(header, 0)
+    if x is None or y is None:
+        return None
+    position = (x[0], y[0], z[0] if z else 0.0)
+    return grid_from(position, cosines, attributes.numbers("PixelSpacing"), slab_of(attributes))
+
+
+def tile_positions(
+    header: Header, total: Matrix, frames: int, tile: tuple[int, int]
+) -> NDArray[np.int64]:
+    """[frames, 2] (x, y) from 0 of each frame's first pixel in the matrix; -1 when unknown.
+
+    TILED_FULL frames are in the order of PS3.3 C.7.6.17.3: along a row of tiles, then row by row,
+    then plane by plane. Others have a position of their own (PlanePositionSlideSequence).
+    """
+    rows, columns = tile
+    groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")
+    positions = np.full((frames, 2), -1, np.int64)
+    if header.text("DimensionOrganizationType").upper() == "TILED_FULL" or not groups:
+        across, along = math.ceil(total.columns / columns), math.ceil(total.rows / rows)
+        number = np.arange(frames) % (across * along)
+        positions[:, 0] = number % across * columns
+        positions[:, 1] = number // across * rows
+        return positions
+    for index, group in enumerate(groups[:frames]):
+        place = first_item(group, "PlanePositionSlideSequence")
+        x = finite(place, "ColumnPositionInTotalImagePixelMatrix", 1)
+        y = finite(place, "RowPositionInTotalImagePixelMatrix", 1)
+        if x is not None and y is not None and min(x[0], y[0]) >= 1:
+            positions[index] = (int(x[0]) - 1, int(y[0]) - 1)
+    return positions
+
+
+def _grid_from_texts(instance: Instance) -> Grid | None:
+    """Of an image that is no DICOM file: from its attributes."""
+    values = [
+        numbers(instance.get(keyword).split("\\"))
+        for keyword in (
+            "ImagePositionPatient",
+            "ImageOrientationPatient",
+            "PixelSpacing",
+            "SliceThickness",
+        )
+    ]
+    position, cosines, spacing, thickness = values
+    return grid_from(position, cosines, spacing, thickness[0] if thickness else 0.0)

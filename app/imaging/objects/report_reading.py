@@ -1,0 +1,249 @@
+"""SR documents and key object selections as a tree of text. Runs in a worker process.
+
+PS3.3 C.17.3 (content), A.35 (documents), A.35.4 (key objects); PS3.16 for the codes.
+"""
+
+from __future__ import annotations
+
+from pydicom.dataset import Dataset
+
+from app.imaging import guards
+from app.imaging.dicom.describe import numbers
+from app.imaging.dicom.dicom_file import Header, read_header, value_of
+from app.imaging.dicom.dicom_items import first_item, frames_of, items_of, text_of
+from app.imaging.layers import Shape
+from app.imaging.objects.graphics import geometries_of, pixel_point, points_of
+from app.imaging.objects.report_values import (
+    code_meaning,
+    code_value,
+    date_text,
+    datetime_text,
+    on_whole_slide,
+    person_text,
+    time_text,
+    value_text_of,
+)
+from app.imaging.report import REFERENCE, ImageLink, Report, ReportNode
+from app.imaging.types import Instance
+
+MAX_ITEMS = 50_000
+MAX_DEPTH = 48
+_MAX_WARNINGS = 20
+
+_REJECTIONS = frozenset({"113001", "113037", "113038", "113039"})
+"""Document titles by which images are withdrawn (PS3.16 CID 7011, IHE IOCM)."""
+
+_FLAGS = {
+    "CompletionFlag": "Completion",
+    "CompletionFlagDescription": "Completion note",
+    "PreliminaryFlag": "Status",
+    "VerificationFlag": "Verification",
+}
+_REFERRING = frozenset({"IMAGE", "COMPOSITE", "WAVEFORM"})
+
+
+def read_report(instance: Instance) -> Report:
+    """The document as a tree; what is damaged in it becomes text or a warning.
+
+    Raises:
+        FileProblem: The file cannot be read, or holds no content tree.
+    """
+    header = read_header(instance.path)
+    dataset = header.dataset
+    if "ContentSequence" not in dataset and "ValueType" not in dataset:
+        raise guards.problem(instance.path, "it is a report without any content", guards.COPY_AGAIN)
+    reader = _Reader(dataset)
+    root = reader.node(dataset, 0)
+    title = root.name or text_of(dataset, "SeriesDescription") or instance.get("SeriesDescription")
+    warnings = _rejection(dataset) + reader.warnings
+    return Report(title or "Report", _facts(header, root), root, tuple(warnings))
+
+
+class _Reader:
+    """Builds the tree of one document."""
+
+    def __init__(self, root: Dataset) -> None:
+        self.warnings: list[str] = []
+        self._root = root
+        self._count = 0
+        self._full = False
+
+    def node(self, item: Dataset, depth: int) -> ReportNode:
+        """A content item with all below it."""
+        self._count += 1
+        relationship = text_of(item, "RelationshipType").upper()
+        if _refers(item):
+            return self._by_reference(item, relationship)
+        kind = text_of(item, "ValueType").upper()
+        name = self._name(item)
+        value, links, shapes = "", _links(item) if kind in _REFERRING else (), ()
+        if kind != "CONTAINER":
+            value = self._observed(item, value_text_of(item, kind))
+        children = self._children(item, depth)
+        if kind == "SCOORD":
+            links, shapes = self._selected_from(item), self._shapes(item)
+        continuous = text_of(item, "ContinuityOfContent").upper() == "CONTINUOUS"
+        return ReportNode(
+            kind or "?", name, value, relationship, children, links, shapes, continuous
+        )
+
+    def _children(self, item: Dataset, depth: int) -> tuple[ReportNode, ...]:
+        if "ContentSequence" not in item:
+            return ()
+        items = items_of(item, "ContentSequence")
+        if not items:
+            value = value_of(item, "ContentSequence")
+            if isinstance(value, bytes | str) or not _readable(item, "ContentSequence"):
+                self._warn("a part of the content is damaged and cannot be shown")
+                return (ReportNode("?", "", "(content that cannot be read)"),)
+            return ()
+        if depth >= MAX_DEPTH:
+            self._warn(f"content below level {MAX_DEPTH} is not shown")
+            return (ReportNode("?", "", f"({len(items)} more items below are not shown)"),)
+        children: list[ReportNode] = []
+        for position, child in enumerate(items):
+            if self._count >= MAX_ITEMS:
+                self._warn(f"only the first {MAX_ITEMS:,} content items are shown")
+                rest = len(items) - position
+                children.append(ReportNode("?", "", f"({rest:,} more items are not shown)"))
+                break
+            children.append(self.node(child, depth + 1))
+        return tuple(children)
+
+    def _name(self, item: Dataset) -> str:
+        code = first_item(item, "ConceptNameCodeSequence")
+        name = code_meaning(code)
+        if code is not None and not name:
+            self._warn("a concept name has neither meaning nor code")
+        return name
+
+    def _observed(self, item: Dataset, value: str) -> str:
+        """The value, with the time of the observation where the item has its own."""
+        when = datetime_text(text_of(item, "ObservationDateTime"))
+        return f"{value} [observed {when}]" if when else value
+
+    def _by_reference(self, item: Dataset, relationship: str) -> ReportNode:
+        """A relationship by reference: the item that is meant stands elsewhere (C.17.3.2.5).
+
+        What is meant is named, never entered: references may form a cycle.
+        """
+        path = _path(item)
+        label = ".".join(str(part) for part in path) or "an item without a number"
+        target = self._find(path)
+        if target is None:
+            self._warn("an item refers to another one that is not in the document")
+            return ReportNode(REFERENCE, "", f"see {label} (not in this document)", relationship)
+        kind = text_of(target, "ValueType").upper()
+        name = self._name(target)
+        value = "" if kind == "CONTAINER" else value_text_of(target, kind)
+        words = ": ".join(part for part in (name, value) if part)
+        links, shapes = _links(target) if kind in _REFERRING else (), ()
+        if kind == "SCOORD":
+            links, shapes = self._selected_from(target), self._shapes(target)
+        return ReportNode(REFERENCE, "", f"see {label} ({words})", relationship, (), links, shapes)
+
+    def _find(self, path: list[int]) -> Dataset | None:
+        """The item with this identifier: 1 is the root, then ordinals from 1."""
+        if path[:1] != [1] or len(path) > MAX_DEPTH + 1:
+            return None
+        item = self._root
+        for ordinal in path[1:]:
+            items = items_of(item, "ContentSequence")
+            if ordinal > len(items):
+                return None
+            item = items[ordinal - 1]
+        return item
+
+    def _selected_from(self, item: Dataset) -> tuple[ImageLink, ...]:
+        """The images of an SCOORD, which it contains or refers to."""
+        found: list[ImageLink] = []
+        for child in items_of(item, "ContentSequence"):
+            if text_of(child, "RelationshipType").upper() == "SELECTED FROM":
+                target = self._find(_path(child)) if _refers(child) else child
+                found += _links(target)[:1] if target is not None else ()
+        return tuple(found)
+
+    def _shapes(self, item: Dataset) -> tuple[Shape, ...]:
+        if on_whole_slide(item):
+            return ()  # a frame's own pixels cannot be told from the slide's here
+        points = points_of(numbers(value_of(item, "GraphicData")))
+        kind = text_of(item, "GraphicType").upper()
+        found = geometries_of(kind, [pixel_point(point) for point in points]) if points else ()
+        if not found:
+            self._warn("spatial coordinates that cannot be drawn: their points do not fit")
+        return tuple(Shape(1, geometry) for geometry in found)
+
+    def _warn(self, text: str) -> None:
+        if text not in self.warnings and len(self.warnings) < _MAX_WARNINGS:
+            self.warnings.append(text)
+
+
+def _refers(item: Dataset) -> bool:
+    """Whether the item stands for another one of the document."""
+    return "ReferencedContentItemIdentifier" in item
+
+
+def _path(item: Dataset) -> list[int]:
+    """The identifier of the item that this one stands for; empty when it is damaged."""
+    raw = numbers(value_of(item, "ReferencedContentItemIdentifier"))
+    path = [int(part) for part in raw if 1 <= part < 2**32]
+    return path if len(path) == len(raw) else []
+
+
+def _readable(item: Dataset, keyword: str) -> bool:
+    try:
+        item[keyword]
+    except Exception:
+        return False  # pydicom converts on access, and damaged values raise almost anything
+    return True
+
+
+def _links(item: Dataset) -> tuple[ImageLink, ...]:
+    """The object that an item refers to, then the presentation state it is to be seen in."""
+    reference = first_item(item, "ReferencedSOPSequence")
+    shown_in = first_item(reference, "ReferencedSOPSequence")
+    found: list[ImageLink] = []
+    for one in (reference, shown_in):
+        uid = text_of(one, "ReferencedSOPInstanceUID")
+        if one is not None and uid:
+            found.append(ImageLink(uid, frames_of(one)))
+    return tuple(found)
+
+
+def _facts(header: Header, root: ReportNode) -> tuple[tuple[str, str], ...]:
+    """What the header says of the document, then the root's observation context."""
+    dataset = header.dataset
+    facts = [(name, text_of(dataset, keyword)) for keyword, name in _FLAGS.items()]
+    facts = [(name, text.capitalize() if text.isupper() else text) for name, text in facts if text]
+    for observer in items_of(dataset, "VerifyingObserverSequence"):
+        facts.append(("Verified by", _observer(observer)))
+    for author in items_of(dataset, "AuthorObserverSequence"):
+        facts.append(("Author", person_text(text_of(author, "PersonName"))))
+    predecessors = len(items_of(dataset, "PredecessorDocumentsSequence"))
+    if predecessors:
+        facts.append(("Predecessor documents", str(predecessors)))
+    date, time = text_of(dataset, "ContentDate"), text_of(dataset, "ContentTime")
+    facts.append(("Content date", f"{date_text(date)} {time_text(time)}".strip()))
+    facts += [
+        (child.name, child.value)
+        for child in root.children
+        if child.relationship == "HAS OBS CONTEXT"
+    ]
+    return tuple((name, text) for name, text in facts if name and text)
+
+
+def _observer(observer: Dataset) -> str:
+    parts = (
+        person_text(text_of(observer, "VerifyingObserverName")),
+        text_of(observer, "VerifyingOrganization"),
+        datetime_text(text_of(observer, "VerificationDateTime")),
+    )
+    return ", ".join(part for part in parts if part)
+
+
+def _rejection(dataset: Dataset) -> list[str]:
+    """The warning of a note that withdraws images."""
+    code = first_item(dataset, "ConceptNameCodeSequence")
+    if text_of(code, "CodingSchemeDesignator") != "DCM" or code_value(code) not in _REJECTIONS:
+        return []
+    return [f"{code_meaning(code)}: the images named here were withdrawn and are not to be used"]

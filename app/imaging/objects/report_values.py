@@ -1,0 +1,290 @@
+"""What a content item says, as a person writes it (PS3.3 C.17.3.2, C.18). In a worker process."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+
+from pydicom.dataset import Dataset
+from pydicom.uid import UID
+
+from app.imaging.dicom.describe import numbers
+from app.imaging.dicom.dicom_file import value_of
+from app.imaging.dicom.dicom_items import first_item, frames_of, items_of, text_of, whole
+
+NO_VALUE = "(no value)"
+MAX_POINTS = 12
+MAX_CELLS = 2000
+
+_UNITS = {
+    "1": "",
+    "{ratio}": "",
+    "[hnsf'U]": "HU",
+    "Cel": "°C",
+    "deg": "°",
+    "mm[Hg]": "mmHg",
+    "cm[H2O]": "cmH₂O",
+    "{SUVbw}g/ml": "g/ml (SUVbw)",
+    "{SUVlbm}g/ml": "g/ml (SUVlbm)",
+    "{SUVbsa}cm2/ml": "cm²/ml (SUVbsa)",
+    "[in_i]": "in",
+    "[lb_av]": "lb",
+    "10*6/l": "10⁶/l",
+}
+_UNIT = re.compile(r"[A-Za-zµ%°'\[\]_]+-?[1-6]?([./][A-Za-zµ%°'\[\]_]+-?[1-6]?)*|[A-Za-z]{1,3}")
+_MAYBE_TILED = frozenset(
+    f"1.2.840.10008.5.1.4.1.1.{end}" for end in ("77.1.6", "77.1.8", "66.4", "66.7", "30")
+)
+"""Whole-slide and confocal microscopy images, segmentations, parametric maps."""
+_RAISED = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+
+
+def code_meaning(code: Dataset | None) -> str:
+    """A coded entry in words: its meaning, else its value with the scheme (PS3.3 8.8)."""
+    meaning = text_of(code, "CodeMeaning")
+    if meaning:
+        return meaning
+    value = code_value(code)
+    scheme = text_of(code, "CodingSchemeDesignator")
+    return f"{value} ({scheme})" if value and scheme else value
+
+
+def code_value(code: Dataset | None) -> str:
+    """A coded entry's value: short, long or a URN."""
+    for keyword in ("CodeValue", "LongCodeValue", "URNCodeValue"):
+        value = text_of(code, keyword)
+        if value:
+            return value
+    return ""
+
+
+def unit_text(code: Dataset | None) -> str:
+    """Measurement Units Code Sequence as written after a number: "mm²", "HU", "" for none.
+
+    UCUM codes are written as people write them; of other schemes the code counts when it is one
+    of UCUM's that is known here, else the meaning.
+    """
+    value = code_value(code)
+    if not value:
+        return code_meaning(code)
+    if value in _UNITS:
+        return _UNITS[value]
+    if text_of(code, "CodingSchemeDesignator") == "UCUM":
+        return _ucum(value)
+    if value in ("mm", "cm", "mm2", "cm2", "mm3", "cm3", "ml", "s", "ms", "%"):
+        return _ucum(value)
+    return code_meaning(code)
+
+
+def _ucum(value: str) -> str:
+    if re.fullmatch(r"\{[^{}]*\}", value):
+        return value[1:-1]
+    text = re.sub(r"\{[^{}]*\}", "", value) if not value.startswith("{") else value
+    text = text.rstrip("/") or value
+    if _UNIT.fullmatch(text):
+        text = re.sub(r"(?<=[A-Za-z\]])-?\d", lambda match: match[0].translate(_RAISED), text)
+        text = re.sub(r"\bu(?=[a-zA-Z])", "µ", text)
+        text = text.replace(".", "·")
+    return text
+
+
+def person_text(name: str) -> str:
+    """A person's name as text: components by commas, further writings after "=" (PS3.5 6.2.1)."""
+    groups = (
+        ", ".join(part.strip() for part in group.split("^") if part.strip())
+        for group in name.split("=")
+    )
+    return " = ".join(group for group in groups if group)
+
+
+def date_text(text: str) -> str:
+    """A DA value as 2001-02-13; what is no date stays as it is."""
+    match = re.fullmatch(r"(\d{4})\.?(\d{2})\.?(\d{2})", text)
+    return "-".join(match.groups()) if match else text
+
+
+def time_text(text: str) -> str:
+    """A TM value as 18:47:46, with its fraction unless that is 0."""
+    match = re.fullmatch(r"(\d{2}):?(\d{2})?:?(\d{2})?(?:\.(\d+))?", text)
+    if match is None:
+        return text
+    hours, minutes, seconds, fraction = match.groups()
+    shown = ":".join(part for part in (hours, minutes or "00", seconds) if part)
+    fraction = (fraction or "").rstrip("0")
+    return f"{shown}.{fraction}" if fraction else shown
+
+
+def datetime_text(text: str) -> str:
+    """A DT value as 2001-02-13 18:47:46 and its offset from UTC."""
+    match = re.fullmatch(r"(\d{8})(\d{2,6}(?:\.\d+)?)?([+-]\d{4})?", text)
+    if match is None:
+        return text
+    day, time, offset = match.groups()
+    parts = [date_text(day)]
+    if time:
+        parts.append(time_text(time))
+    return " ".join(parts) + (f" {offset}" if offset else "")
+
+
+def value_text_of(item: Dataset, kind: str) -> str:
+    """What a content item says, without its concept name; `NO_VALUE` where that is missing."""
+    reader = _READERS.get(kind)
+    if reader is None:
+        return f"(content of the unknown type {kind[:16] or 'without a name'})"
+    return reader(item) or NO_VALUE
+
+
+def _number(item: Dataset) -> str:
+    measured = first_item(item, "MeasuredValueSequence")
+    value = text_of(measured, "NumericValue").replace("\\", ", ")
+    unit = unit_text(first_item(measured, "MeasurementUnitsCodeSequence"))
+    qualifier = code_meaning(first_item(item, "NumericValueQualifierCodeSequence"))
+    if not value:
+        return f"{NO_VALUE}: {qualifier}" if qualifier else ""
+    joined = f"{value}{unit}" if unit == "°" else f"{value} {unit}".strip()
+    return f"{joined} ({qualifier})" if qualifier else joined
+
+
+def _coordinates(item: Dataset, size: int) -> str:
+    kind = text_of(item, "GraphicType").lower() or "graphic of no type"
+    data = numbers(value_of(item, "GraphicData"))
+    points = [data[start : start + size] for start in range(0, len(data), size)]
+    return f"{kind} {_listed(points)}" if points else ""
+
+
+def _listed(points: Sequence[Sequence[float]]) -> str:
+    shown = " ".join(
+        "(" + ", ".join(f"{part:.6g}" for part in point) + ")" for point in points[:MAX_POINTS]
+    )
+    return shown if len(points) <= MAX_POINTS else f"{shown} … {len(points)} points"
+
+
+def _spatial(item: Dataset) -> str:
+    text = _coordinates(item, 2)
+    return f"{text}, in pixels of the whole slide" if text and on_whole_slide(item) else text
+
+
+def on_whole_slide(item: Dataset) -> bool:
+    """Whether an SCOORD counts in pixels of all tiles together, not of one frame (C.18.6).
+
+    Some makers write VOLUME for every image; where the image has no tiles both are the same.
+    """
+    if text_of(item, "PixelOriginInterpretation").upper() != "VOLUME":
+        return False
+    for child in items_of(item, "ContentSequence"):
+        reference = first_item(child, "ReferencedSOPSequence")
+        if text_of(reference, "ReferencedSOPClassUID") in _MAYBE_TILED:
+            return True
+    return False
+
+
+def _temporal(item: Dataset) -> str:
+    kind = text_of(item, "TemporalRangeType").lower()
+    for keyword, words in (
+        ("ReferencedSamplePositions", "samples"),
+        ("ReferencedTimeOffsets", "seconds"),
+        ("ReferencedDateTime", ""),
+    ):
+        values = [part.strip() for part in text_of(item, keyword).split("\\") if part.strip()]
+        if values:
+            if not words:
+                values = [datetime_text(value) for value in values]
+            more = f" … {len(values)} in all" if len(values) > MAX_POINTS else ""
+            return f"{kind} {', '.join(values[:MAX_POINTS])}{more} {words}".strip()
+    return kind
+
+
+def _reference(item: Dataset) -> str:
+    """The class of the object, its frames, segments or channels, and how it is to be shown."""
+    reference = first_item(item, "ReferencedSOPSequence")
+    if reference is None:
+        return ""
+    parts = [class_name(text_of(reference, "ReferencedSOPClassUID"))]
+    for words, values in (
+        ("frame", [frame + 1 for frame in frames_of(reference)]),
+        ("segment", _wholes(reference, "ReferencedSegmentNumber")),
+    ):
+        if values:
+            listed = ", ".join(str(value) for value in values[:MAX_POINTS])
+            more = f" … {len(values)} in all" if len(values) > MAX_POINTS else ""
+            parts.append(f"{words}{'s' if len(values) > 1 else ''} {listed}{more}")
+    channels = _wholes(reference, "ReferencedWaveformChannels")
+    if len(channels) > 1:
+        pairs = zip(channels[0::2], channels[1::2], strict=False)
+        listed = ", ".join(f"{group}/{channel}" for group, channel in pairs)
+        parts.append(f"channels {listed}")
+    shown_in = first_item(reference, "ReferencedSOPSequence")
+    if shown_in is not None:
+        parts.append(f"with {class_name(text_of(shown_in, 'ReferencedSOPClassUID'))}")
+    return ", ".join(part for part in parts if part)
+
+
+def _wholes(item: Dataset, keyword: str) -> list[int]:
+    return [int(value) for value in numbers(value_of(item, keyword)) if 0 <= value < 2**32]
+
+
+def class_name(uid: str) -> str:
+    """A SOP Class in words, e.g. "CT Image"; the UID where it is unknown."""
+    if not uid:
+        return "object of an unknown class"
+    name = UID(uid).name
+    return f"object of class {uid}" if name == uid else name.removesuffix(" Storage")
+
+
+def _table(item: Dataset) -> str:
+    """A TABLE item (PS3.3 C.18.10) as lines of cells."""
+    rows, columns = whole(item, "NumberOfTableRows"), whole(item, "NumberOfTableColumns")
+    size = f"{rows or '?'} rows, {columns or '?'} columns"
+    heads: dict[int, str] = {}
+    for head in items_of(item, "TableColumnDefinitionSequence"):
+        name = code_meaning(first_item(head, "ConceptNameCodeSequence"))
+        unit = unit_text(first_item(head, "MeasurementUnitsCodeSequence"))
+        heads[whole(head, "TableColumnNumber") or 0] = f"{name} ({unit})" if unit else name
+    lines: dict[int, list[tuple[int, str]]] = {}
+    cells = items_of(item, "CellValuesSequence")
+    for cell in cells[:MAX_CELLS]:
+        row, column = whole(cell, "TableRowNumber") or 0, whole(cell, "TableColumnNumber") or 0
+        lines.setdefault(row, []).append((column, _cell(cell)))
+    text = [size]
+    if heads:
+        text.append(" | ".join(heads[column] for column in sorted(heads)))
+    text += [" | ".join(value for _, value in sorted(lines[row])) for row in sorted(lines)]
+    if len(cells) > MAX_CELLS:
+        text.append(f"… {len(cells):,} cells")
+    return "\n".join(text)
+
+
+def _cell(cell: Dataset) -> str:
+    for keyword in ("NumericValue", "TextValue", "Date", "Time", "DateTime", "UID", "PersonName"):
+        value = text_of(cell, keyword)
+        if value:
+            return value
+    for keyword in _SELECTED:
+        value = text_of(cell, keyword)
+        if value:
+            return value
+    return code_meaning(first_item(cell, "ConceptCodeSequence"))
+
+
+_SELECTED = tuple(
+    f"Selector{vr}Value"
+    for vr in "AS AT CS DA DS DT FD FL IS LO LT OB PN SH SL SS ST TM UC UI UL UR US UT".split()  # noqa: SIM905
+)
+
+_READERS: dict[str, Callable[[Dataset], str]] = {
+    "TEXT": lambda item: text_of(item, "TextValue"),
+    "NUM": _number,
+    "CODE": lambda item: code_meaning(first_item(item, "ConceptCodeSequence")),
+    "DATETIME": lambda item: datetime_text(text_of(item, "DateTime")),
+    "DATE": lambda item: date_text(text_of(item, "Date")),
+    "TIME": lambda item: time_text(text_of(item, "Time")),
+    "UIDREF": lambda item: text_of(item, "UID"),
+    "PNAME": lambda item: person_text(text_of(item, "PersonName")),
+    "COMPOSITE": _reference,
+    "IMAGE": _reference,
+    "WAVEFORM": _reference,
+    "SCOORD": _spatial,
+    "SCOORD3D": lambda item: _coordinates(item, 3),
+    "TCOORD": _temporal,
+    "TABLE": _table,
+}

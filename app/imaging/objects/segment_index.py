@@ -1,0 +1,280 @@
+"""What the header of a segmentation says of its frames (PS3.3 A.51, C.8.20). In a worker process.
+
+Which segment each frame shows, which image frames it was made from, and where it lies. Made once a
+file and kept, so that scrolling through an image does not parse it again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from pydicom.dataset import Dataset
+
+from app.imaging.dicom.describe import numbers
+from app.imaging.dicom.dicom_file import Header, value_of
+from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.dicom.instance_attributes import cached_header
+from app.imaging.dicom.pixel_layout import Layout, layout_of
+from app.imaging.files import sources
+from app.imaging.objects.layer_targets import (
+    Grid,
+    Matrix,
+    grid_from,
+    matrix_grid,
+    tile_positions,
+    total_matrix,
+)
+
+ALL_FRAMES = -1
+LABEL_MAP = "LABELMAP"
+FRACTIONAL = "FRACTIONAL"
+_LABEL_MAP_CLASS = "1.2.840.10008.5.1.4.1.1.66.7"
+
+FrameName = tuple[str, int]
+"""SOP Instance UID and frame from 0, or `ALL_FRAMES`."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SegmentIndex:
+    """What a segmentation's frames show, and of what.
+
+    Attributes:
+        header: The file.
+        layout: Its pixels' figures.
+        kind: BINARY, FRACTIONAL or LABELMAP.
+        segments: [frames] segment number of each; 0 in a label map; -1 when unknown.
+        sources: Per frame, which image frames it names.
+        named: Frame of an image -> frames of the segmentation that name it.
+        images: Every SOP Instance UID that it names as a source.
+        grids: Per frame, where it lies, or None.
+        origins: [frames, 3] mm, NaN where there is no grid.
+        matrix: Size of the total pixel matrix that the frames are tiles of, or None.
+        matrix_grid: Where that lies on the slide, or None.
+        tiles: [frames, 2] (x, y) of each tile in it, from 0; -1 when unknown.
+        half_slab: Distance in mm up to which a frame stands for what lies beside its plane.
+    """
+
+    header: Header
+    layout: Layout
+    kind: str
+    segments: NDArray[np.int64]
+    sources: tuple[tuple[FrameName, ...], ...]
+    named: dict[FrameName, list[int]]
+    images: frozenset[str]
+    grids: tuple[Grid | None, ...]
+    origins: NDArray[np.float64]
+    matrix: Matrix | None
+    matrix_grid: Grid | None
+    tiles: NDArray[np.int64]
+    half_slab: float
+    warnings: tuple[str, ...] = field(default=())
+
+    @property
+    def frame_of_reference(self) -> str:
+        """Frame of Reference UID, or ""."""
+        return self.header.text("FrameOfReferenceUID")
+
+
+def segment_index(path: Path) -> SegmentIndex:
+    """The index of a segmentation.
+
+    Raises:
+        FileProblem: It cannot be read, or has no usable pixels.
+    """
+    return _cached(path, sources.status(path))
+
+
+@lru_cache(maxsize=4)
+def _cached(path: Path, status: sources.FileStatus) -> SegmentIndex:
+    header = cached_header(path, status)
+    layout = layout_of(header)
+    kind = kind_of(header)
+    groups = items_of(header.dataset, "PerFrameFunctionalGroupsSequence")[: layout.frames]
+    shared = first_item(header.dataset, "SharedFunctionalGroupsSequence")
+    matrix = total_matrix(header)
+    segments = _segments(header, layout, kind, groups, shared, matrix)
+    named_sources = tuple(
+        tuple(_sources(groups[index] if index < len(groups) else None, shared))
+        for index in range(layout.frames)
+    )
+    named: dict[FrameName, list[int]] = {}
+    for index, names in enumerate(named_sources):
+        for name in dict.fromkeys(names):
+            named.setdefault(name, []).append(index)
+    grids = _grids(header, layout, groups, shared)
+    origins = np.full((layout.frames, 3), np.nan)
+    for index, grid in enumerate(grids):
+        if grid is not None:
+            origins[index] = grid.origin
+    tiles = np.full((layout.frames, 2), -1, np.int64)
+    if matrix is not None:
+        tiles = tile_positions(header, matrix, layout.frames, (layout.rows, layout.columns))
+    return SegmentIndex(
+        header=header,
+        layout=layout,
+        kind=kind,
+        segments=segments,
+        sources=named_sources,
+        named=named,
+        images=_images(header, named),
+        grids=grids,
+        origins=origins,
+        matrix=matrix,
+        matrix_grid=matrix_grid(header) if matrix is not None else None,
+        tiles=tiles,
+        half_slab=_half_slab(grids, origins),
+        warnings=_warnings(layout, groups, segments, grids, named_sources, tiles),
+    )
+
+
+def kind_of(header: Header) -> str:
+    """Segmentation Type; by the SOP Class and the pixels where it is missing."""
+    kind = header.text("SegmentationType").upper()
+    if header.text("SOPClassUID") == _LABEL_MAP_CLASS or kind == LABEL_MAP:
+        return LABEL_MAP
+    if kind in ("BINARY", FRACTIONAL):
+        return kind
+    return "BINARY" if header.value("BitsAllocated") == 1 else FRACTIONAL
+
+
+def _segments(
+    header: Header,
+    layout: Layout,
+    kind: str,
+    groups: list[Dataset],
+    shared: Dataset | None,
+    matrix: Matrix | None,
+) -> NDArray[np.int64]:
+    """Segment of each frame; a TILED_FULL segmentation shows them one after another."""
+    if kind == LABEL_MAP:
+        return np.zeros(layout.frames, np.int64)
+    described = [number for number, _ in described_segments(header)]
+    everywhere = _segment_number(shared)
+    if everywhere is None and len(described) == 1:
+        everywhere = described[0]
+    segments = np.full(layout.frames, -1 if everywhere is None else everywhere, np.int64)
+    for index, group in enumerate(groups):
+        own = _segment_number(group)
+        if own is not None:
+            segments[index] = own
+    full = header.text("DimensionOrganizationType").upper() == "TILED_FULL"
+    if matrix is not None and full and described and layout.frames % len(described) == 0:
+        per_segment = layout.frames // len(described)
+        unknown = segments < 0
+        segments[unknown] = np.repeat(np.array(described, np.int64), per_segment)[unknown]
+    return segments
+
+
+def described_segments(header: Header) -> list[tuple[int, Dataset]]:
+    """(Segment Number, its description), each number once; a missing one is its position."""
+    found: dict[int, Dataset] = {}
+    for position, item in enumerate(items_of(header.dataset, "SegmentSequence"), start=1):
+        number = finite(item, "SegmentNumber", 1)
+        found.setdefault(int(number[0]) if number else position, item)
+    return list(found.items())
+
+
+def _segment_number(group: Dataset | None) -> int | None:
+    place = first_item(group, "SegmentIdentificationSequence")
+    number = finite(place, "ReferencedSegmentNumber", 1)
+    return int(number[0]) if number and number[0] >= 0 else None
+
+
+def _sources(group: Dataset | None, shared: Dataset | None) -> Iterator[FrameName]:
+    """The image frames that a frame was made from (C.7.6.16.2.6)."""
+    own = items_of(group, "DerivationImageSequence")
+    for derivation in own or items_of(shared, "DerivationImageSequence"):
+        for source in items_of(derivation, "SourceImageSequence"):
+            uid = text_of(source, "ReferencedSOPInstanceUID")
+            if not uid:
+                continue
+            named = numbers(value_of(source, "ReferencedFrameNumber"))
+            frames = [int(number) - 1 for number in named if 1 <= number < 2**31]
+            for frame in frames or [ALL_FRAMES]:
+                yield uid, frame
+
+
+def _images(header: Header, named: dict[FrameName, list[int]]) -> frozenset[str]:
+    uids = {uid for uid, _ in named}
+    for item in items_of(header.dataset, "SourceImageSequence"):
+        uids.add(text_of(item, "ReferencedSOPInstanceUID"))
+    for series in items_of(header.dataset, "ReferencedSeriesSequence"):
+        for item in items_of(series, "ReferencedInstanceSequence"):
+            uids.add(text_of(item, "ReferencedSOPInstanceUID"))
+    return frozenset(uids - {""})
+
+
+def _grids(
+    header: Header, layout: Layout, groups: list[Dataset], shared: Dataset | None
+) -> tuple[Grid | None, ...]:
+    common = {key: _plane_values(shared, *key) for key in _PLANE}
+    for key, values in common.items():
+        # A position of the whole file is that of its first frame alone.
+        if not values and (key[1] != "ImagePositionPatient" or layout.frames == 1):
+            common[key] = numbers(header.value(key[1]))
+    grids: list[Grid | None] = []
+    for index in range(layout.frames):
+        group = groups[index] if index < len(groups) else None
+        own = {key: _plane_values(group, *key) or common[key] for key in _PLANE}
+        position, cosines, spacing, thickness, distance = own.values()
+        slab = min((abs(v[0]) for v in (thickness, distance) if v and v[0]), default=0.0)
+        grids.append(grid_from(position, cosines, spacing, slab))
+    return tuple(grids)
+
+
+_PLANE = (
+    ("PlanePositionSequence", "ImagePositionPatient"),
+    ("PlaneOrientationSequence", "ImageOrientationPatient"),
+    ("PixelMeasuresSequence", "PixelSpacing"),
+    ("PixelMeasuresSequence", "SliceThickness"),
+    ("PixelMeasuresSequence", "SpacingBetweenSlices"),
+)
+
+
+def _plane_values(group: Dataset | None, macro: str, keyword: str) -> tuple[float, ...]:
+    place = first_item(group, macro)
+    return numbers(value_of(place, keyword)) if place is not None else ()
+
+
+def _half_slab(grids: tuple[Grid | None, ...], origins: NDArray[np.float64]) -> float:
+    """Half of what a voxel measures across its plane; from the frames' distances if not stated."""
+    first = next((grid for grid in grids if grid is not None), None)
+    if first is None:
+        return 0.0
+    if first.thickness > 0:
+        return first.thickness / 2
+    depths = np.unique(np.round((origins - first.origin) @ first.normal, 2))
+    steps = np.diff(depths[np.isfinite(depths)])
+    return float(steps.min()) / 2 if steps.size else 0.0
+
+
+def _warnings(
+    layout: Layout,
+    groups: list[Dataset],
+    segments: NDArray[np.int64],
+    grids: tuple[Grid | None, ...],
+    named: tuple[tuple[FrameName, ...], ...],
+    tiles: NDArray[np.int64],
+) -> tuple[str, ...]:
+    found: list[str] = []
+    if 0 < len(groups) < layout.frames:
+        found.append(f"it describes only {len(groups)} of its {layout.frames} frames")
+    nameless = int(np.count_nonzero(segments < 0))
+    if nameless:
+        found.append(f"{_frames(nameless)} without a segment number: not drawn")
+    lost = sum(
+        grid is None and not names and tile[0] < 0
+        for grid, names, tile in zip(grids, named, tiles, strict=True)
+    )
+    if lost:
+        found.append(f"{_frames(lost)} with neither a source image nor a position: not drawn")
+    return tuple(found)
+
+
+def _frames(count: int) -> str:
+    return "1 frame" if count == 1 else f"{count} frames"

@@ -1,0 +1,280 @@
+"""Segmentations as layers: segments with names and colours, and their masks on an image frame.
+
+PS3.3 A.51 and C.8.20. BINARY segments and those of a LABELMAP are masks; FRACTIONAL ones are heat
+maps of their values, stored / Maximum Fractional Value. In a worker process.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydicom.dataset import Dataset
+
+from app.errors import FileProblem
+from app.imaging.dicom.codecs import decode
+from app.imaging.dicom.describe import numbers
+from app.imaging.dicom.dicom_file import Header, value_of
+from app.imaging.dicom.dicom_items import finite, first_item, text_of
+from app.imaging.dicom.palette import palette_of
+from app.imaging.findings import Heatmap, Mask
+from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
+from app.imaging.objects.layer_colors import color_from_cielab, palette_color
+from app.imaging.objects.layer_targets import Target
+from app.imaging.objects.segment_index import (
+    FRACTIONAL,
+    LABEL_MAP,
+    SegmentIndex,
+    described_segments,
+    segment_index,
+)
+from app.imaging.objects.segment_placing import Placed, is_shift, place
+from app.imaging.types import Instance
+
+Array = NDArray[Any]
+
+MAX_CANVAS_BYTES = 2**30
+"""What all masks of one frame may take together: a slide with many segments has no end."""
+
+_ROWS_AT_ONCE = 512
+
+
+def read_segmentation(instance: Instance) -> Layer:
+    """Its segments; pixels are not decoded.
+
+    Raises:
+        FileProblem: It cannot be read.
+    """
+    index = segment_index(instance.path)
+    header = index.header
+    palette = palette_of(header) if index.kind == LABEL_MAP else None
+    background = _background(header)
+    items: list[LayerItem] = []
+    for number, description in described_segments(header):
+        if index.kind == LABEL_MAP and number == background:
+            continue
+        items.append(_item(number, description, palette, header))
+    warnings = list(index.warnings)
+    known = {item.number for item in items}
+    nameless = sorted({int(n) for n in index.segments} - known - {-1})
+    if nameless and index.kind != LABEL_MAP:
+        items += [LayerItem(n, f"Segment {n}", palette_color(n)) for n in nameless]
+        warnings.append(f"{_listed(nameless)}: no description in the file")
+    if header.text("SegmentsOverlap").upper() == "YES":
+        warnings.append("its segments overlap")
+    names = ("SeriesDescription", "ContentDescription", "ContentLabel")
+    title = next((text for text in map(header.text, names) if text), "Segmentation")
+    return Layer(instance, title, tuple(items), tuple(warnings))
+
+
+def read_segmentation_frame(instance: Instance, target: Target) -> LayerFrame:
+    """What a segmentation draws on one frame of an image.
+
+    Raises:
+        FileProblem: It cannot be read at all. A frame of it that cannot be decoded is a warning.
+    """
+    index = segment_index(instance.path)
+    placing = place(instance, index, target)
+    if not placing.placed:
+        return LayerFrame((), placing.warnings)
+    canvas = _LabelCanvas(index, target) if index.kind == LABEL_MAP else _Canvas(index, target)
+    warnings = list(placing.warnings)
+    for one in placing.placed:
+        if index.kind != LABEL_MAP and index.segments[one.frame] < 0:
+            continue
+        try:
+            values, _ = decode(index.header, index.layout, one.frame)
+        except FileProblem as error:
+            warnings.append(f"a part is not drawn: {error.reason}")
+            continue
+        canvas.add(one, values)
+    shapes = canvas.shapes()
+    return LayerFrame(shapes, tuple(dict.fromkeys(warnings + canvas.warnings)))
+
+
+class _Canvas:
+    """Collects BINARY and FRACTIONAL frames, one plane of the target's size a segment."""
+
+    def __init__(self, index: SegmentIndex, target: Target) -> None:
+        self.warnings: list[str] = []
+        self._index = index
+        self._target = target
+        self._planes: dict[int, Array] = {}
+        self._named: dict[int, bool] = {}
+        self._fractional = index.kind == FRACTIONAL
+        full = finite(index.header.dataset, "MaximumFractionalValue", 1)
+        self._full = full[0] if full and full[0] > 0 else float(2**index.layout.stored - 1)
+        rows, columns = target.shape
+        self._limit = MAX_CANVAS_BYTES // (rows * columns * (4 if self._fractional else 1))
+
+    def add(self, one: Placed, values: Array) -> None:
+        """Paint a decoded frame; where several of a segment meet, the higher value stays."""
+        segment = int(self._index.segments[one.frame])
+        plane = self._planes.get(segment)
+        if plane is None:
+            if len(self._planes) >= max(self._limit, 1):
+                self.warnings.append("not all segments are drawn: they need too much memory")
+                return
+            plane = np.zeros(self._target.shape, np.float32 if self._fractional else np.bool_)
+            self._planes[segment] = plane
+        if self._fractional:
+            source = np.clip(values.astype(np.float32) / np.float32(self._full), 0, 1)
+        else:
+            source = values != 0
+        _paint(plane, source, one.affine)
+        self._named[segment] = self._named.get(segment, True) and one.by_reference
+
+    def shapes(self) -> tuple[Shape, ...]:
+        """One shape a segment that has any pixel here."""
+        made: list[Shape] = []
+        for segment, plane in sorted(self._planes.items()):
+            if plane.any():
+                geometry = Heatmap(plane) if self._fractional else Mask(plane)
+                made.append(Shape(segment, geometry, True, self._named[segment]))
+        return tuple(made)
+
+
+class _LabelCanvas:
+    """Collects frames of a label map and separates the segments in the end."""
+
+    def __init__(self, index: SegmentIndex, target: Target) -> None:
+        self.warnings: list[str] = []
+        self._background = _background(index.header)
+        self._described = {number for number, _ in described_segments(index.header)}
+        self._labels = np.full(target.shape, self._background, np.int32)
+        self._by_reference = True
+
+    def add(self, one: Placed, values: Array) -> None:
+        """Paint a decoded frame; its background leaves what is there."""
+        _paint(self._labels, values.astype(np.int32), one.affine, self._background)
+        self._by_reference = self._by_reference and one.by_reference
+
+    def shapes(self) -> tuple[Shape, ...]:
+        """One mask a described segment that is here; others are named in a warning."""
+        here = [int(n) for n in np.unique(self._labels) if n != self._background]
+        nameless = [number for number in here if number not in self._described]
+        if nameless:
+            self.warnings.append(f"{_listed(nameless)}: no description in the file, not drawn")
+        drawn = [number for number in here if number in self._described]
+        if len(drawn) * self._labels.size > MAX_CANVAS_BYTES:
+            drawn = drawn[: max(MAX_CANVAS_BYTES // self._labels.size, 1)]
+            self.warnings.append("not all segments are drawn: they need too much memory")
+        return tuple(
+            Shape(number, Mask(self._labels == number), True, self._by_reference)
+            for number in drawn
+        )
+
+
+def _paint(
+    plane: Array, source: Array, affine: NDArray[np.float64], background: int | None = None
+) -> None:
+    """Lay a frame over a plane, nearest neighbour.
+
+    Args:
+        plane: [rows, columns] of the target; changed in place. The higher value stays, or with a
+            `background` whatever of the source is not it.
+        source: [rows, columns] of the frame.
+        affine: [2, 3] (x, y, 1) of the target -> (x, y) of the source.
+        background: Value of the source that is nothing.
+    """
+    x0, x1, y0, y1 = _reach(plane.shape, source.shape, affine)
+    if x0 >= x1 or y0 >= y1:
+        return
+    if is_shift(affine):
+        dx, dy = (int(part) for part in np.rint(affine[:, 2]))
+        part = source[y0 + dy : y1 + dy, x0 + dx : x1 + dx]
+        _merge(plane[y0:y1, x0:x1], part, None, background)
+        return
+    x = np.arange(x0, x1, dtype=np.float64)[None, :]
+    for start in range(y0, y1, _ROWS_AT_ONCE):
+        end = min(start + _ROWS_AT_ONCE, y1)
+        y = np.arange(start, end, dtype=np.float64)[:, None]
+        column, row = (
+            np.floor(a * x + b * y + c + 0.5).astype(np.int64) for a, b, c in affine.tolist()
+        )
+        inside = (column >= 0) & (column < source.shape[1]) & (row >= 0) & (row < source.shape[0])
+        np.clip(column, 0, source.shape[1] - 1, out=column)
+        np.clip(row, 0, source.shape[0] - 1, out=row)
+        _merge(plane[start:end, x0:x1], source[row, column], inside, background)
+
+
+def _merge(plane: Array, part: Array, inside: Array | None, background: int | None) -> None:
+    if background is None:
+        shown = part if inside is None else np.where(inside, part, np.zeros((), part.dtype))
+        np.maximum(plane, shown, out=plane)
+        return
+    wanted = part != background
+    if inside is not None:
+        wanted &= inside
+    plane[wanted] = part[wanted]
+
+
+def _reach(
+    plane: tuple[int, ...], source: tuple[int, ...], affine: NDArray[np.float64]
+) -> tuple[int, int, int, int]:
+    """Columns x0 to x1 and rows y0 to y1 (ends exclusive) of the plane that the source may meet."""
+    linear = affine[:, :2]
+    if abs(np.linalg.det(linear)) < 1e-12:
+        return 0, 0, 0, 0
+    right, bottom = source[1] - 0.5, source[0] - 0.5
+    edges = np.array([[-0.5, -0.5], [right, -0.5], [-0.5, bottom], [right, bottom]])
+    found = (edges - affine[:, 2]) @ np.linalg.inv(linear).T
+    low, high = np.ceil(found.min(axis=0) - 1e-6), np.floor(found.max(axis=0) + 1e-6)
+    if is_shift(affine):
+        low, high = np.rint(found.min(axis=0) + 0.5), np.rint(found.max(axis=0) - 0.5)
+    x0, y0 = (int(max(part, 0)) for part in low)
+    x1, y1 = int(min(high[0], plane[1] - 1)), int(min(high[1], plane[0] - 1))
+    return x0, x1 + 1, y0, y1 + 1
+
+
+def _background(header: Header) -> int:
+    """The pixel value that is no segment (C.8.20.2): Pixel Padding Value, else 0."""
+    padding = finite(header.dataset, "PixelPaddingValue", 1)
+    return int(padding[0]) if padding else 0
+
+
+def _item(
+    number: int,
+    description: Dataset,
+    palette: tuple[NDArray[np.uint8], int] | None,
+    header: Header,
+) -> LayerItem:
+    color = color_from_cielab(numbers(value_of(description, "RecommendedDisplayCIELabValue")))
+    if color is None and palette is not None:
+        color = _entry(palette, number)
+    label = text_of(description, "SegmentLabel") or f"Segment {number}"
+    detail = _detail(description)
+    if kind := header.text("SegmentationFractionalType").lower():
+        detail = f"{detail}. Values are of {kind}" if detail else f"Values are of {kind}"
+    return LayerItem(number, label, color or palette_color(number), detail)
+
+
+def _entry(palette: tuple[NDArray[np.uint8], int], number: int) -> RGB | None:
+    colors, first = palette
+    if not 0 <= number - first < len(colors):
+        return None
+    red, green, blue = (int(part) for part in colors[number - first])
+    return red, green, blue
+
+
+def _detail(description: Dataset) -> str:
+    """E.g. "Organ: Liver. Made by TotalSegmentator (automatic)"."""
+    category, kind = (
+        text_of(first_item(description, f"SegmentedProperty{part}CodeSequence"), "CodeMeaning")
+        for part in ("Category", "Type")
+    )
+    what = ": ".join(dict.fromkeys(part for part in (category, kind) if part))
+    maker = text_of(description, "SegmentAlgorithmName")
+    how = text_of(description, "SegmentAlgorithmType").lower()
+    if maker:
+        made = f"Made by {maker} ({how})" if how else f"Made by {maker}"
+    else:
+        made = f"Made: {how}" if how else ""
+    return ". ".join(part for part in (what, made) if part)
+
+
+def _listed(segments: list[int]) -> str:
+    names = ", ".join(str(number) for number in segments[:10])
+    more = "" if len(segments) <= 10 else f" and {len(segments) - 10} more"
+    return f"{'segment' if len(segments) == 1 else 'segments'} {names}{more}"

@@ -1,0 +1,168 @@
+"""Windows: which are possible, which an image opens with, which are offered."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.pixels.greys import is_coloured, modality_values
+from app.imaging.types import Frame, Lut, VoiFunction, Window
+
+Array = NDArray[Any]
+
+ABSURD = 1e11
+"""Window centres and widths beyond this are damaged, not meant."""
+_FARTHEST = ABSURD / 2.5
+"""Values beyond this do not widen an automatic window."""
+
+AUTO = "auto"
+_AUTO_PERCENTILES = (0.5, 99.5)
+_AUTO_SAMPLES = 250_000
+_BORDER_SHARE = 0.5
+"""Share of the edge's pixels that must be equal for them to count as a border without image."""
+_DARK = 8
+"""An 8-bit image that uses less than 1/8 of its range is stretched, not shown nearly black."""
+_NARROW = 16
+
+_CT_PRESETS = (
+    ("Lung", -600, 1500),
+    ("Bone", 480, 2500),
+    ("Brain", 40, 80),
+    ("Abdomen", 50, 400),
+    ("Mediastinum", 40, 400),
+    ("Liver", 60, 160),
+    ("Stroke", 35, 35),
+    ("Angiography", 300, 600),
+)
+
+
+def valid_window(window: Window) -> Window | None:
+    """The window if it can be applied, else None: damaged, or a width that is not above 0.
+
+    LINEAR needs a width of at least 1 (C.11.2.1.2.1), but files with fractional values (PET, maps)
+    use less; such a window is meant as LINEAR_EXACT.
+    """
+    center, width = window.center, window.width
+    if not (math.isfinite(center) and math.isfinite(width)):
+        return None
+    if width <= 0 or width > ABSURD or abs(center) > ABSURD:
+        return None
+    if window.function is VoiFunction.LINEAR and width < 1:
+        return Window(center, width, VoiFunction.LINEAR_EXACT, window.explanation)
+    return window
+
+
+def default_window(frame: Frame) -> Window | None:
+    """The window an image opens with: the file's first, else an automatic one.
+
+    None for colour, and where the file gives a VOI LUT but no window: `render` then applies it.
+    """
+    if frame.is_color:
+        return None
+    if frame.voi.windows:
+        return frame.voi.windows[0]
+    return None if frame.voi.luts else auto_window(frame)
+
+
+def auto_window(frame: Frame) -> Window:
+    """A window from the pixels: all but the darkest and brightest 0.5%.
+
+    Padding and a constant border (collimation, the ground around a scan) do not count. 8-bit
+    images are shown as they are, unless they use a small part of their range.
+    """
+    step = max(1, math.ceil(math.sqrt(frame.stored.size / _AUTO_SAMPLES)))
+    sample = frame.stored[::step, ::step].reshape(-1)
+    kept = _without_padding(frame, sample)
+    inner = _without_border(frame, kept)
+    low, high = _range(frame, inner)
+    if low == high:
+        low, high = _range(frame, kept, percentiles=(0, 100))
+    plain = frame.modality_lut is None and frame.rescale.slope == 1 and not frame.rescale.intercept
+    if frame.stored.dtype == np.uint8 and plain:
+        full = 2**frame.bits - 1
+        if low == high or high - low > full / _DARK:
+            low, high = 0.0, float(full)
+    if low == high and frame.stored.dtype.kind in "iu":
+        low, high = _stored_range(frame)
+    return _window_between(low, high)
+
+
+def _without_padding(frame: Frame, sample: Array) -> Array:
+    keep = np.isfinite(sample)
+    if frame.supplemental:
+        keep &= ~is_coloured(frame, sample)
+    if frame.padding is not None:
+        first, last = frame.padding
+        keep &= (sample < first) | (sample > last)
+    return sample[keep] if keep.any() else sample
+
+
+def _without_border(frame: Frame, sample: Array) -> Array:
+    """The sample without the value that most of the image's edge has, if it is an extreme one."""
+    s = frame.stored
+    edge = np.concatenate((s[0], s[-1], s[:, 0], s[:, -1]))
+    values, counts = np.unique(edge, return_counts=True)
+    border = values[counts.argmax()]
+    if counts.max() < _BORDER_SHARE * edge.size or border not in (sample.min(), sample.max()):
+        return sample
+    inner = sample[sample != border]
+    return inner if inner.size >= max(16, sample.size // 100) else sample
+
+
+def _range(
+    frame: Frame, sample: Array, percentiles: tuple[float, float] = _AUTO_PERCENTILES
+) -> tuple[float, float]:
+    values = modality_values(frame, sample)
+    finite = values[np.isfinite(values)]
+    if not finite.size:
+        return 0.0, 0.0
+    low, high = np.percentile(finite, percentiles)
+    return float(low), float(high)
+
+
+def _stored_range(frame: Frame) -> tuple[float, float]:
+    """What a constant image is measured against: all values that its bits could hold."""
+    signed = frame.stored.dtype.kind == "i"
+    low = -(2 ** (frame.bits - 1)) if signed else 0
+    ends = modality_values(frame, np.array([low, low + 2**frame.bits - 1], np.float64))
+    return float(ends.min()), float(ends.max())
+
+
+def _window_between(low: float, high: float) -> Window:
+    """The window that maps `low` to black and `high` to white."""
+    low, high = (min(max(end, -_FARTHEST), _FARTHEST) for end in (low, high))
+    if not high > low:
+        return Window(low, 1.0, VoiFunction.LINEAR_EXACT, AUTO)
+    if high - low < _NARROW and not (low.is_integer() and high.is_integer()):
+        return Window((low + high) / 2, high - low, VoiFunction.LINEAR_EXACT, AUTO)
+    return Window((low + high + 1) / 2, high - low + 1, VoiFunction.LINEAR, AUTO)
+
+
+def presets(modality: str) -> tuple[Window, ...]:
+    """Common windows of a modality, in its own units; only CT has units that make them possible."""
+    if modality.upper() != "CT":
+        return ()
+    return tuple(Window(center, width, explanation=name) for name, center, width in _CT_PRESETS)
+
+
+def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
+    """What the preset menu offers: the file's windows and LUTs, the automatic, the modality's."""
+    if frame.is_color:
+        return ()
+    named: list[Window] = []
+    for number, window in enumerate(frame.voi.windows, start=1):
+        name = window.explanation or ("File" if number == 1 else f"File {number}")
+        named.append(Window(window.center, window.width, window.function, name))
+    named += [lut_window(lut, number) for number, lut in enumerate(frame.voi.luts)]
+    units = frame.rescale.units in ("HU", "")
+    return (*named, auto_window(frame), *(presets(modality) if units else ()))
+
+
+def lut_window(lut: Lut, number: int) -> Window:
+    """The window that stands for item `number` of the frame's VOI LUTs."""
+    name = lut.explanation or ("VOI LUT" if number == 0 else f"VOI LUT {number + 1}")
+    entries = lut.data.size
+    return Window(lut.first + entries / 2, max(entries, 1), explanation=name, lut=number)

@@ -1,0 +1,228 @@
+"""What runs inside a worker process. Only the standard library is imported before it is set up.
+
+One thread reads the pipe, so that the end of the app or a cancel is noticed while a function runs;
+functions run on the main thread, one at a time.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+import queue
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import Any
+
+from app.errors import Cancelled, SightlineError
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerConfig:
+    """How a worker process is set up.
+
+    Attributes:
+        prefix: Names the shared memory of this process, unique among processes.
+        allowed: Module prefixes whose functions may be called.
+        env: Environment variables, set before anything heavy is imported.
+        preload: Modules imported at the start, so that the first call is quick.
+        memory_limit_bytes: Address space beyond what a bare interpreter takes, or None.
+        nice: How much less urgent than the app's own process it is (0 to 19).
+        quiet: Drop what libraries print, instead of passing it on to standard error.
+    """
+
+    prefix: str
+    allowed: tuple[str, ...]
+    env: Mapping[str, str]
+    preload: tuple[str, ...] = ()
+    memory_limit_bytes: int | None = None
+    nice: int = 5
+    quiet: bool = False
+
+
+def is_allowed(entry: str, allowed: tuple[str, ...]) -> bool:
+    """Whether `entry` is "module:function" below one of the allowed prefixes."""
+    module, separator, function = entry.partition(":")
+    return bool(separator) and function.isidentifier() and module.startswith(allowed)
+
+
+def run(connection: Connection, config: WorkerConfig) -> None:
+    """Serve calls until the app closes the pipe or dies."""
+    _set_up(config)
+    _Server(connection, config).serve()
+
+
+def _set_up(config: WorkerConfig) -> None:
+    """Environment, signals, priority and limits."""
+    os.environ.update(config.env)
+    # Ctrl+C in a terminal reaches the whole process group; the app decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    # Standard output belongs to the app's JSON; what codecs and libraries print goes to stderr.
+    with suppress(OSError, AttributeError, ValueError):
+        if config.quiet:
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+        os.dup2(2, 1)
+    with suppress(OSError):
+        _lower_priority(config.nice)
+    if config.memory_limit_bytes is not None:
+        with suppress(OSError, ValueError):
+            _limit_memory(config.memory_limit_bytes)
+
+
+def _lower_priority(amount: int) -> None:
+    if amount <= 0:
+        return
+    if sys.platform == "win32":
+        import ctypes
+
+        below_normal = 0x4000
+        kernel = ctypes.windll.kernel32
+        kernel.SetPriorityClass(kernel.GetCurrentProcess(), below_normal)
+    else:
+        os.nice(amount)
+
+
+def _limit_memory(extra: int) -> None:
+    """Limit the address space. POSIX only; macOS accepts the limit without enforcing it."""
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = _address_space() + extra
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+def _address_space() -> int:
+    """Bytes of address space in use now (Linux), else an estimate of a bare interpreter."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * 4096
+    except OSError:
+        return 512 * 1024**2
+
+
+def _limit_cpu(timeout_s: float) -> None:
+    """Let the system end a call that hangs where no thread of ours runs any more.
+
+    The app kills a late worker itself; this holds when the app has died meanwhile.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    seconds = used.ru_utime + used.ru_stime + timeout_s * (os.cpu_count() or 1) + 10
+    _, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if hard == resource.RLIM_INFINITY or seconds < hard:
+        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), hard))
+
+
+class _Server:
+    """The pipe, the call that runs and what it has said so far."""
+
+    def __init__(self, connection: Connection, config: WorkerConfig) -> None:
+        # Imported here: numpy reads its thread limits from the environment when it is imported.
+        from app.imaging.processes import wire
+
+        self._wire = wire
+        self._connection = connection
+        self._config = config
+        self._requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+        self._lock = threading.Lock()
+        self._segments: list[Any] = []
+        self._cancelled: set[int] = set()
+
+    def serve(self) -> None:
+        """Answer requests for ever; the reader thread ends the process."""
+        threading.Thread(target=self._read, daemon=True).start()
+        for module in self._config.preload:
+            importlib.import_module(module)
+        self._send({"kind": "ready"})
+        while True:
+            self._answer(self._requests.get())
+
+    def _read(self) -> None:
+        try:
+            while True:
+                message = self._wire.receive(self._connection)
+                if message["kind"] == "call":
+                    self._requests.put(message)
+                elif message["kind"] == "cancel":
+                    self._cancelled.add(message["id"])
+                else:
+                    with self._lock:
+                        self._wire.release(self._segments)
+        except BaseException:
+            # The app is gone or speaks nonsense: nobody waits for an answer any more.
+            os._exit(0)
+
+    def _send(self, message: Mapping[str, Any]) -> None:
+        with self._lock:
+            segments = self._wire.send(self._connection, message, f"{self._config.prefix}c")
+            self._segments.extend(segments)
+
+    def _answer(self, request: dict[str, Any]) -> None:
+        number: int = request["id"]
+        answer: dict[str, Any]
+        try:
+            _limit_cpu(float(request["timeout_s"]))
+            result = self._run(request["entry"], request["payload"], number)
+            answer = {"kind": "result", "id": number, "value": result}
+        except BaseException as error:  # a codec's panic is no Exception, and must be told too
+            answer = {"kind": "error", "id": number, **_describe(error)}
+        self._cancelled.discard(number)
+        try:
+            self._send(answer)
+        except OSError:
+            os._exit(0)
+        except TypeError as error:  # the function returned what cannot be sent
+            self._send({"kind": "error", "id": number, **_describe(error)})
+
+    def _run(self, entry: str, payload: dict[str, Any], number: int) -> Mapping[str, Any]:
+        if not is_allowed(entry, self._config.allowed):
+            raise PermissionError(f"{entry} may not be called in a worker")
+        module, _, name = entry.partition(":")
+        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+
+        def progress(fraction: float, text: str = "") -> None:
+            if number in self._cancelled:
+                raise Cancelled
+            self._send(
+                {"kind": "progress", "id": number, "fraction": float(fraction), "text": str(text)}
+            )
+
+        takes_progress = len(inspect.signature(function).parameters) > 1
+        result = function(payload, progress) if takes_progress else function(payload)
+        if not isinstance(result, Mapping):
+            raise TypeError(f"{entry} must return a mapping, not {type(result).__name__}")
+        return result
+
+
+def _describe(error: BaseException) -> dict[str, Any]:
+    """An exception as a message."""
+    if isinstance(error, SightlineError):
+        return {
+            "type": type(error).__name__,
+            "reason": error.reason,
+            "subject": error.subject,
+            "remedy": error.remedy,
+            "detail": error.detail,
+        }
+    if isinstance(error, MemoryError):
+        return {
+            "type": "WorkerDied",
+            "reason": "it needs more memory than a worker process may use",
+            "detail": "MemoryError",
+            "spent": True,
+        }
+    text = "".join(traceback.format_exception(error))
+    return {"type": type(error).__name__, "reason": "", "detail": text[-20_000:]}

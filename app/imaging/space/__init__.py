@@ -1,0 +1,1 @@
+"""Scale and place: lengths, planes, stacks, volumes and sections through them."""

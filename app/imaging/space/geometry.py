@@ -1,0 +1,258 @@
+"""Lengths, areas and angles with what they rest on, and the side letters of an image.
+
+Coordinates are (x, y) = (column, row), pixel centres are integers. Directions are DICOM's patient
+letters (PS3.3 C.7.6.1.1.1): L, R, A, P, H, F for the direction in which x or y grows. Those of a
+quadruped have one or two letters of their own (Le, Rt, V, D, Cr, Cd, ...; see `_OPPOSITE`).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.imaging.findings import XY
+from app.imaging.space.regions import UltrasoundRegion, common_region
+from app.imaging.space.spacing import SpacingAttributes, spacing_of
+from app.imaging.types import Frame, Orientation, Region, SpacingSource
+
+__all__ = [
+    "UNLABELLED",
+    "Length",
+    "SpacingAttributes",
+    "UltrasoundRegion",
+    "angle",
+    "area",
+    "direction_letters",
+    "edge_letters",
+    "is_quadruped",
+    "length",
+    "opposite",
+    "polygon_area",
+    "spacing_of",
+]
+
+_OBLIQUE = 0.05
+"""Cosine below which a direction does not earn a letter (about 3 degrees)."""
+
+_PAIRS = ("L R", "A P", "H F", "Le Rt", "V D", "Cr Cd", "M La", "Pr Di")
+_OPPOSITE: dict[str, str] = {
+    one: other for pair in map(str.split, _PAIRS) for one, other in (pair, pair[::-1])
+}
+"""Opposite directions. A quadruped's letters (PS3.3 C.7.6.1.1.1) are written Le, Cr, ..., so that
+its PR (proximal) is not taken for a biped's P and R; Ro, Pa and Pl have no opposite."""
+
+UNLABELLED = "-"
+"""Letters of a known direction without a sure name: an animal's axes depend on the body part."""
+
+_LETTER = re.compile("[A-Z][a-z]?")
+_SHOWN = {"La": "L", "Ro": "R"}
+
+
+@dataclass(frozen=True, slots=True)
+class Length:
+    """A measured length, area or angle.
+
+    Attributes:
+        value: In `units`.
+        units: "mm", "mm²", "°" or "px"; in an ultrasound region also "s", "Hz", "mm/s", ...
+        source: What it rests on; NONE for px.
+        text: With units and source, as it is to be shown.
+    """
+
+    value: float
+    units: str
+    source: SpacingSource
+    text: str
+
+
+def length(frame: Frame, p0: XY, p1: XY) -> Length:
+    """Distance of two points: mm only with a real spacing, else pixels.
+
+    In an image with regions, both points must lie in one of them (see `common_region`); a distance
+    across regions, or outside them, is in pixels. Where a region's axes have different units (a
+    Doppler trace: seconds and mm/s) there is no distance: `text` gives both differences, and
+    `value` the vertical one, in the units of the vertical axis (the horizontal one where only that
+    has a scale).
+
+    Args:
+        frame: The image the points are on.
+        p0: (x, y).
+        p1: (x, y).
+    """
+    spacing = frame.spacing
+    dx, dy = p1[0] - p0[0], p1[1] - p0[1]
+    if frame.regions:
+        region = common_region(frame.regions, (p0, p1))
+        return _pixels(math.hypot(dx, dy)) if region is None else _in_region(region, dx, dy)
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return _pixels(math.hypot(dx, dy))
+    value = math.hypot(dx * spacing.column_mm, dy * spacing.row_mm)
+    return Length(value, "mm", spacing.source, _with_source(_mm(value), spacing.source))
+
+
+def _in_region(region: Region, dx: float, dy: float) -> Length:
+    across, down = abs(dx * region.dx), abs(dy * region.dy)
+    source = SpacingSource.REGION
+    if _in_mm(region):
+        value = math.hypot(across, down)
+        return Length(value, "mm", source, _with_source(_mm(value), source))
+    figures = [(across, region.x_units), (down, region.y_units)]
+    shown = [f"{_figure(value)} {units}" for value, units in figures if units]
+    if not shown:
+        return _pixels(math.hypot(dx, dy))
+    value, units = figures[1] if region.y_units else figures[0]
+    return Length(value, units, source, _with_source(", ".join(shown), source))
+
+
+def _in_mm(region: Region) -> bool:
+    return region.x_units == "mm" and region.y_units == "mm"
+
+
+def _pixels(value: float) -> Length:
+    return Length(value, "px", SpacingSource.NONE, f"{value:.1f} px")
+
+
+def _figure(value: float) -> str:
+    return f"{value:.2f}" if value < 10 else f"{value:.1f}"
+
+
+def _mm(value: float) -> str:
+    """Millimetres, or micrometres for what is seen under a microscope."""
+    return f"{value:.1f} mm" if value >= 0.1 or value == 0 else f"{value * 1000:.3g} µm"
+
+
+def _with_source(text: str, source: SpacingSource) -> str:
+    return f"{text} ({source.value})"
+
+
+def area(frame: Frame, pixels: float, points: Sequence[XY] = ()) -> Length:
+    """Area of a number of pixels: mm² only with a real spacing, else pixels.
+
+    Args:
+        frame: The image.
+        pixels: How many; fractions count.
+        points: Where they lie (corners will do): without them an area in an image with regions
+            stays in pixels, since it is not known in which one it lies.
+    """
+    if frame.regions:
+        region = common_region(frame.regions, points) if points else None
+        if region is None or not _in_mm(region):
+            return _pixel_area(pixels)
+        return _square_mm(pixels * abs(region.dx * region.dy), SpacingSource.REGION)
+    spacing = frame.spacing
+    if spacing.row_mm is None or spacing.column_mm is None:
+        return _pixel_area(pixels)
+    return _square_mm(pixels * spacing.column_mm * spacing.row_mm, spacing.source)
+
+
+def _pixel_area(pixels: float) -> Length:
+    return Length(pixels, "px", SpacingSource.NONE, f"{pixels:.0f} px")
+
+
+def _square_mm(value: float, source: SpacingSource) -> Length:
+    if value >= 100:
+        shown = f"{value / 100:.1f} cm²"
+    elif value >= 0.1 or value == 0:
+        shown = f"{value:.1f} mm²"
+    else:
+        shown = f"{value * 1e6:.3g} µm²"
+    return Length(value, "mm²", source, _with_source(shown, source))
+
+
+def polygon_area(frame: Frame, points: Sequence[XY]) -> Length:
+    """Area inside a closed outline that does not cross itself (shoelace formula)."""
+    following = [*points[1:], *points[:1]]
+    doubled = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(points, following, strict=True))
+    return area(frame, abs(doubled) / 2, points)
+
+
+def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
+    """Angle at `vertex` between the rays to two other points, 0 to 180 degrees.
+
+    It needs only the shape of the pixels: their aspect ratio where no spacing is known, in which
+    case the source is NONE. In an image with regions all three points must lie in one whose axes
+    are both in mm; else the pixels are taken as `Spacing.aspect` has them.
+
+    Returns:
+        None where there is no angle: a ray has no length, or the region's axes differ in kind.
+    """
+    tall, source = frame.spacing.aspect, frame.spacing.source
+    if frame.regions:
+        region = common_region(frame.regions, (first, vertex, second))
+        source = SpacingSource.NONE
+        if region is not None and (region.x_units or region.y_units):
+            if not _in_mm(region):
+                return None
+            tall, source = abs(region.dy / region.dx), SpacingSource.REGION
+    ax, ay = first[0] - vertex[0], (first[1] - vertex[1]) * tall
+    bx, by = second[0] - vertex[0], (second[1] - vertex[1]) * tall
+    if (ax, ay) == (0, 0) or (bx, by) == (0, 0):
+        return None
+    value = abs(math.degrees(math.atan2(ax * by - ay * bx, ax * bx + ay * by)))
+    return Length(value, "°", source, f"{value:.1f}°")
+
+
+def direction_letters(direction: Sequence[float], quadruped: bool = False) -> str:
+    """Patient letters of a direction in LPS, the strongest first, e.g. "LA"; "" for none.
+
+    Args:
+        direction: (x, y, z) in the patient (PS3.3 C.7.6.2.1.1).
+        quadruped: Anatomical Orientation Type QUADRUPED: x grows to the animal's left, y to its
+            back (dorsal), z to its head (cranial).
+    """
+    if len(direction) != 3 or not all(math.isfinite(part) for part in direction):
+        return ""
+    names = (("Le", "Rt"), ("D", "V"), ("Cr", "Cd")) if quadruped else ("LR", "PA", "HF")
+    pairs = zip(direction, names, strict=True)
+    strong = [(abs(part), pair[part < 0]) for part, pair in pairs if abs(part) > _OBLIQUE]
+    return "".join(letter for _, letter in sorted(strong, key=lambda item: -item[0]))
+
+
+def is_quadruped(orientation: Orientation) -> bool:
+    """Whether the letters of an orientation are a quadruped's."""
+    return any(
+        letter.islower() or letter in "DVM" for letter in orientation.row + orientation.column
+    )
+
+
+def opposite(letters: str) -> str:
+    """Letters of the opposite direction; "" when one is not a patient direction we know."""
+    found: list[str] = _LETTER.findall(letters)
+    turned = [_OPPOSITE.get(letter, "") for letter in found]
+    return "".join(turned) if all(turned) and "".join(found) == letters else ""
+
+
+def _shown(letters: str) -> str:
+    """As an image shows them: a quadruped's in DICOM's own capitals."""
+    found: list[str] = _LETTER.findall(letters)
+    return "".join(_SHOWN.get(letter, letter.upper()) for letter in found)
+
+
+def edge_letters(
+    orientation: Orientation, flip_h: bool = False, flip_v: bool = False, quarter_turns: int = 0
+) -> tuple[str, str, str, str]:
+    """Letters at the edges of an image as it is shown.
+
+    Args:
+        orientation: How the image lies in the patient.
+        flip_h: Left and right are exchanged (before the rotation).
+        flip_v: Top and bottom are exchanged (before the rotation).
+        quarter_turns: Rotation after the flips, in clockwise quarter turns.
+
+    Returns:
+        (left, right, top, bottom); "" where the file does not say.
+    """
+    row, column = orientation.row, orientation.column
+    if orientation.cosines is not None and not (row or column):
+        row = direction_letters(orientation.cosines[:3])
+        column = direction_letters(orientation.cosines[3:])
+    left, right, top, bottom = opposite(row), row, opposite(column), column
+    if flip_h:
+        left, right = right, left
+    if flip_v:
+        top, bottom = bottom, top
+    for _ in range(quarter_turns % 4):
+        left, right, top, bottom = bottom, top, left, right
+    return _shown(left), _shown(right), _shown(top), _shown(bottom)

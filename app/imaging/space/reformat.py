@@ -1,0 +1,220 @@
+"""Axial, coronal and sagittal sections through a volume, as frames of an instance made here.
+
+A section is a plane of voxels as they are: nothing is resampled, anisotropic pixels are drawn with
+their true shape (`Spacing.aspect`). Each plane takes the axis of the volume nearest to it, so that
+sections of an oblique stack are oblique too; they say so. Radiological convention: the patient's
+right is on the left of axial and coronal sections, the front on the left of sagittal ones and at
+the top of axial ones, the head at the top of the others.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.files.reading_types import pixel_sha256
+from app.imaging.space.geometry import UNLABELLED, direction_letters, is_quadruped
+from app.imaging.space.stacks import STACK_KEYWORD, describe
+from app.imaging.types import (
+    Content,
+    Frame,
+    ImageRef,
+    Instance,
+    Orientation,
+    Series,
+    Spacing,
+    SpacingSource,
+)
+from app.imaging.volume import Plane, Volume
+
+KIND = "reformat"
+OBLIQUE_DEGREES = 1.0
+"""Angle from which a section says that it is oblique."""
+
+_ACROSS = {Plane.SAGITTAL: 0, Plane.CORONAL: 1, Plane.AXIAL: 2}
+"""The patient's axis (x, y, z) along which the sections of a plane follow each other."""
+
+_RIGHT = {Plane.AXIAL: (0, 1), Plane.CORONAL: (0, 1), Plane.SAGITTAL: (1, 1)}
+_DOWN = {Plane.AXIAL: (1, 1), Plane.CORONAL: (2, -1), Plane.SAGITTAL: (2, -1)}
+"""The patient's axis that grows to the right and downwards in the picture, and its sign."""
+
+_STALE = frozenset(
+    """
+    InstanceNumber ImagePositionPatient ImageOrientationPatient PixelSpacing SliceThickness
+    SpacingBetweenSlices SliceLocation NumberOfFrames PatientOrientation GantryDetectorTilt
+    """.split()  # noqa: SIM905 - as in instance_attributes
+) | {STACK_KEYWORD}
+"""Attributes of an acquired image that do not hold for a section."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cut:
+    """How the sections of one plane lie in a volume's voxels.
+
+    Attributes:
+        across: Voxel axis (0 = i, 1 = j, 2 = k) along which sections follow each other.
+        right: Voxel axis of increasing column.
+        down: Voxel axis of increasing row.
+        signs: Whether (across, right, down) run with (1) or against (-1) the voxel index.
+        degrees: Angle between the plane's and the sections' normals.
+    """
+
+    across: int
+    right: int
+    down: int
+    signs: tuple[int, int, int]
+    degrees: float
+
+
+def planes_of(source: Series | Instance) -> tuple[Plane, ...]:
+    """What can be shown of a series: as acquired, and the planes through its volume if it has one.
+
+    From header attributes alone; assembling may still refuse when the frames tell otherwise.
+    """
+    instances = source.instances if isinstance(source, Series) else (source,)
+    if not instances or instances[0].content is not Content.IMAGE or instances[0].kind == KIND:
+        return (Plane.ACQUIRED,)
+    return tuple(Plane) if describe(source) is not None else (Plane.ACQUIRED,)
+
+
+def cut_of(volume: Volume, plane: Plane) -> Cut:
+    """Which voxel axes the sections of a plane have.
+
+    Each of the volume's axes goes to one of the patient's, so that they fit best altogether.
+
+    Args:
+        volume: The volume.
+        plane: Not `ACQUIRED`, whose sections are the acquired images themselves.
+    """
+    direction: Floats = volume.direction
+    best = max(
+        itertools.permutations(range(3)),
+        key=lambda axes: sum(abs(direction[patient, axes[patient]]) for patient in range(3)),
+    )
+    across = best[_ACROSS[plane]]
+    signs: list[int] = []
+    for patient, sign in ((_ACROSS[plane], 1), _RIGHT[plane], _DOWN[plane]):
+        signs.append(sign if direction[patient, best[patient]] >= 0 else -sign)
+    right, down = best[_RIGHT[plane][0]], best[_DOWN[plane][0]]
+    normal = np.cross(direction[:, right], direction[:, down])
+    cosine = abs(float(normal[_ACROSS[plane]] / np.linalg.norm(normal)))
+    degrees = math.degrees(math.acos(min(cosine, 1.0)))
+    return Cut(across, right, down, (signs[0], signs[1], signs[2]), degrees)
+
+
+def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
+    """One section of a volume.
+
+    Args:
+        volume: The volume.
+        plane: Which sections; not `ACQUIRED`.
+        index: From 0: from the feet up, from the front back, from the patient's right to the left.
+        uid: SOP Instance UID for the frame's `ref`.
+
+    Raises:
+        IndexError: There is no such section.
+    """
+    cut = cut_of(volume, plane)
+    counts = volume.voxels.shape[::-1]
+    if not 0 <= index < counts[cut.across]:
+        raise IndexError(f"section {index} of {counts[cut.across]}")
+    stored, corner = _pixels(volume, cut, index)
+    steps = volume.affine[:3, :3]
+    row = steps[:, cut.right] * cut.signs[1]
+    column = steps[:, cut.down] * cut.signs[2]
+    position = volume.affine[:3, :3] @ corner + volume.affine[:3, 3]
+    column_mm, row_mm = float(np.linalg.norm(row)), float(np.linalg.norm(column))
+    a, b, c = (float(part) for part in row / column_mm)
+    d, e, f = (float(part) for part in column / row_mm)
+    x, y, z = (float(part) for part in position)
+    known = volume.template.orientation
+    animal = is_quadruped(known)
+    letters = direction_letters((a, b, c), animal), direction_letters((d, e, f), animal)
+    if UNLABELLED in (known.row, known.column):
+        letters = UNLABELLED, UNLABELLED
+    return replace(
+        volume.template,
+        stored=stored,
+        ref=ImageRef(uid, index, pixel_sha256(stored)),
+        spacing=Spacing(row_mm, column_mm, SpacingSource.PATIENT, row_mm / column_mm),
+        orientation=Orientation(*letters, (a, b, c, d, e, f), (x, y, z)),
+        overlays=(),
+        shutter=None,
+        regions=(),
+        time_ms=None,
+        note=_note(volume, plane, cut),
+    )
+
+
+def _pixels(volume: Volume, cut: Cut, index: int) -> tuple[NDArray[np.generic], Floats]:
+    """A section's [rows, columns], and the voxel (i, j, k) of its first pixel."""
+    counts = volume.voxels.shape[::-1]
+    corner = np.zeros(3)
+    axes = (cut.across, cut.right, cut.down)
+    for axis, sign in zip(axes, cut.signs, strict=True):
+        corner[axis] = 0 if sign > 0 else counts[axis] - 1
+    corner[cut.across] = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
+    # Voxels are indexed [k, j, i]; numpy's axis of voxel axis n is 2 - n.
+    plane = np.take(volume.voxels, int(corner[cut.across]), axis=2 - cut.across)
+    if cut.right > cut.down:
+        plane = plane.T
+    pixels = np.ascontiguousarray(plane[:: cut.signs[2], :: cut.signs[1]])
+    pixels.flags.writeable = False
+    return pixels, corner
+
+
+def _note(volume: Volume, plane: Plane, cut: Cut) -> str:
+    notes = [part for part in (volume.template.note,) if part]
+    notes.append(f"{plane.value} sections through a volume")
+    if cut.degrees >= OBLIQUE_DEGREES:
+        notes.append(f"oblique: {cut.degrees:.0f}° from {plane.value}")
+    return "; ".join([*notes, *volume.warnings])
+
+
+def reformat(source: Series | Instance, plane: Plane, volume: Volume) -> Instance:
+    """The sections of a plane as an instance; `Decoder.frame` gives them one by one.
+
+    Args:
+        source: What the volume was made from.
+        plane: Not `ACQUIRED`.
+        volume: Its volume.
+    """
+    first = source.instances[0] if isinstance(source, Series) else source
+    cut = cut_of(volume, plane)
+    counts = volume.voxels.shape[::-1]
+    kept = {key: text for key, text in first.attributes.items() if key not in _STALE}
+    described = kept.get("SeriesDescription") or kept.get("ProtocolName", "")
+    kept["SeriesDescription"] = f"{described} ({plane.value})".strip()
+    frame = section(volume, plane, 0)
+    kept["ImageOrientationPatient"] = "\\".join(f"{v:.9g}" for v in frame.orientation.cosines or ())
+    kept["ImagePositionPatient"] = "\\".join(f"{v:.9g}" for v in frame.orientation.position or ())
+    kept["PixelSpacing"] = f"{frame.spacing.row_mm:.9g}\\{frame.spacing.column_mm:.9g}"
+    kept["NumberOfFrames"] = str(counts[cut.across])
+    return Instance(
+        path=first.path,
+        sop_instance_uid=_uid(source, plane),
+        kind=KIND,
+        rows=counts[cut.down],
+        columns=counts[cut.right],
+        frames=counts[cut.across],
+        attributes=kept,
+        note=frame.note,
+    )
+
+
+def _uid(source: Series | Instance, plane: Plane) -> str:
+    """A UID of the sections: the same for the same images in the same plane."""
+    instances = source.instances if isinstance(source, Series) else (source,)
+    parts = sorted(f"{one.sop_instance_uid}/{one.part}" for one in instances)
+    digest = hashlib.sha256("\0".join([*parts, plane.value]).encode()).digest()
+    return f"2.25.{int.from_bytes(digest[:16], 'big')}"
+
+
+__all__ = ["KIND", "Cut", "Plane", "cut_of", "planes_of", "reformat", "section"]

@@ -1,0 +1,139 @@
+"""Pixel spacing, and what it rests on (PS3.3 10.7.1.3). Zero or absurd values mean unknown."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.imaging.space.regions import UltrasoundRegion
+from app.imaging.types import Spacing, SpacingSource
+
+MIN_SPACING_MM = 1e-6
+MAX_SPACING_MM = 100.0
+MAX_ANISOTROPY = 100.0
+_SAME = 1e-3
+_CENTIMETRE = 3
+_TISSUE_2D = 1
+
+
+@dataclass(frozen=True, slots=True)
+class SpacingAttributes:
+    """What a file says about its scale; pairs are (between rows, between columns) in mm.
+
+    Attributes:
+        pixel: PixelSpacing.
+        imager: ImagerPixelSpacing.
+        nominal: NominalScannedPixelSpacing.
+        magnification: EstimatedRadiographicMagnificationFactor.
+        calibration: PixelSpacingCalibrationType: GEOMETRY, FIDUCIAL or "".
+        aspect: PixelAspectRatio (vertical, horizontal).
+        cross_sectional: Whether the pixels lie on a plane in the patient (it has a position or
+            orientation there), not on a detector.
+        specimen: Whether they lie on a slide: what is measured is no patient.
+        object: ObjectPixelSpacingInCenterOfBeam, of an enhanced X-ray image.
+        regions: Ultrasound regions.
+        problem: Why `regions` lacks some.
+    """
+
+    pixel: Sequence[float] = ()
+    imager: Sequence[float] = ()
+    nominal: Sequence[float] = ()
+    magnification: float | None = None
+    calibration: str = ""
+    aspect: Sequence[float] = ()
+    cross_sectional: bool = False
+    specimen: bool = False
+    object: Sequence[float] = ()
+    regions: tuple[UltrasoundRegion, ...] = ()
+    problem: str = ""
+
+
+def spacing_of(attributes: SpacingAttributes) -> Spacing:
+    """Decide on the spacing, and on what it rests (PS3.3 10.7.1.3).
+
+    A zero, negative or absurd value means unknown, never a default.
+    """
+    a = attributes
+    bad: list[str] = []
+    pixel = _valid(a.pixel, "PixelSpacing", bad)
+    imager = _valid(a.imager, "ImagerPixelSpacing", bad)
+    nominal = _valid(a.nominal, "NominalScannedPixelSpacing", bad)
+    beam = _valid(a.object, "ObjectPixelSpacingInCenterOfBeam", bad)
+    if pixel and a.specimen:
+        return _spacing(pixel, SpacingSource.SPECIMEN, "on the slide, not in a patient")
+    if pixel and a.cross_sectional:
+        return _spacing(pixel, SpacingSource.PATIENT)
+    if pixel and (a.calibration or (imager and not _same(pixel, imager))):
+        return _spacing(pixel, SpacingSource.CALIBRATED)
+    if beam:
+        return _spacing(beam, SpacingSource.CALIBRATED, "in the centre of the beam")
+    if imager and a.magnification is not None and a.magnification != 1.0:
+        if 1.0 < a.magnification < 10.0:
+            row, column = (mm / a.magnification for mm in imager)
+            note = f"corrected for an estimated magnification of {a.magnification:g}"
+            return _spacing((row, column), SpacingSource.CALIBRATED, note)
+        bad.append(f"magnification {a.magnification:g}")
+    if imager:
+        return _spacing(imager, SpacingSource.DETECTOR, _ignored(bad))
+    if pixel:
+        return _spacing(pixel, SpacingSource.DETECTOR, "the file does not say where it holds")
+    if nominal:
+        return _spacing(nominal, SpacingSource.DETECTOR, "of the film scanner")
+    if a.regions:
+        return _region_spacing(a.regions, _aspect(a.aspect))
+    note = a.problem or _ignored(bad) or "the file gives no spacing"
+    return Spacing(aspect=_aspect(a.aspect), note=note)
+
+
+def _spacing(pair: tuple[float, float], source: SpacingSource, note: str = "") -> Spacing:
+    return Spacing(pair[0], pair[1], source, pair[0] / pair[1], note)
+
+
+def _valid(pair: Sequence[float], name: str, bad: list[str]) -> tuple[float, float] | None:
+    """The pair when it is a possible spacing; else None, and the reason in `bad`."""
+    if not pair:
+        return None
+    possible = (
+        len(pair) == 2
+        and all(math.isfinite(mm) and MIN_SPACING_MM <= mm <= MAX_SPACING_MM for mm in pair)
+        and max(pair) <= MAX_ANISOTROPY * min(pair)
+    )
+    if possible:
+        return pair[0], pair[1]
+    text = " x ".join(f"{mm:g}" for mm in pair)
+    bad.append(f"{name} of {text}")
+    return None
+
+
+def _ignored(bad: list[str]) -> str:
+    return f"{', '.join(bad)} ignored as impossible" if bad else ""
+
+
+def _same(first: tuple[float, float], second: tuple[float, float]) -> bool:
+    return all(math.isclose(a, b, rel_tol=_SAME) for a, b in zip(first, second, strict=True))
+
+
+def _aspect(ratio: Sequence[float]) -> float:
+    """Height of a pixel divided by its width, from PixelAspectRatio (vertical, horizontal)."""
+    if len(ratio) == 2 and all(math.isfinite(part) and part > 0 for part in ratio):
+        aspect = ratio[0] / ratio[1]
+        return aspect if 1 / MAX_ANISOTROPY <= aspect <= MAX_ANISOTROPY else 1.0
+    return 1.0
+
+
+def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spacing:
+    """One spacing when all 2-D regions in cm agree; `Frame.regions` has them one by one."""
+    scales: set[tuple[float, float]] = set()
+    for region in regions:
+        if region.spatial_format == _TISSUE_2D and region.units == (_CENTIMETRE, _CENTIMETRE):
+            x, y = (abs(delta) * 10 for delta in region.delta)
+            pair = _valid((y, x), "", [])
+            if pair:
+                scales.add((round(pair[0], 6), round(pair[1], 6)))
+    if len(scales) == 1:
+        note = "holds inside the ultrasound image, not in scales or traces beside it"
+        return _spacing(scales.pop(), SpacingSource.REGION, note)
+    if scales:
+        return Spacing(aspect=aspect, note="several ultrasound regions with different scales")
+    return Spacing(aspect=aspect, note="no ultrasound region is calibrated in cm")

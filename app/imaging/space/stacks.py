@@ -1,0 +1,349 @@
+"""Whether images form a stack, and on what grid its volume lies: geometry only, no pixels.
+
+A stack is a set of parallel images of one size and pixel spacing. It is regular when its slices
+follow each other at one distance straight along their normal; else its volume is resampled. The
+tolerances below decide; they are wider than a file's rounding and narrower than what can be seen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.space.planes import FramePlane, instance_plane, numbers_in
+from app.imaging.types import Instance, Series
+
+PARALLEL = 1e-4
+"""Greatest difference of a direction cosine within a stack."""
+SAME_SPACING = 1e-3
+"""Greatest relative difference of the pixel spacing within a stack."""
+GAP_MM = 0.01
+"""Slices closer than this are at the same place; distances may differ by it (or by `GAP_RATIO`)."""
+GAP_RATIO = 0.01
+SHEAR = 2e-3
+"""Greatest sideways step per mm along the normal (0.1 degrees) of a regular stack."""
+MAX_FINER = 8
+"""An uneven stack gets at most this many times as many slices as were acquired."""
+_MAX_GROWTH = 2.0
+_MAX_RUNS = 4
+
+Array = NDArray[np.float64]
+
+
+class NotAStackError(Exception):
+    """Images form no stack; its text says why, as the end of "this series is no volume: ..."."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Stack:
+    """Parallel images, sorted along their normal (row x column).
+
+    Attributes:
+        order: Indices of the images as they were given, lowest along the normal first.
+        plane: The lowest one's.
+        along: [n] mm along the normal from the lowest, ascending.
+        aside: [n, 2] sideways shift against the lowest in pixels (x, y).
+        rows: Of each image.
+        columns: Of each image.
+    """
+
+    order: tuple[int, ...]
+    plane: FramePlane
+    along: Array
+    aside: Array
+    rows: int
+    columns: int
+
+    @property
+    def gaps(self) -> Array:
+        """[n - 1] mm between neighbours."""
+        return np.diff(self.along)
+
+    @property
+    def even(self) -> bool:
+        """Whether all slices have the same distance."""
+        return _even(self.gaps)
+
+    @property
+    def shear(self) -> float:
+        """Sideways mm per mm along the normal: the tangent of a gantry's tilt."""
+        sideways = self.aside[-1] * np.array(self.plane.spacing[::-1])
+        return float(np.linalg.norm(sideways) / self.along[-1])
+
+    @property
+    def straight(self) -> bool:
+        """Whether the slices lie right above each other."""
+        pixel = np.array(self.plane.spacing[::-1])
+        line = np.outer(self.along / self.along[-1], self.aside[-1])
+        off = np.linalg.norm((self.aside - line) * pixel, axis=1).max()
+        return self.shear <= SHEAR and bool(off <= max(GAP_MM, GAP_RATIO * float(pixel.min())))
+
+    @property
+    def regular(self) -> bool:
+        """Whether its volume needs no resampling."""
+        return self.even and self.straight
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Grid:
+    """The voxels of a stack's volume.
+
+    Attributes:
+        shape: (slices, rows, columns).
+        affine: [4, 4]: (i, j, k, 1) -> patient mm.
+        along: [slices] mm along the normal from the lowest acquired slice.
+        corner: (x, y) of voxel (0, 0) in pixels of the lowest slice: negative in a tilted stack.
+    """
+
+    shape: tuple[int, int, int]
+    affine: Array
+    along: Array
+    corner: tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class StackGeometry:
+    """Where the volume of a series lies, as SimpleITK describes an image.
+
+    Attributes:
+        size: (columns, rows, slices).
+        spacing: mm along columns' index, rows' index and slices.
+        direction: [3][3]: unit vectors of i, j and k as columns, patient (LPS).
+        origin: Patient mm of voxel (0, 0, 0).
+        regular: False when the volume is resampled to this grid.
+    """
+
+    size: tuple[int, int, int]
+    spacing: tuple[float, float, float]
+    direction: tuple[tuple[float, float, float], ...]
+    origin: tuple[float, float, float]
+    regular: bool
+
+
+def stack_of(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
+    """Images of one size as a stack.
+
+    Raises:
+        NotAStackError: They are fewer than two, not parallel, of different spacing or frame of
+            reference, or several lie at the same position.
+    """
+    if len(planes) < 2:
+        raise NotAStackError("it has fewer than two slices")
+    if len({plane.frame_of_reference for plane in planes}) > 1:
+        raise NotAStackError("its images have several frames of reference")
+    directions = np.array([(*plane.row, *plane.column) for plane in planes])
+    if np.abs(directions - directions[0]).max() > 2 * PARALLEL:
+        raise NotAStackError("its images are not parallel")
+    spacings = np.array([plane.spacing for plane in planes])
+    if (np.abs(spacings / spacings[0] - 1) > SAME_SPACING).any():
+        raise NotAStackError("its images have different pixel spacings")
+    origins = np.array([plane.origin for plane in planes])
+    order = _sorted(origins, np.array(planes[0].normal))
+    lowest = planes[order[0]]
+    if np.abs(directions - directions[order[0]]).max() > PARALLEL:
+        raise NotAStackError("its images are not parallel")
+    away = origins[order] - origins[order[0]]
+    along = away @ np.array(lowest.normal)
+    if np.diff(along).min() < GAP_MM:
+        raise NotAStackError("several of its images lie at the same position")
+    sideways = away - np.outer(along, lowest.normal)
+    aside = np.stack(
+        [
+            sideways @ np.array(lowest.row) / lowest.spacing[1],
+            sideways @ np.array(lowest.column) / lowest.spacing[0],
+        ],
+        axis=1,
+    )
+    return Stack(tuple(int(i) for i in order), lowest, along, aside, rows, columns)
+
+
+def first_of_each(planes: Sequence[FramePlane]) -> list[int]:
+    """Indices of the first image at each position, where all positions have equally many.
+
+    The frames of an object with phases or segments repeat their positions. Else all indices.
+    """
+    places: dict[tuple[float, ...], list[int]] = {}
+    for index, plane in enumerate(planes):
+        key = tuple(round(part / GAP_MM) for part in plane.origin)
+        places.setdefault(key, []).append(index)
+    if len({len(indices) for indices in places.values()}) > 1:
+        return list(range(len(planes)))
+    return [indices[0] for indices in places.values()]
+
+
+def _sorted(origins: Array, normal: Array) -> NDArray[np.intp]:
+    """Along the normal; what lies at one place in an order that does not depend on the input's."""
+    return np.lexsort((origins[:, 2], origins[:, 1], origins[:, 0], origins @ normal))
+
+
+def _even(gaps: Array) -> bool:
+    mean = float(gaps.mean())
+    return bool(np.abs(gaps - mean).max() <= max(GAP_MM, GAP_RATIO * mean))
+
+
+def grid_of(stack: Stack) -> Grid:
+    """The voxels of a stack's volume: the acquired ones when it is regular.
+
+    Uneven slices are resampled to the smallest distance between two of them, or to `MAX_FINER`
+    times as many slices as there are; shifted ones to a grid that holds them all. The first and
+    the last slice stay where they are: nothing is extrapolated.
+
+    Raises:
+        NotAStackError: The slices are shifted out of each other's reach.
+    """
+    plane, count = stack.plane, len(stack.order)
+    affine = plane.affine
+    if stack.regular:
+        sideways = stack.aside[-1] * np.array(plane.spacing[::-1])
+        last = stack.along[-1] * np.array(plane.normal)
+        last += sideways[0] * np.array(plane.row) + sideways[1] * np.array(plane.column)
+        affine[:3, 2] = last / (count - 1)
+        return Grid((count, stack.rows, stack.columns), affine, stack.along, (0, 0))
+    low = np.floor(stack.aside.min(axis=0) + 0.01).astype(int)
+    high = np.ceil(stack.aside.max(axis=0) - 0.01).astype(int)
+    columns, rows = stack.columns + int(high[0] - low[0]), stack.rows + int(high[1] - low[1])
+    if rows > _MAX_GROWTH * stack.rows or columns > _MAX_GROWTH * stack.columns:
+        raise NotAStackError("its slices do not lie above each other")
+    total = float(stack.along[-1])
+    slices = count
+    if not stack.even:
+        slices = min(round(total / float(stack.gaps.min())), MAX_FINER * count) + 1
+    step = total / (slices - 1)
+    affine[:3, 3] = plane.point(float(low[0]), float(low[1]))
+    affine[:3, 2] *= step
+    along = np.linspace(0.0, total, slices)
+    return Grid((slices, rows, columns), affine, along, (int(low[0]), int(low[1])))
+
+
+def geometry_of(stack: Stack) -> StackGeometry:
+    """The grid of a stack's volume in SimpleITK's terms; raises as `grid_of` does."""
+    grid = grid_of(stack)
+    slices, rows, columns = grid.shape
+    steps = np.linalg.norm(grid.affine[:3, :3], axis=0)
+    direction = grid.affine[:3, :3] / steps
+    x, y, z = (float(part) for part in steps)
+    p, q, r = (float(part) for part in grid.affine[:3, 3])
+    lines = tuple((float(a), float(b), float(c)) for a, b, c in direction)
+    return StackGeometry((columns, rows, slices), (x, y, z), lines, (p, q, r), stack.regular)
+
+
+def series_stack(instances: Sequence[Instance]) -> Stack:
+    """Single-frame images as a stack, from their headers' attributes alone.
+
+    Raises:
+        NotAStackError: They form none.
+    """
+    if len({(one.rows, one.columns) for one in instances}) > 1:
+        raise NotAStackError("its images have different sizes")
+    if any(one.frames > 1 or not one.has_frames for one in instances):
+        raise NotAStackError("it holds more than single images")
+    planes = [instance_plane(one) for one in instances]
+    known = [plane for plane in planes if plane is not None]
+    if len(known) < len(planes) or not known:
+        raise NotAStackError("its images do not say where they lie in the patient")
+    if any("LOCALIZER" in one.get("ImageType").upper() for one in instances):
+        raise NotAStackError("it is a localiser")
+    return stack_of(known, instances[0].rows, instances[0].columns)
+
+
+def describe(series: Series | Instance) -> StackGeometry | None:
+    """Where the volume of a series lies, from header attributes alone; None when it has none."""
+    instances = series.instances if isinstance(series, Series) else (series,)
+    if len(instances) == 1:
+        return _from_text(instances[0].get(STACK_KEYWORD))
+    try:
+        return geometry_of(series_stack(instances))
+    except NotAStackError:
+        return None
+
+
+STACK_KEYWORD = "StackGeometry"
+"""Key of `Instance.attributes` (no DICOM keyword): the geometry of a multi-frame object's frames,
+which only the reader of the whole header knows."""
+
+
+def as_text(geometry: StackGeometry) -> str:
+    """A geometry as the value of `STACK_KEYWORD`: its numbers, joined by backslashes."""
+    flat: list[float] = [*geometry.size, *geometry.spacing]
+    flat += [part for line in geometry.direction for part in line]
+    flat += [*geometry.origin, float(geometry.regular)]
+    return "\\".join(repr(part) for part in flat)
+
+
+def _from_text(text: str) -> StackGeometry | None:
+    numbers = numbers_in(text)
+    if len(numbers) != 19:
+        return None
+    columns, rows, slices = (int(part) for part in numbers[:3])
+    x, y, z = numbers[3:6]
+    lines = tuple((numbers[i], numbers[i + 1], numbers[i + 2]) for i in (6, 9, 12))
+    p, q, r = numbers[15:18]
+    return StackGeometry((columns, rows, slices), (x, y, z), lines, (p, q, r), bool(numbers[18]))
+
+
+def warnings_of(
+    stack: Stack, *, descending: bool = False, tilt: str = "", thickness: float | None = None
+) -> tuple[str, ...]:
+    """What a reader must know of a stack.
+
+    Args:
+        stack: The stack.
+        descending: Whether slice 1, as the reader counts, is the last along the normal.
+        tilt: GantryDetectorTilt as the file gives it.
+        thickness: SliceThickness in mm when all slices have the same.
+    """
+    gaps = stack.gaps[::-1] if descending else stack.gaps
+    found: list[str] = []
+    if not stack.even:
+        found.append(_missing(gaps) or _changes(gaps))
+        if thickness and gaps.min() < 0.99 * thickness - GAP_MM <= gaps.max():
+            where = int(gaps.argmin())
+            found.append(
+                f"slices overlap after slice {where + 1}: they are {thickness:.2f} mm thick and "
+                f"{gaps[where]:.2f} mm apart"
+            )
+    if stack.shear > SHEAR:
+        degrees = math.degrees(math.atan(stack.shear))
+        tilted = any(abs(angle) > 0.1 for angle in numbers_in(tilt))
+        cause = "the gantry was tilted" if tilted else "the slices are sheared"
+        found.append(f"{cause} by {degrees:.1f}°: each slice is shifted against the one before")
+    elif not stack.straight:
+        found.append("the slices are shifted against each other by differing amounts")
+    return tuple(found)
+
+
+def _missing(gaps: Array) -> str:
+    """The words for missing slices: some distances are multiples of the usual one."""
+    usual = float(np.median(gaps))
+    steps = np.rint(gaps / usual)
+    if (steps < 1).any() or np.abs(gaps - steps * usual).max() > max(GAP_MM, 2 * GAP_RATIO * usual):
+        return ""
+    count = int(steps.sum()) - len(gaps)
+    places = [int(place) + 1 for place in np.flatnonzero(steps > 1)]
+    if 2 * len(places) >= len(gaps) or 2 * count > len(gaps):
+        return ""  # so many that the distance rather changes
+    noun = "slice is" if count == 1 else "slices are"
+    after = ", ".join(str(place) for place in places[:5]) + (", ..." if len(places) > 5 else "")
+    widest = float(gaps.max())
+    return f"{count} {noun} missing after slice {after}: {widest:.2f} instead of {usual:.2f} mm"
+
+
+def _changes(gaps: Array) -> str:
+    """E.g. "the slice distance changes from 1.08 to 7.00 mm after slice 12"."""
+    runs: list[tuple[int, float]] = []
+    for place, gap in enumerate(gaps.tolist(), start=1):
+        if not runs or abs(gap - runs[-1][1]) > max(GAP_MM, GAP_RATIO * gap):
+            runs.append((place, gap))
+    if len(runs) > _MAX_RUNS or len(runs) < 2:
+        low, high = float(gaps.min()), float(gaps.max())
+        return f"the slice distance varies between {low:.2f} and {high:.2f} mm"
+    # The distance after slice n is the one between n and n + 1.
+    text = f"the slice distance changes from {runs[0][1]:.2f} to {runs[1][1]:.2f} mm"
+    text += f" after slice {runs[1][0]}"
+    for place, gap in runs[2:]:
+        text += f", to {gap:.2f} mm after slice {place}"
+    return text

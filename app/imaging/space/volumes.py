@@ -1,0 +1,304 @@
+"""Assembling a volume from the frames of a stack.
+
+A regular stack keeps its voxels as they are. Uneven slices are resampled linearly along the normal,
+sheared ones (a tilted gantry) are shifted back by fractions of a pixel, and the volume says so;
+nothing is extrapolated. What is no stack is refused.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.errors import FileProblem
+from app.imaging import guards
+from app.imaging.pixels.pipeline import modality_values
+from app.imaging.space.planes import FramePlane, frame_plane
+from app.imaging.space.stacks import (
+    SHEAR,
+    Grid,
+    NotAStackError,
+    Stack,
+    first_of_each,
+    grid_of,
+    stack_of,
+)
+from app.imaging.types import Frame, Rescale
+from app.imaging.volume import Volume
+
+MAX_BYTES = 4 * 1024**3
+"""Memory that the voxels of one volume may take."""
+
+_WHOLE = 1e-3
+"""Fraction of a pixel that is not worth an interpolation."""
+
+_REMEDY = "Look at its images one by one"
+Array = NDArray[Any]
+Floats = NDArray[np.float32]
+
+
+class Assembly:
+    """Collects the frames of one stack, in any order, and makes its volume.
+
+    Args:
+        path: A file of it, for messages.
+        count: How many frames there will be.
+        frame_of_reference: FrameOfReferenceUID of all of them, where they share one.
+        max_bytes: What the voxels may take.
+        labels: Whether the pixels are labels, between which there is nothing to interpolate.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        count: int,
+        frame_of_reference: str = "",
+        max_bytes: int = MAX_BYTES,
+        *,
+        labels: bool = False,
+    ) -> None:
+        self._path = path
+        self._labels = labels
+        self._reference = frame_of_reference
+        self._limit = max_bytes
+        self._frames: list[Frame | None] = [None] * count
+        self._pixels: Array | None = None
+
+    def put(self, place: int, frame: Frame) -> None:
+        """Take in frame `place` of the stack.
+
+        Raises:
+            FileProblem: It is in colour, has another size than the others, or they are too many.
+        """
+        if frame.stored.ndim != 2 or frame.is_color:
+            raise self._refused("its images are in colour")
+        count, size = len(self._frames), (frame.rows, frame.columns)
+        if self._pixels is None:
+            self._check_memory(count, size, frame.stored.dtype.itemsize)
+            self._pixels = np.empty((count, *size), frame.stored.dtype)
+        if self._pixels.shape[1:] != size:
+            raise self._refused("its images have different sizes")
+        common = np.result_type(self._pixels.dtype, frame.stored.dtype)
+        if common != self._pixels.dtype:
+            self._check_memory(count, size, common.itemsize)
+            self._pixels = self._pixels.astype(common)
+        self._pixels[place] = frame.stored
+        # Only what interprets the pixels is kept, not the pixels themselves.
+        empty = np.empty((0, 0), frame.stored.dtype)
+        self._frames[place] = replace(frame, stored=empty, overlays=(), shutter=None)
+
+    def volume(self, check: Callable[[], None] = lambda: None) -> Volume:
+        """The volume of all that was put in.
+
+        Args:
+            check: Called now and then; may raise to stop.
+
+        Raises:
+            FileProblem: The frames form no stack; says why.
+        """
+        frames = [frame for frame in self._frames if frame is not None]
+        if self._pixels is None or len(frames) < len(self._frames):
+            raise self._refused("some of its images are missing")
+        planes = [frame_plane(frame, self._reference) for frame in frames]
+        known = [plane for plane in planes if plane is not None]
+        if len(known) < len(planes):
+            raise self._refused("its images do not say where they lie in the patient")
+        try:
+            return self._assembled(frames, known, self._pixels, check)
+        except NotAStackError as error:
+            raise self._refused(str(error)) from None
+
+    def _assembled(
+        self,
+        frames: list[Frame],
+        planes: list[FramePlane],
+        pixels: Array,
+        check: Callable[[], None],
+    ) -> Volume:
+        warnings: list[str] = []
+        keep = _without_copies(frames, planes)
+        chosen = first_of_each([planes[i] for i in keep])
+        repeats = len(keep) // len(chosen)
+        if repeats > 1:
+            warnings.append(f"the first of {repeats} images at each position")
+        keep = [keep[i] for i in chosen]
+        stack = stack_of([planes[i] for i in keep], *pixels.shape[1:])
+        order = [keep[i] for i in stack.order]
+        if self._labels and not stack.regular:
+            raise NotAStackError("its labels lie on slices that are not evenly spaced")
+        grid = grid_of(stack)
+        ordered = [frames[i] for i in order]
+        pixels, template = self._values(_arranged(pixels, order), ordered)
+        if not stack.regular:
+            self._check_memory(grid.shape[0], grid.shape[1:], pixels.dtype.itemsize)
+            pixels = resampled(pixels, stack, grid, _fill(pixels, template), check)
+            warnings += _resampling(stack, grid)
+        pixels.flags.writeable = False
+        return Volume(pixels, grid.affine, template, tuple(warnings))
+
+    def _values(self, pixels: Array, frames: Sequence[Frame]) -> tuple[Array, Frame]:
+        """Stored values where one rescale holds for all slices, else modality values."""
+        template = frames[len(frames) // 2]
+        first = frames[0]
+        same = all(
+            (frame.rescale.slope, frame.rescale.intercept)
+            == (first.rescale.slope, first.rescale.intercept)
+            and _same_lut(frame, first)
+            for frame in frames
+        )
+        if same:
+            return pixels, template
+        self._check_memory(len(frames), pixels.shape[1:], 4)
+        values = np.empty(pixels.shape, np.float32)
+        for place, frame in enumerate(frames):
+            values[place] = modality_values(frame, pixels[place])
+        units = template.rescale.units
+        plain = replace(
+            template, rescale=Rescale(units=units), modality_lut=None, padding=None, real_world=()
+        )
+        return values, plain
+
+    def _check_memory(self, slices: int, size: tuple[int, ...], item: int) -> None:
+        needed = slices * math.prod(size) * item
+        if needed > self._limit:
+            raise guards.problem(
+                self._path,
+                f"its volume would take {needed / 1e9:.1f} GB of memory",
+                _REMEDY,
+            )
+
+    def _refused(self, reason: str) -> FileProblem:
+        return guards.problem(self._path, f"this series is no volume: {reason}", _REMEDY)
+
+
+def assemble(frames: Sequence[Frame], path: Path | None = None) -> Volume:
+    """The volume of frames that are at hand, in any order; see `Assembly`.
+
+    Raises:
+        FileProblem: They form no stack; says why.
+    """
+    assembly = Assembly(path or Path(), len(frames))
+    for place, frame in enumerate(frames):
+        assembly.put(place, frame)
+    return assembly.volume()
+
+
+def _same_lut(first: Frame, second: Frame) -> bool:
+    a, b = first.modality_lut, second.modality_lut
+    if a is None or b is None:
+        return a is b
+    return a.first == b.first and np.array_equal(a.data, b.data)
+
+
+def _without_copies(frames: Sequence[Frame], planes: Sequence[FramePlane]) -> list[int]:
+    """Indices of the frames without those that show the same pixels at the same place again."""
+    seen: set[tuple[object, ...]] = set()
+    keep: list[int] = []
+    for place, (frame, plane) in enumerate(zip(frames, planes, strict=True)):
+        key = (frame.ref.pixel_sha256, plane)
+        if key not in seen:
+            seen.add(key)
+            keep.append(place)
+    return keep
+
+
+def _arranged(pixels: Array, order: Sequence[int]) -> Array:
+    """Slices in an order; without copying them where they are there in it, or in its reverse."""
+    everything = list(range(len(pixels)))
+    if list(order) == everything:
+        return pixels
+    return pixels[::-1] if list(order) == everything[::-1] else pixels[list(order)]
+
+
+def _fill(pixels: Array, template: Frame) -> float:
+    """The value of what no slice has seen: the file's own padding, else the lowest there is."""
+    if template.padding is not None:
+        return float(template.padding[0])
+    return float(np.nanmin(pixels))
+
+
+def resampled(
+    pixels: Array,
+    stack: Stack,
+    grid: Grid,
+    fill: float,
+    check: Callable[[], None] = lambda: None,
+) -> Array:
+    """Slices of a stack on a regular grid, by linear interpolation.
+
+    Args:
+        pixels: [n, rows, columns] in the stack's order.
+        stack: Where they lie.
+        grid: Where the voxels lie.
+        fill: Value of voxels outside the acquired slices.
+        check: Called for each slice; may raise to stop.
+
+    Returns:
+        [slices, rows, columns] of the grid, of the same type.
+    """
+    whole = pixels.dtype.kind in "iub"
+    result = np.empty(grid.shape, pixels.dtype)
+    aligned: dict[int, Floats] = {}
+    for place, along in enumerate(grid.along):
+        check()
+        below = int(np.searchsorted(stack.along, along + 1e-9, side="right")) - 1
+        below = min(max(below, 0), len(stack.along) - 2)
+        part = (along - stack.along[below]) / (stack.along[below + 1] - stack.along[below])
+        needed = [i for i, share in ((below, 1 - part), (below + 1, part)) if share > 1e-9]
+        aligned = {
+            i: aligned[i] if i in aligned else _aligned(pixels[i], stack.aside[i], grid)
+            for i in needed
+        }
+        section = aligned[needed[0]]
+        if len(needed) == 2:
+            section = section + np.float32(part) * (aligned[needed[1]] - section)
+        section = np.where(np.isnan(section), np.float32(fill), section)
+        result[place] = np.rint(section) if whole else section
+    return result
+
+
+def _aligned(image: Array, aside: NDArray[np.float64], grid: Grid) -> Floats:
+    """A slice moved to the grid's rows and columns; NaN where it has no pixels."""
+    x, y = (float(corner - shift) for corner, shift in zip(grid.corner, aside, strict=True))
+    moved = _moved(image.astype(np.float32), y, grid.shape[1])
+    return _moved(moved.T, x, grid.shape[2]).T
+
+
+def _moved(image: Floats, start: float, size: int) -> Floats:
+    """`size` rows of an image from row `start` on, which may be a fraction or outside."""
+    base = math.floor(start + _WHOLE)
+    part = np.float32(max(start - base, 0.0))
+    if part < _WHOLE:
+        part = np.float32(0)
+    last = image.shape[0] - (2 if part else 1)
+    low, high = max(0, -base), min(size, last - base + 1)
+    moved = np.full((size, image.shape[1]), np.nan, np.float32)
+    if low < high:
+        rows = image[low + base : high + base]
+        if part:
+            rows = rows + part * (image[low + base + 1 : high + base + 1] - rows)
+        moved[low:high] = rows
+    return moved
+
+
+def _resampling(stack: Stack, grid: Grid) -> list[str]:
+    """What was done to the slices."""
+    found: list[str] = []
+    if not stack.even:
+        step = float(grid.along[1] - grid.along[0])
+        low, high = float(stack.gaps.min()), float(stack.gaps.max())
+        found.append(
+            f"resampled to a slice distance of {step:.2f} mm: the acquired one varies between "
+            f"{low:.2f} and {high:.2f} mm"
+        )
+    if not stack.straight:
+        degrees = math.degrees(math.atan(stack.shear))
+        cause = f"sheared by {degrees:.1f}°" if stack.shear > SHEAR else "out of line"
+        found.append(f"resampled to set slices straight that were {cause}")
+    return found

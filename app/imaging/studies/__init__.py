@@ -1,0 +1,1 @@
+"""From instances to patients, studies and series in display order."""

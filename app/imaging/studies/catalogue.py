@@ -1,0 +1,319 @@
+"""From instances to studies and series in display order. Nothing is dropped silently.
+
+The result does not depend on the order in which files were found. Grouping is linear in the
+number of instances but for sorting; `Catalogue` groups again only the studies that have grown.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from app.errors import FileProblem
+from app.imaging.files.listing import natural_key, without_images
+from app.imaging.space.planes import numbers_in
+from app.imaging.space.stacks import NotAStackError, series_stack, warnings_of
+from app.imaging.studies.ordering import POSITION, ordered
+from app.imaging.studies.patients import by_patient, conflict, identity_of
+from app.imaging.studies.splitting import Part, split
+from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study
+
+_MAX_TWINS = 16
+_PICTURES = frozenset({"picture", "tiff"})
+_SHARED_STUDY = "another patient has the same Study Instance UID: check whose images these are"
+_SHARED_ID = (
+    "another patient, with another name or date of birth, has the same Patient ID: check whose "
+    "images these are"
+)
+
+
+def group(
+    instances: Iterable[Instance], problems: Iterable[Problem], paths: Sequence[Path] = ()
+) -> ScanResult:
+    """Instances as studies and series in display order.
+
+    Args:
+        instances: In any order.
+        problems: Of the scan so far; this adds images that are there twice, and folders in which
+            no image was found.
+        paths: What was opened; studies are listed in its order, then by their files' names.
+    """
+    catalogue = Catalogue()
+    catalogue.add(instances)
+    return catalogue.result(problems, paths)
+
+
+def problem_of(path: Path, error: FileProblem) -> Problem:
+    """A problem from the error that reading the file raised."""
+    return Problem(path, error.reason, error.remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class StudyGroup:
+    """What one Study Instance UID gives.
+
+    Attributes:
+        studies: One, or one for each patient.
+        problems: Copies of a file, which are not listed again.
+        first: The lowest path among its instances.
+    """
+
+    studies: tuple[Study, ...]
+    problems: tuple[Problem, ...]
+    first: Path
+
+
+class Catalogue:
+    """Studies of a growing set of instances; not thread-safe.
+
+    Example:
+        >>> catalogue = Catalogue()
+        >>> catalogue.add(batch)
+        >>> shown = catalogue.changed()  # the studies that have grown
+        >>> catalogue.result(problems, paths)  # all of them
+    """
+
+    def __init__(self) -> None:
+        self._instances: dict[str, list[Instance]] = defaultdict(list)
+        self._built: dict[str, StudyGroup] = {}
+        self._unseen: dict[str, None] = {}
+
+    def add(self, instances: Iterable[Instance]) -> None:
+        """Take in more instances."""
+        for instance in instances:
+            uid = study_uid(instance)
+            self._instances[uid].append(instance)
+            self._built.pop(uid, None)
+            self._unseen[uid] = None
+
+    def changed(self, paths: Sequence[Path] = ()) -> tuple[Study, ...]:
+        """The studies that have grown since this was last called, with all that is in them."""
+        uids, self._unseen = set(self._unseen), {}
+        return tuple(study for study in self._studies(paths) if study.uid in uids)
+
+    def result(self, problems: Iterable[Problem] = (), paths: Sequence[Path] = ()) -> ScanResult:
+        """All studies, and all problems."""
+        collected = list(problems)
+        studies = self._studies(paths)
+        for uid in sorted(self._built):
+            collected += self._built[uid].problems
+        if not studies:
+            named = {problem.path for problem in collected}
+            folders = (path for path in paths if path not in named and path.is_dir())
+            collected += [without_images(path) for path in folders]
+        return ScanResult(tuple(studies), tuple(collected))
+
+    def _studies(self, paths: Sequence[Path]) -> list[Study]:
+        for uid, instances in self._instances.items():
+            if uid not in self._built:
+                self._built[uid] = build_study(uid, instances)
+        ranks = {path: rank for rank, path in reversed(list(enumerate(paths)))}
+        groups = sorted(self._built.values(), key=lambda one: _place(one.first, ranks))
+        return with_shared_ids([study for one in groups for study in one.studies])
+
+
+def _place(path: Path, ranks: dict[Path, int]) -> tuple[int, list[tuple[int, int, str]], str]:
+    found = [ranks[one] for one in (path, *path.parents) if one in ranks]
+    return min(found, default=len(ranks)), natural_key(str(path)), str(path)
+
+
+def study_uid(instance: Instance) -> str:
+    """Study Instance UID; pictures and damaged headers belong together by folder and patient."""
+    uid = instance.get("StudyInstanceUID")
+    if uid:
+        return uid
+    key = f"{instance.path.parent}\0{instance.get('PatientID')}\0{instance.get('StudyDate')}"
+    return _made_uid(key)
+
+
+def _series_uid(instance: Instance) -> str:
+    uid = instance.get("SeriesInstanceUID")
+    if uid:
+        return uid
+    place = instance.path if instance.kind == "volume" else instance.path.parent
+    return _made_uid(f"{place}\0{instance.kind}\0{instance.get('Modality')}")
+
+
+def _made_uid(key: str) -> str:
+    digest = hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+    return f"2.25.{int.from_bytes(digest[:16], 'big')}"
+
+
+def build_study(uid: str, instances: Sequence[Instance]) -> StudyGroup:
+    """The studies of one Study Instance UID: one for each patient whom its files name."""
+    problems: list[Problem] = []
+    unique = _unique(sorted(instances, key=_path_key), problems)
+    patients = by_patient(unique)
+    studies: list[Study] = []
+    for number, own in enumerate(patients, start=1):
+        study = _study(uid, own)
+        if len(patients) > 1:
+            study = replace(study, key=f"{uid}/{number}", warnings=(_SHARED_STUDY,))
+        studies.append(study)
+    first = min((one.path for one in unique), key=str)
+    return StudyGroup(tuple(studies), tuple(problems), first)
+
+
+def _path_key(instance: Instance) -> tuple[str, int]:
+    return str(instance.path), instance.part
+
+
+def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Instance]:
+    """Each image once; a copy is reported, and other content under the same UID kept and noted.
+
+    Copies have the same size and the same attributes: pixels are not compared, since headers alone
+    have been read.
+    """
+    seen: dict[tuple[str, int], list[Instance]] = {}
+    paths: set[tuple[Path, int]] = set()
+    kept: list[Instance] = []
+    for instance in instances:
+        if (instance.path, instance.part) in paths:
+            continue
+        paths.add((instance.path, instance.part))
+        twins = seen.setdefault((instance.sop_instance_uid, instance.part), [])
+        same = next((twin for twin in twins if _is_copy(instance, twin)), None)
+        if same is not None:
+            reason = f"it is a copy of {same.path.name} (same SOP Instance UID), which is listed"
+            problems.append(Problem(instance.path, reason, "Nothing needs to be done"))
+            continue
+        if twins:
+            note = f"it has the same SOP Instance UID as {twins[0].path.name}, but is another image"
+            text = "; ".join(part for part in (instance.note, note) if part)
+            kept.append(replace(instance, note=text))
+            problems.append(Problem(instance.path, note, "Check which of the two is meant"))
+        else:
+            kept.append(instance)
+        if len(twins) < _MAX_TWINS:
+            twins.append(instance)
+    return kept
+
+
+def _is_copy(first: Instance, second: Instance) -> bool:
+    return (
+        first.size_bytes == second.size_bytes
+        and (first.rows, first.columns, first.frames)
+        == (second.rows, second.columns, second.frames)
+        and dict(first.attributes) == dict(second.attributes)
+    )
+
+
+def with_shared_ids(studies: Sequence[Study]) -> list[Study]:
+    """Studies with a warning where another patient has the same Patient ID.
+
+    Patients of one study are warned of by `build_study`, since their IDs may differ too. A warning
+    that another call gave is given anew, or taken back.
+    """
+    studies = [_without_shared_id(study) for study in studies if study.series]
+    sharing: dict[str, list[int]] = defaultdict(list)
+    identities = [identity_of(study.series[0].instances[0]) for study in studies]
+    for place, identity in enumerate(identities):
+        if identity.patient_id:
+            sharing[identity.patient_id].append(place)
+    doubtful: set[int] = set()
+    for places in sharing.values():
+        distinct = {identities[place] for place in places}
+        if len(distinct) < 2:
+            continue
+        many = len(distinct) > _MAX_TWINS
+        for place in places:
+            if many or any(conflict(identities[place], other) for other in distinct):
+                doubtful.add(place)
+    return [
+        replace(study, warnings=(*study.warnings, _SHARED_ID)) if place in doubtful else study
+        for place, study in enumerate(studies)
+    ]
+
+
+def _without_shared_id(study: Study) -> Study:
+    if _SHARED_ID not in study.warnings:
+        return study
+    return replace(study, warnings=tuple(one for one in study.warnings if one != _SHARED_ID))
+
+
+def _study(uid: str, instances: Sequence[Instance]) -> Study:
+    groups: dict[str, list[Instance]] = defaultdict(list)
+    for instance in instances:
+        groups[_series_uid(instance)].append(instance)
+    series = [one for own, members in groups.items() for one in series_of(own, members)]
+    series.sort(key=lambda one: (one.number, natural_key(one.description), one.uid, one.part))
+    first = series[0].instances[0]
+    named = next((one for own in series for one in own.instances if one.get("PatientID")), first)
+    return Study(
+        uid=uid,
+        title=_title(first, series),
+        patient=first.get("PatientName") or named.get("PatientName"),
+        patient_id=named.get("PatientID"),
+        date=first.get("StudyDate"),
+        series=tuple(series),
+        key=uid,
+    )
+
+
+def _title(first: Instance, series: list[Series]) -> str:
+    if first.kind != "dicom":
+        files = {item.path for one in series for item in one.instances}
+        return first.path.name if len(files) == 1 else first.path.parent.name
+    modalities = " ".join(dict.fromkeys(one.modality for one in series if one.modality))
+    parts = [modalities, first.get("BodyPartExamined").capitalize()]
+    return first.get("StudyDescription") or " ".join(part for part in parts if part) or "Study"
+
+
+def series_of(uid: str, instances: Sequence[Instance]) -> list[Series]:
+    """One Series Instance UID as its parts, each in display order."""
+    return [_series(uid, part, number) for number, part in enumerate(split(instances))]
+
+
+def _series(uid: str, part: Part, position: int) -> Series:
+    members, order = ordered(part.instances)
+    first = members[0]
+    description = first.get("SeriesDescription") or first.get("ProtocolName")
+    if first.kind in _PICTURES:
+        description = first.path.name if len(members) == 1 else "Pictures"
+    number = first.get("SeriesNumber")
+    return Series(
+        uid=uid,
+        description=description,
+        modality=first.get("Modality"),
+        number=int(number) if number.lstrip("-").isdecimal() else 0,
+        instances=tuple(members),
+        part=position,
+        split=part.split,
+        order=order,
+        warnings=_warnings(members, order),
+    )
+
+
+def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
+    """What a reader must know of a series as a stack, and of images with one UID."""
+    found: list[str] = []
+    twins = sum("same SOP Instance UID" in one.note for one in members)
+    if twins:
+        noun = "image has" if twins == 1 else "images have"
+        found.append(f"{twins} {noun} the SOP Instance UID of another one")
+    if len(members) < 2 or members[0].content is not Content.IMAGE:
+        return tuple(found)
+    try:
+        stack = series_stack(members)
+    except NotAStackError as error:
+        if "same position" in str(error):
+            found.append("several images lie at the same position, and nothing tells them apart")
+        return tuple(found)
+    descending = order == POSITION and stack.order[0] != 0
+    widths = {numbers_in(one.get("SliceThickness"))[:1] for one in members}
+    thickness = next(iter(widths)) if len(widths) == 1 else ()
+    found += warnings_of(
+        stack,
+        descending=descending,
+        tilt=members[0].get("GantryDetectorTilt"),
+        thickness=thickness[0] if thickness else None,
+    )
+    return tuple(found)
+
+
+def in_order(instances: Sequence[Instance]) -> list[Instance]:
+    """Instances in display order, see `ordering.ordered`."""
+    return ordered(instances)[0]

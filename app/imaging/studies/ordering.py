@@ -1,0 +1,86 @@
+"""The order of a series' instances, and what it rests on; never the order of the files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from app.imaging.files.listing import natural_key
+from app.imaging.space.planes import instance_place, numbers_in
+from app.imaging.space.stacks import GAP_MM
+from app.imaging.types import Instance
+
+POSITION = "position along the normal"
+_KEYS = (
+    ("instance number", "InstanceNumber"),
+    ("temporal position", "TemporalPositionIdentifier"),
+    ("trigger time", "TriggerTime"),
+    ("acquisition time", "AcquisitionTime"),
+    ("content time", "ContentTime"),
+)
+
+
+def ordered(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
+    """Instances in display order, and what they are sorted by.
+
+    Images that all have a position of their own go along the normal of their plane (PS3.3
+    C.7.6.2.1.1), from its start or its end as their instance numbers count; others by the first
+    of instance number, time and file name that tells them apart.
+    """
+    start = sorted(instances, key=tie_break)
+    if len(start) < 2:
+        return start, ""
+    placed = _by_position(start)
+    if placed is not None:
+        return placed, POSITION
+    for name, keyword in _KEYS:
+        values = [_value(one, keyword) for one in start]
+        if None not in values and len(set(values)) == len(values):
+            pairs = sorted(zip(values, range(len(start)), strict=True))
+            return [start[place] for _, place in pairs], name
+    if len({one.number for one in start}) > 1:
+        return start, "instance number, then file name"
+    return start, "file name"
+
+
+def tie_break(instance: Instance) -> tuple[int, list[tuple[int, int, str]], str, int]:
+    """A key that puts any instances in one order: number, name, then path."""
+    return instance.number, file_key(instance.path), str(instance.path), instance.part
+
+
+def file_key(path: Path) -> list[tuple[int, int, str]]:
+    """Names as people count them."""
+    return natural_key(path.name)
+
+
+def _value(instance: Instance, keyword: str) -> float | None:
+    if keyword == "InstanceNumber":
+        return float(instance.number) if instance.get(keyword) or instance.number else None
+    numbers = numbers_in(instance.get(keyword))
+    return numbers[0] if numbers else None
+
+
+def _by_position(instances: list[Instance]) -> list[Instance] | None:
+    """Along the normal; None when not all are parallel images with a position of their own."""
+    planes = [instance_place(one) for one in instances]
+    known = [plane for plane in planes if plane is not None]
+    if len(known) < len(planes):
+        return None
+    normals = np.array([plane.normal for plane in known])
+    if np.abs(normals - normals[0]).max() > 2 * SAME_DIRECTION:
+        return None
+    along = np.array([plane.origin for plane in known]) @ normals[0]
+    order = np.argsort(along, kind="stable")
+    if np.diff(along[order]).min() < GAP_MM:
+        return None
+    numbers = np.array([instances[int(place)].number for place in order])
+    if (np.diff(numbers) < 0).all():
+        order = order[::-1]
+    return [instances[int(place)] for place in order]
+
+
+SAME_DIRECTION = 0.01
+"""Difference of a direction cosine (0.6 degrees) up to which images go into one stack: scanners
+round, and a patient's tilt is no localiser. A volume asks for more, see `stacks.PARALLEL`."""

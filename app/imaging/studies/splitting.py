@@ -1,0 +1,339 @@
+"""Splitting one Series Instance UID into the stacks that it holds, and naming each part.
+
+Only images that lie in a patient (CT, MR, PET, ...) are split by geometry and acquisition; the
+views of a radiograph, the clips of an ultrasound and localisers stay together. A series in which
+every slice has a place of its own is one stack, whatever else differs between its slices.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.space.planes import FramePlane, instance_place, numbers_in
+from app.imaging.space.stacks import GAP_MM
+from app.imaging.studies.ordering import SAME_DIRECTION, tie_break
+from app.imaging.types import Content, Instance
+
+_STACKED = frozenset({"CT", "MR", "PT"})
+_SPACING = 1e-2
+"""Relative difference of pixel spacing up to which images go into one stack."""
+_MAX_CLUSTERS = 64
+_ASIDE_MM = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a series.
+
+    Attributes:
+        instances: Not yet in order.
+        names: Why it is one, from the coarsest reason to the finest; () when not split.
+    """
+
+    instances: tuple[Instance, ...]
+    names: tuple[str, ...] = ()
+
+    @property
+    def split(self) -> str:
+        """The reasons as text."""
+        return ", ".join(name for name in self.names if name)
+
+
+def split(instances: Sequence[Instance]) -> list[Part]:
+    """The parts of a series, in an order that does not depend on the instances'."""
+    if len(instances) == 1:
+        return [Part(tuple(instances))]
+    start = sorted(instances, key=tie_break)
+    parts: list[Part] = []
+    for part in _divide(Part(tuple(start)), _kind):
+        if part.instances[0].content is Content.IMAGE and part.instances[0].frames == 1:
+            parts += _images(part)
+        else:
+            parts.append(part)
+    return sorted(parts, key=lambda part: tie_break(part.instances[0]))
+
+
+def _divide(part: Part, name_of: Callable[[Instance], str]) -> list[Part]:
+    """By a name; a part that is not divided keeps its names as they are."""
+    groups: dict[str, list[Instance]] = defaultdict(list)
+    for instance in part.instances:
+        groups[name_of(instance)].append(instance)
+    if len(groups) == 1:
+        return [part]
+    return [Part(tuple(group), (*part.names, name)) for name, group in groups.items()]
+
+
+def _kind(instance: Instance) -> str:
+    if instance.content is not Content.IMAGE:
+        return instance.content.value
+    if "LOCALIZER" in instance.get("ImageType").upper().split("\\"):
+        return "localiser"
+    return "multi-frame" if instance.frames > 1 else "images"
+
+
+def _images(part: Part) -> list[Part]:
+    """Single-frame images by size, place and acquisition."""
+    if "LOCALIZER" in part.instances[0].get("ImageType").upper().split("\\"):
+        return [part]
+    planes = [instance_place(one) for one in part.instances]
+    placed = any(plane is not None for plane in planes)
+    if not placed and part.instances[0].get("Modality") not in _STACKED:
+        return [part]
+    found: list[Part] = []
+    for piece in _divide(part, _matrix):
+        for place in _divide(piece, _is_placed):
+            found += _stacks(place)
+    return found
+
+
+def _matrix(instance: Instance) -> str:
+    photometric = instance.get("PhotometricInterpretation").upper()
+    grey = photometric.startswith("MONOCHROME") or not photometric
+    return f"{instance.columns} x {instance.rows}" + ("" if grey else " in colour")
+
+
+def _is_placed(instance: Instance) -> str:
+    return "" if instance_place(instance) is not None else "without a position"
+
+
+def _stacks(part: Part) -> list[Part]:
+    """Images of one size by frame of reference, direction and spacing, then by acquisition."""
+    planes = [instance_place(one) for one in part.instances]
+    known = [plane for plane in planes if plane is not None]
+    if len(known) < len(planes):
+        return [part]
+    found: list[Part] = []
+    for own in _by_frame_of_reference(part):
+        stacks = _by_direction(own)
+        for stack in stacks or [own]:
+            found += _by_acquisition(stack) if stacks else [stack]
+    return found
+
+
+def _by_frame_of_reference(part: Part) -> list[Part]:
+    """Images that do not name theirs go with the others when those have only one."""
+    uids = sorted({one.get("FrameOfReferenceUID") for one in part.instances} - {""})
+    if len(uids) < 2:
+        return [part]
+    names = {uid: f"frame of reference {n}" for n, uid in enumerate(uids, start=1)}
+    return _divide(part, lambda one: names.get(one.get("FrameOfReferenceUID"), "no reference"))
+
+
+def _by_direction(part: Part) -> list[Part]:
+    """Parallel images of one pixel spacing; none where the images form no stacks at all."""
+    planes = _planes(part.instances)
+    directions = np.array([(*plane.row, *plane.column) for plane in planes])
+    spacings = np.array([plane.spacing for plane in planes])
+    features = np.hstack([directions / SAME_DIRECTION, np.nan_to_num(np.log(spacings)) / _SPACING])
+    labels = clusters(features)
+    sizes = Counter(labels)
+    # Scouts and images turned round an axis: each has a direction of its own, and none is a stack.
+    if len(sizes) > 1 and (len(sizes) > _MAX_CLUSTERS or max(sizes.values()) < 3):
+        return []
+    if len(sizes) < 2:
+        return [part]
+    groups: dict[int, list[Instance]] = defaultdict(list)
+    for instance, label in zip(part.instances, labels, strict=True):
+        groups[label].append(instance)
+    names = _direction_names([groups[label] for label in groups])
+    return [
+        Part(tuple(group), (*part.names, name))
+        for group, name in zip(groups.values(), names, strict=True)
+    ]
+
+
+def clusters(features: NDArray[np.float64]) -> list[int]:
+    """A label per row: rows whose parts all differ by less than 1 from the label's first.
+
+    The first is the lowest of those left, so that the labels do not depend on the order of rows.
+    Gives up after `_MAX_CLUSTERS` + 1 labels.
+    """
+    labels = np.full(len(features), -1)
+    for place in np.lexsort(features.T[::-1]):
+        if labels[place] >= 0:
+            continue
+        label = int(labels.max()) + 1
+        near = (np.abs(features - features[place]) < 1).all(axis=1) & (labels < 0)
+        labels[near] = label
+        if label >= _MAX_CLUSTERS:
+            labels[labels < 0] = label
+            break
+    return labels.tolist()
+
+
+def _direction_names(groups: Sequence[list[Instance]]) -> list[str]:
+    """Each group by its nearest plane, or its spacing where the directions agree."""
+    planes = [_planes(group)[:1][0] for group in groups]
+    names = [f"orientation {plane_name(plane)}" for plane in planes]
+    if len(set(names)) < len(names):
+        names = [
+            f"{name}, pixels of {plane.spacing[0]:.3g} x {plane.spacing[1]:.3g} mm"
+            for name, plane in zip(names, planes, strict=True)
+        ]
+    return _numbered(names)
+
+
+def plane_name(plane: FramePlane) -> str:
+    """The anatomical plane nearest to that of an image."""
+    sizes = [abs(part) for part in plane.normal]
+    return ("sagittal", "coronal", "axial")[sizes.index(max(sizes))]
+
+
+def _numbered(names: list[str]) -> list[str]:
+    """Equal names get a count."""
+    total, seen = Counter(names), Counter[str]()
+    numbered: list[str] = []
+    for name in names:
+        seen[name] += 1
+        numbered.append(f"{name} ({seen[name]})" if total[name] > 1 else name)
+    return numbered
+
+
+def _planes(instances: Iterable[Instance]) -> list[FramePlane]:
+    planes = (instance_place(one) for one in instances)
+    return [plane for plane in planes if plane is not None]
+
+
+def _by_acquisition(part: Part) -> list[Part]:
+    """Images that lie at the same positions, by what tells them apart."""
+    levels = _levels(part.instances)
+    repeats = max(Counter(levels).values())
+    if repeats == 1:
+        return [part]
+    for label, value_of in _SEPARATORS:
+        values = [value_of(one) for one in part.instances]
+        if _separates(levels, values, repeats):
+            groups: dict[Hashable, list[Instance]] = defaultdict(list)
+            for instance, value in zip(part.instances, values, strict=True):
+                groups[value].append(instance)
+            pieces = [
+                Part(tuple(group), (*part.names, label(value))) for value, group in groups.items()
+            ]
+            return [one for piece in pieces for one in _by_acquisition(piece)]
+    return _by_rank(part, levels, repeats)
+
+
+def _levels(instances: Sequence[Instance]) -> list[int]:
+    """Which of the places along the normal each image has."""
+    planes = _planes(instances)
+    along = np.array([plane.origin for plane in planes]) @ np.array(planes[0].normal)
+    order = np.argsort(along, kind="stable")
+    steps = np.concatenate([[0], np.diff(along[order]) >= GAP_MM])
+    levels = np.empty(len(along), int)
+    levels[order] = np.cumsum(steps)
+    return levels.tolist()
+
+
+def _separates(levels: list[int], values: Sequence[Hashable], repeats: int) -> bool:
+    """Whether a value tells apart images at one place, and does not cut up the stack.
+
+    A value that differs from slice to slice has more values than images lie at one place.
+    """
+    if not 2 <= len(set(values)) <= repeats:
+        return False
+    return len(set(zip(levels, values, strict=True))) > len(set(levels))
+
+
+def _by_rank(part: Part, levels: list[int], repeats: int) -> list[Part]:
+    """The first, second, ... image at each place, by time or number: phases of a 4-D series.
+
+    Only where most places are taken equally often; a slice that is there twice is no phase.
+    """
+    counts = Counter(levels)
+    full = sum(count == repeats for count in counts.values())
+    if 2 * full <= len(counts):
+        return [part]
+    for name, value_of in _RANKS:
+        values = [value_of(one) for one in part.instances]
+        if None in values or len(set(zip(levels, values, strict=True))) < len(levels):
+            continue
+        ranks: dict[int, list[tuple[float, int]]] = defaultdict(list)
+        for place, (level, value) in enumerate(zip(levels, values, strict=True)):
+            ranks[level].append((value or 0.0, place))
+        phases: dict[int, list[Instance]] = defaultdict(list)
+        for images in ranks.values():
+            for rank, (_, place) in enumerate(sorted(images), start=1):
+                phases[rank].append(part.instances[place])
+        return [
+            Part(tuple(phases[rank]), (*part.names, f"phase {rank} of {repeats} (by {name})"))
+            for rank in sorted(phases)
+        ]
+    return [part]
+
+
+def _aside(instance: Instance) -> Hashable:
+    """Place within the plane, for stacks that lie beside each other."""
+    plane = instance_place(instance)
+    if plane is None:
+        return ()
+    inside = (
+        sum(p * q for p, q in zip(plane.origin, axis, strict=True))
+        for axis in (plane.row, plane.column)
+    )
+    return tuple(round(part / _ASIDE_MM) for part in inside)
+
+
+def _text(keyword: str) -> Callable[[Instance], Hashable]:
+    return lambda instance: instance.get(keyword)
+
+
+def _number(keyword: str) -> Callable[[Instance], float | None]:
+    def value(instance: Instance) -> float | None:
+        numbers = numbers_in(instance.get(keyword))
+        return numbers[0] if numbers else None
+
+    return value
+
+
+def _image_type(instance: Instance) -> Hashable:
+    return "\\".join(instance.get("ImageType").upper().split("\\")[2:])
+
+
+def _instance_number(instance: Instance) -> float | None:
+    return float(instance.number) if instance.number else None
+
+
+def _label(text: str, units: str = "") -> Callable[[Hashable], str]:
+    def label(value: Hashable) -> str:
+        if value in (None, ""):
+            return f"no {text}"
+        shown = f"{value:g}" if isinstance(value, float) else str(value).replace("\\", "/")
+        return f"{text} {shown}{units}"
+
+    return label
+
+
+_SEPARATORS: tuple[tuple[Callable[[Hashable], str], Callable[[Instance], Hashable]], ...] = (
+    (lambda value: "another place in the plane", _aside),
+    (_label("phase"), _number("TemporalPositionIdentifier")),
+    (_label("echo time", " ms"), _number("EchoTime")),
+    (_label("echo"), _number("EchoNumbers")),
+    (_label("b-value"), _number("DiffusionBValue")),
+    (_label("inversion time", " ms"), _number("InversionTime")),
+    (_label("flip angle", "°"), _number("FlipAngle")),
+    (_label("image type"), _image_type),
+    (_label("kernel"), _text("ConvolutionKernel")),
+    (_label("slice thickness", " mm"), _number("SliceThickness")),
+    (_label("tube voltage", " kV"), _number("KVP")),
+    (_label("contrast"), _text("ContrastBolusAgent")),
+    (_label("trigger time", " ms"), _number("TriggerTime")),
+    (_label("cardiac phase", "%"), _number("NominalPercentageOfCardiacPhase")),
+    (_label("acquisition"), _number("AcquisitionNumber")),
+    (_label("acquisition time"), _text("AcquisitionTime")),
+    (_label("series time"), _text("SeriesTime")),
+)
+"""What tells images at one place apart: how a part is called, and the value; the first that does
+is used, then the next within each part."""
+
+_RANKS: tuple[tuple[str, Callable[[Instance], float | None]], ...] = (
+    ("trigger time", _number("TriggerTime")),
+    ("acquisition number", _number("AcquisitionNumber")),
+    ("acquisition time", _number("AcquisitionTime")),
+    ("content time", _number("ContentTime")),
+    ("instance number", _instance_number),
+)
