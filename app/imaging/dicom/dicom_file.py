@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import IO, Any
 
 import pydicom
+from pydicom.datadict import dictionary_has_tag
 from pydicom.dataset import Dataset
 from pydicom.errors import InvalidDicomError
 from pydicom.multival import MultiValue
@@ -97,6 +98,13 @@ class Header:
     def encapsulated(self) -> bool:
         """Whether the pixels are compressed: in every syntax but these (PS3.5 A)."""
         return self.syntax not in _NATIVE
+
+    @property
+    def sop_class(self) -> str:
+        """SOP Class UID; that of the file meta information where the object itself is silent."""
+        return self.text("SOPClassUID") or value_text(
+            value_of(getattr(self.dataset, "file_meta", Dataset()), "MediaStorageSOPClassUID")
+        )
 
     def text(self, keyword: str) -> str:
         """An element's value as text, several joined by a backslash; "" when absent or broken."""
@@ -196,12 +204,27 @@ def _parse(path: Path, file: IO[bytes], size: int) -> Header:
     dataset = pydicom.dcmread(file, stop_before_pixels=True, force=True)
     mend_encoding(dataset)
     syntax = _syntax(dataset)
-    if not any(tag in dataset for tag in ("SOPClassUID", "Rows", "DirectoryRecordSequence")):
+    if not _is_object(dataset):
         raise guards.problem(path, _NOT_DICOM, REMEDY)
     if syntax == DeflatedExplicitVRLittleEndian:
         return _parse_deflated(path, file, syntax)
     pixels = _find_pixels(file, size, little=syntax != ExplicitVRBigEndian)
     return Header(path, dataset, syntax, pixels)
+
+
+def _is_object(dataset: Dataset) -> bool:
+    """Whether what was parsed is a DICOM object, and not other bytes taken for one.
+
+    With the prefix "DICM" a known element is enough; without it, one that every object has.
+    """
+    if any(tag in dataset for tag in ("SOPClassUID", "Rows", "DirectoryRecordSequence")):
+        return True
+    if getattr(dataset, "preamble", None) is None:
+        return False
+    meta = getattr(dataset, "file_meta", None)
+    if meta is not None and "MediaStorageSOPClassUID" in meta:
+        return True
+    return any(dictionary_has_tag(tag) for tag in dataset.keys())  # noqa: SIM118 - not parsed
 
 
 def _parse_deflated(path: Path, file: IO[bytes], syntax: UID) -> Header:

@@ -11,7 +11,12 @@ from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
 from app.imaging.dicom.dicom_items import items_of
 from app.imaging.dicom.instance_attributes import attribute_texts
-from app.imaging.dicom.sop_classes import content_of_class, not_displayable, standard_name
+from app.imaging.dicom.sop_classes import (
+    content_of_class,
+    is_image_class,
+    not_displayable,
+    standard_name,
+)
 from app.imaging.files.sources import FileStatus
 from app.imaging.formats.pictures import content_uid
 from app.imaging.types import Content, Instance
@@ -61,16 +66,18 @@ _FRAMES_BY_CONTENT = {
 
 def content_of(header: Header) -> Content:
     """What the object holds, by its SOP Class and whether it has pixels."""
-    return content_of_class(
-        header.text("SOPClassUID"),
-        has_pixels=header.pixels is not None,
-        has_rows="Rows" in header.dataset,
+    has_rows = "Rows" in header.dataset
+    content = content_of_class(
+        header.sop_class, has_pixels=header.pixels is not None, has_rows=has_rows
     )
+    if content is Content.IMAGE and not (has_rows or "SOPClassUID" in header.dataset):
+        return Content.OTHER  # a fragment of a header: an image by its meta information at most
+    return content
 
 
 def object_instance(header: Header, status: FileStatus, content: Content) -> Instance:
     """The instance of an object that is no image."""
-    sop_class = header.text("SOPClassUID")
+    sop_class = header.sop_class
     attributes = attribute_texts(header)
     title = header.text("DocumentTitle")[:200]
     if title:
@@ -87,6 +94,8 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
             content, note = Content.OTHER, f"{error.reason}: not displayable"
     elif content is Content.OTHER:
         note = not_displayable(sop_class)
+        if is_image_class(sop_class):
+            note = f"{standard_name(sop_class)} whose header is not complete: not displayable"
     path = header.path
     uid = header.text("SOPInstanceUID") or content_uid(str(path).encode("utf-8", "replace"))
     return Instance(

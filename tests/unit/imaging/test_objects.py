@@ -10,6 +10,7 @@ import numpy as np
 import pydicom
 import pytest
 from pydicom._uid_dict import UID_dictionary
+from pydicom.data import get_testdata_file
 from pydicom.uid import UID, generate_uid
 
 from app.errors import FileProblem
@@ -229,3 +230,30 @@ def test_through_the_worker_processes(decoder: Decoder, shared_data: Path):
         decoder.layer(images[0]).result(60)
     with pytest.raises(FileProblem, match="no frame 2"):
         decoder.layer_frame(segmentation, images[0], 1).result(60)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("priv_SQ.dcm", "MR Image whose header is not complete: not displayable"),
+        ("UN_sequence.dcm", "CT Image whose header is not complete: not displayable"),
+        ("no_meta_group_length.dcm", "RT Image whose header is not complete: not displayable"),
+        ("nested_priv_SQ.dcm", "A DICOM object that does not say what it is: not displayable"),
+        (
+            "meta_missing_tsyntax.dcm",
+            "A DICOM object that does not say what it is: not displayable",
+        ),
+    ],
+)
+def test_a_dicom_file_without_sop_class_and_matrix_is_listed_by_the_best_name(
+    name: str, words: str
+):
+    found = read_instance(Path(str(get_testdata_file(name))))
+    assert (found.content, found.note) == (Content.OTHER, words)
+
+
+def test_the_prefix_alone_makes_no_dicom_object(tmp_path: Path):
+    path = tmp_path / "a.dcm"
+    path.write_bytes(bytes(128) + b"DICM" + b"\x99\x77\x01\x00LO\x04\x00text" * 8)
+    with pytest.raises(FileProblem, match="not a DICOM file"):
+        read_instance(path)
