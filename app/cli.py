@@ -135,7 +135,12 @@ def _render(argv: list[str]) -> int:
         "--plane", type=Plane, choices=list(Plane), help="sections through the series' volume"
     )
     parser.add_argument("--window", type=_window, metavar="CENTER,WIDTH")
-    parser.add_argument("--annotated", action="store_true", help="with corner text and sides")
+    parser.add_argument(
+        "--annotated",
+        action="store_true",
+        help="with corner text, sides and what is drawn over the image; pixels that are not square "
+        "have their true shape, in a picture larger than the matrix",
+    )
     options = parser.parse_args(argv)
     from app.headless.render import RenderRequest, render
 

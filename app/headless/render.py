@@ -36,7 +36,8 @@ class RenderRequest:
         out: The PNG.
         frame: From 0: of the image or, where series or plane are named, of the whole series.
         window: Instead of the image's own.
-        annotated: With overlays, layers, corner text and side letters.
+        annotated: With overlays, layers, corner text and side letters, and in true shape: where
+            pixels are not square the picture is larger than the matrix.
         series: Number, UID or key of a series; "" for the first that can be shown. That of a
             presentation state stands for its image as the state shows it; that of contours, and
             with `annotated` that of a segmentation, for the image they are drawn over.
@@ -53,7 +54,7 @@ class RenderRequest:
 
 
 def render(request: RenderRequest) -> int:
-    """Write one frame at native matrix size, or a report as a page.
+    """Write one frame at native matrix size (`annotated`: in true shape), or a report as a page.
 
     Raises:
         FileProblem: It cannot be read, decoded or shown, or `out` cannot be written.

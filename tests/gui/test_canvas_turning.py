@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,12 +12,13 @@ from PySide6.QtGui import QColor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import Box, Polyline
+from app.imaging.findings import Box, Polyline, Provenance
 from app.imaging.pixels import pipeline
 from app.imaging.space import geometry
 from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
 from app.views.canvas import turning
 from app.views.canvas.export import render_annotated
+from app.workspace import measurements
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
 from tests.gui.viewer_support import finding, found, frame, instance, study
@@ -208,3 +210,35 @@ def test_an_export_is_turned_with_its_findings(qapp: QApplication):
     assert changed[:, 1].min() == pytest.approx(xs[0], abs=3)
     assert changed[:, 1].max() == pytest.approx(xs[1], abs=3)
     assert changed[:, 0].mean() == pytest.approx(ys[0], abs=0.6)
+
+
+@pytest.mark.parametrize("aspect", [2.5, 0.4])
+@pytest.mark.parametrize("display", [Display(), Display(flip_h=True, quarter_turns=1)])
+def test_an_export_has_the_true_shape_as_the_canvas_has(
+    qapp: QApplication, display: Display, aspect: float
+):
+    """A disc in the patient is round in the picture, and a line drawn on a mark lies on it."""
+    rows, columns = 100, 90
+    y, x = np.mgrid[:rows, :columns].astype(float)
+    disc = ((x - 40) ** 2 + ((y - 45) * aspect) ** 2 < 15**2).astype(np.int16) * 1000
+    base = frame(
+        stored=disc, spacing=Spacing(aspect, 1.0, SpacingSource.PATIENT, aspect), voi=Voi()
+    )
+    image = instance(size=(rows, columns))
+    bright = render_annotated(base, image, window=Window(500, 2), turn=display)
+    width, height = turning.shown_size((columns, rows), display)
+    tall = 1 / aspect if display.quarter_turns else aspect
+    assert bright.shape[0] / bright.shape[1] == pytest.approx(height * tall / width, rel=0.005)
+    # Corner text is at the corners: the disc is what is bright about the middle of its own row.
+    at = oracle(display, 40, 45, columns, rows)
+    row = round((at[1] + 0.5) * bright.shape[0] / height)
+    column = round((at[0] + 0.5) * bright.shape[1] / width)
+    across = np.count_nonzero(bright[row, :, 0] > 128)
+    down = np.count_nonzero(bright[:, column, 0] > 128)
+    assert down == pytest.approx(across, rel=0.12)
+    line = finding(base.ref, Polyline(((40, 10), (40, 80))), label="")
+    line = replace(line, provenance=Provenance(measurements.RULER, "", "", "", "", ""))
+    drawn = render_annotated(base, image, Window(500, 2), findings=[line], turn=display)
+    changed = np.argwhere((drawn != bright).any(axis=2))
+    middle = (changed.min(axis=0) + changed.max(axis=0)) / 2
+    assert middle == pytest.approx((row, column), abs=2)

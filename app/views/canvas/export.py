@@ -1,4 +1,7 @@
-"""The canvas as a picture at the image's own matrix size, for `render --annotated` and reports."""
+"""The canvas as a picture, for `render --annotated`: at the image's own matrix size.
+
+Where pixels are not square the picture is larger, so that it has the true shape as on the canvas.
+"""
 
 from __future__ import annotations
 
@@ -31,6 +34,9 @@ REFERENCE_PX = 900.0
 
 SMALLEST_SIZE = 0.75  # smaller text could not be read
 NO_TEXT_PX = 160  # a shorter side below this has no room for corner text
+LEGIBLE_PX = 512  # shorter side, at least, of a picture that is enlarged anyway
+MAX_PX = 8192  # longer side, at most, of such a picture, unless the matrix itself is longer
+_SQUARE = 1e-3  # relative difference of width and height that is not worth a resampling
 
 
 def render_annotated(
@@ -58,24 +64,24 @@ def render_annotated(
         layers: What segmentations, contours and presentation states draw on this very frame.
 
     Returns:
-        uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]. Needs a
-        QGuiApplication: see `render_annotated_offscreen`.
+        uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]; larger where pixels
+        are not square. Needs a QGuiApplication: see `render_annotated_offscreen`.
     """
     own = [finding for finding in findings if finding.image == frame.ref]
     pixels = pipeline.render(frame, window, invert)
     if frame.overlays:
         pixels = pipeline.draw_overlays(pixels, frame)
     pixels = turning.turned(pixels, turn)
-    picture = to_qimage(pixels)
-    canvas = picture.convertToFormat(QImage.Format.Format_RGB32)
-    size = max(min(frame.rows, frame.columns) / REFERENCE_PX, SMALLEST_SIZE)
+    canvas = _in_true_shape(to_qimage(pixels), frame.spacing.aspect, turn)
+    shorter = min(canvas.width(), canvas.height())
+    size = max(shorter / REFERENCE_PX, SMALLEST_SIZE)
     area = QRectF(0, 0, canvas.width(), canvas.height())
+    to_picture = _to_picture(frame, turn, canvas)
     painter = QPainter(canvas)
     try:
-        to_picture = turning.transform((frame.columns, frame.rows), turn)
         _draw_layers(painter, layers, size, to_picture)
         chips = _draw_findings(painter, own, size, to_picture)
-        if min(frame.rows, frame.columns) >= NO_TEXT_PX:
+        if shorter >= NO_TEXT_PX:
             corners = corner_text.corners_of(
                 Shown(
                     instance,
@@ -124,6 +130,38 @@ def render_annotated_offscreen(
     )
 
 
+def _in_true_shape(picture: QImage, aspect: float, turn: Display) -> QImage:
+    """The picture to be drawn on; where pixels are not square, enlarged to its true shape.
+
+    Args:
+        picture: As it is turned.
+        aspect: Height of a pixel of the image, before it is turned, divided by its width.
+        turn: How it is turned.
+    """
+    tall = 1 / aspect if turn.quarter_turns % 2 else aspect
+    plain = picture.convertToFormat(QImage.Format.Format_RGB32)
+    if abs(tall - 1) <= _SQUARE:
+        return plain
+    width, height = picture.width() * max(1 / tall, 1.0), picture.height() * max(tall, 1.0)
+    longest = max(MAX_PX, picture.width(), picture.height())
+    scale = min(max(LEGIBLE_PX / min(width, height), 1.0), longest / max(width, height))
+    size = max(round(width * scale), 1), max(round(height * scale), 1)
+    shaped = QImage(*size, QImage.Format.Format_RGB32)
+    painter = QPainter(shaped)
+    painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+    painter.drawImage(QRectF(0, 0, *size), plain)
+    painter.end()
+    return shaped
+
+
+def _to_picture(frame: Frame, turn: Display, canvas: QImage) -> QTransform:
+    """Image (x, y), pixel centres at integers, -> the picture's, which counts from corners."""
+    columns, rows = turning.shown_size((frame.columns, frame.rows), turn)
+    result = turning.transform((frame.columns, frame.rows), turn)
+    result *= QTransform.fromTranslate(0.5, 0.5)
+    return result * QTransform.fromScale(canvas.width() / columns, canvas.height() / rows)
+
+
 def _shown_window(frame: Frame, window: Window | None) -> Window | None:
     """The window or VOI LUT that `pipeline.render` applies; None for colour."""
     chosen = window if window is not None else pipeline.default_window(frame)
@@ -138,7 +176,6 @@ def _draw_layers(
     to_picture: QTransform,
 ) -> None:
     painter.save()
-    painter.translate(0.5, 0.5)
     painter.setTransform(to_picture, True)
     for layer, frame in layers:
         for item in layer.items:
@@ -156,8 +193,6 @@ def _draw_findings(
     colors: dict[str, str] = {}
     drawn: list[tuple[float, Chip]] = []
     painter.save()
-    # Findings lie on pixel centres; a picture's painter counts from the pixel's corner.
-    painter.translate(0.5, 0.5)
     painter.setTransform(to_picture, True)
     for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):
         tint = colors.setdefault(finding.label, THEME.annotation_color(len(colors)))
