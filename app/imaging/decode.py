@@ -18,7 +18,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.attributes import AttributeRow
-from app.imaging.files.scanning import Scan, ScanFound, ScanProgress
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
@@ -27,6 +26,7 @@ from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
+from app.imaging.scanning.scan import Scan, ScanFound, ScanProgress
 from app.imaging.space import reformat
 from app.imaging.space.volume_store import VolumeStore
 from app.imaging.types import Frame, Instance, ScanResult, Series
@@ -68,7 +68,7 @@ class Decoder:
         self._pool = WorkerPool(
             count,
             memory_limit_bytes=memory_limit_bytes,
-            preload=("app.imaging.files.header_reading", "app.imaging.files.listing"),
+            preload=("app.imaging.reading.header_entries", "app.imaging.scanning.listing"),
             quiet=True,
         )
         self._cache = _FrameCache(cache_bytes)
@@ -127,7 +127,7 @@ class Decoder:
                 self._pool.raise_priority(pending.reply, priority)
                 return mine
             reply = self._pool.submit(
-                "app.imaging.files.reading:frame_entry",
+                "app.imaging.reading.image_entries:frame_entry",
                 {"instance": pack(instance), "index": index},
                 priority=priority,
                 timeout_s=FRAME_TIMEOUT_S,
@@ -220,7 +220,7 @@ class Decoder:
 
     def _object(self, entry: str, payload: dict[str, Any]) -> Reply:
         return self._pool.submit(
-            f"app.imaging.objects.entries:{entry}",
+            f"app.imaging.reading.object_entries:{entry}",
             payload,
             priority=Priority.VISIBLE,
             timeout_s=FRAME_TIMEOUT_S,
@@ -235,7 +235,7 @@ class Decoder:
 
     def _submit(self, entry: str, payload: dict[str, Any], priority: int) -> Reply:
         return self._pool.submit(
-            f"app.imaging.files.reading:{entry}",
+            f"app.imaging.reading.image_entries:{entry}",
             payload,
             priority=priority,
             timeout_s=FRAME_TIMEOUT_S,

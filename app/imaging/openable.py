@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from app.imaging.types import Problem
+
 OPENABLE = "DICOM, PNG, JPEG, TIFF, NIfTI, NRRD, MetaImage or PDF"
 """Formats of files, read by their content, never by their names."""
 
@@ -19,3 +23,12 @@ PATTERNS = {
     "Archives": ("*.zip",),
 }
 """Usual names of such files, for dialogs; the first choice of a dialog is all of them."""
+
+
+def without_images(folder: Path) -> Problem:
+    """The words for a folder in which nothing was found."""
+    return Problem(
+        folder,
+        "there are no images in this folder",
+        f"Choose a folder with {OPENABLE} files",
+    )

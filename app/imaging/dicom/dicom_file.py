@@ -52,6 +52,10 @@ _NATIVE = (
 _NOT_DICOM = "it is not a DICOM file"
 
 
+class IndexFile(Exception):
+    """The file is a DICOMDIR: it names images and holds none."""
+
+
 @dataclass(frozen=True, slots=True)
 class PixelSpan:
     """Where the pixel data element's value lies in the file.

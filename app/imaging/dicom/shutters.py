@@ -1,18 +1,23 @@
-"""Display shutters of an image (PS3.3 C.7.6.11, C.7.6.15). Runs in a worker process."""
+"""Display shutters of images and of states (PS3.3 C.7.6.11, C.7.6.15). In a worker process."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 
-from app.imaging.dicom.describe import FrameAttributes
-from app.imaging.objects import presentation_planes
+from app.imaging.dicom.cielab import color_from_cielab
+from app.imaging.dicom.describe import FrameAttributes, numbers
+from app.imaging.dicom.dicom_file import value_of
+from app.imaging.dicom.dicom_items import finite, text_of, whole
 from app.imaging.types import OverlayPlane, Shutter
 
 
-def shutter_of(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...]) -> Shutter | None:
+def frame_shutter(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...]) -> Shutter | None:
     """What of a frame is to be seen; None for all.
 
     Args:
@@ -24,6 +29,71 @@ def shutter_of(attributes: FrameAttributes, planes: tuple[OverlayPlane, ...]) ->
         dataset: Dataset = own[0]
     else:
         dataset = attributes.header.dataset
-    if not presentation_planes.has_shutter(dataset):
+    if not has_shutter(dataset):
         return None
-    return presentation_planes.shutter_of(dataset, {plane.group: plane for plane in planes})
+    return shutter_of(dataset, {plane.group: plane for plane in planes})
+
+
+def shutter_of(dataset: Dataset, planes: dict[int, OverlayPlane]) -> Shutter | None:
+    """The display shutter, its bitmap taken from the overlay group that it names.
+
+    DICOM counts rows and columns from 1 here, and gives (row, column).
+    """
+    shapes = text_of(dataset, "ShutterShape").upper().split("\\")
+    rectangle = _rectangle(dataset) if "RECTANGULAR" in shapes else None
+    circle = _circle(dataset) if "CIRCULAR" in shapes else None
+    polygon = _polygon(dataset) if "POLYGONAL" in shapes else ()
+    group = whole(dataset, "ShutterOverlayGroup")
+    plane = planes.get(group) if "BITMAP" in shapes and group is not None else None
+    if rectangle is None and circle is None and not polygon and plane is None:
+        return None
+    level = finite(dataset, "ShutterPresentationValue", 1)
+    return Shutter(
+        rectangle=rectangle,
+        circle=circle,
+        polygon=polygon,
+        bitmap=_placed(plane) if plane is not None else None,
+        level=min(max(level[0] / 65535, 0.0), 1.0) if level else 0.0,
+        color=color_from_cielab(numbers(value_of(dataset, "ShutterPresentationColorCIELabValue"))),
+    )
+
+
+def has_shutter(dataset: Dataset) -> bool:
+    """Whether an image or a state names a shutter's shape at all."""
+    return bool(text_of(dataset, "ShutterShape"))
+
+
+def _rectangle(dataset: Dataset) -> tuple[int, int, int, int] | None:
+    edges = [
+        whole(dataset, f"Shutter{edge}Edge")
+        for edge in ("LeftVertical", "RightVertical", "UpperHorizontal", "LowerHorizontal")
+    ]
+    known = [edge - 1 for edge in edges if edge is not None and abs(edge) < 2**31]
+    if len(known) != 4:
+        return None
+    left, right, top, bottom = known
+    return (left, right, top, bottom) if left <= right and top <= bottom else None
+
+
+def _circle(dataset: Dataset) -> tuple[float, float, float] | None:
+    center = finite(dataset, "CenterOfCircularShutter", 2)
+    radius = finite(dataset, "RadiusOfCircularShutter", 1)
+    if center is None or radius is None or radius[0] <= 0:
+        return None
+    return center[1] - 1, center[0] - 1, radius[0]
+
+
+def _polygon(dataset: Dataset) -> tuple[tuple[float, float], ...]:
+    values = numbers(value_of(dataset, "VerticesOfThePolygonalShutter"))
+    if len(values) < 6 or len(values) % 2 or not all(math.isfinite(part) for part in values):
+        return ()
+    return tuple(
+        (column - 1, row - 1) for row, column in zip(values[0::2], values[1::2], strict=True)
+    )
+
+
+def _placed(plane: OverlayPlane) -> NDArray[np.bool_]:
+    """The overlay from the image's first row and column on."""
+    pixels = plane.pixels[max(-plane.row, 0) :, max(-plane.column, 0) :]
+    above, left = max(plane.row, 0), max(plane.column, 0)
+    return np.pad(pixels, ((above, 0), (left, 0)))

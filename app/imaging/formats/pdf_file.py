@@ -6,8 +6,9 @@ from pathlib import Path
 
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources
-from app.imaging.formats.pictures import content_uid, read_bytes
-from app.imaging.objects.documents import pdf_extent, pdf_frame, pdf_title
+from app.imaging.files.identity import content_uid
+from app.imaging.formats.pdf_pages import pdf_extent, pdf_frame, pdf_title
+from app.imaging.formats.pictures import read_bytes
 from app.imaging.types import Content, Frame, Instance
 
 

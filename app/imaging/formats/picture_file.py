@@ -7,9 +7,8 @@ from pathlib import Path
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources
-from app.imaging.files.reading_types import pixel_sha256
+from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.formats.pictures import (
-    content_uid,
     decode_picture,
     lossy_format,
     picture_format,

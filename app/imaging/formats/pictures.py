@@ -6,7 +6,6 @@ distance in a patient, so it is not read.
 
 from __future__ import annotations
 
-import hashlib
 import io
 import struct
 import warnings
@@ -65,11 +64,6 @@ def other_format(start: bytes) -> str:
     if start and all(byte in printable for byte in start):
         return "a text file"
     return ""
-
-
-def content_uid(data: bytes) -> str:
-    """A SOP Instance UID made from a picture's content (PS3.5 B.2: 2.25 and a 128-bit number)."""
-    return f"2.25.{int.from_bytes(hashlib.sha256(data).digest()[:16], 'big')}"
 
 
 def read_bytes(path: Path) -> bytes:

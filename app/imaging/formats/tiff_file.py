@@ -28,10 +28,10 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources
+from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
-from app.imaging.files.reading_types import pixel_sha256
 from app.imaging.files.sources import FileStatus
-from app.imaging.formats.pictures import ROTATED, content_uid, turned
+from app.imaging.formats.pictures import ROTATED, turned
 from app.imaging.formats.tiff_metadata import Metadata, metadata_of, safe_xml, tag_rows
 from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
 from app.imaging.types import Frame, ImageRef, Instance, Spacing, Voi, Window

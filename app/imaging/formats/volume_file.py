@@ -23,16 +23,16 @@ from numpy.typing import NDArray
 
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
-from app.imaging.files import formats, sources
+from app.imaging.files import sources
+from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
-from app.imaging.files.reading_types import pixel_sha256
 from app.imaging.files.sources import FileStatus
 from app.imaging.formats.meta_image_header import read_meta_image
 from app.imaging.formats.nifti_header import read_nifti
 from app.imaging.formats.nrrd_header import read_nrrd
-from app.imaging.formats.pictures import content_uid
 from app.imaging.formats.stated_spacing import stated_spacing
 from app.imaging.formats.volume_data import part_samples
+from app.imaging.formats.volume_format import META_IMAGE, NIFTI, NRRD, volume_format
 from app.imaging.formats.volume_header import VolumeHeader, check, row
 from app.imaging.space.geometry import direction_letters
 from app.imaging.space.planes import plane_of
@@ -54,9 +54,9 @@ Array = NDArray[Any]
 Floats = NDArray[np.float64]
 
 _PARSERS = {
-    formats.NIFTI: read_nifti,
-    formats.NRRD: read_nrrd,
-    formats.META_IMAGE: read_meta_image,
+    NIFTI: read_nifti,
+    NRRD: read_nrrd,
+    META_IMAGE: read_meta_image,
 }
 _WHOLE_DIGEST = 2**28
 """Bytes up to which a file's UID is made of all its content; larger ones are sampled."""
@@ -326,7 +326,7 @@ def _orientation(header: VolumeHeader, grid: Grid, index: int) -> Orientation:
 @lru_cache(maxsize=4)
 def _header(path: Path, status: FileStatus) -> VolumeHeader:
     """The header, checked against the file with the voxels; kept while frames are asked for."""
-    kind = formats.volume_format(sources.read_start(path, 2048))
+    kind = volume_format(sources.read_start(path, 2048))
     if not kind:
         raise guards.problem(path, "it is no volume that can be read", guards.COPY_AGAIN)
     header = _PARSERS[kind](path)

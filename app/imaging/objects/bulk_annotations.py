@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
+from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
@@ -22,7 +23,7 @@ from app.imaging.dicom.whole_slide import slide_of
 from app.imaging.files import sources
 from app.imaging.findings import Geometry, Point, Polygon, Polyline
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
-from app.imaging.objects.layer_colors import color_from_cielab, palette_color
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import Target, refusal
 from app.imaging.types import Instance
 

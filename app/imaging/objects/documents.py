@@ -1,33 +1,12 @@
-"""Encapsulated PDF documents as pictures of their pages. Runs in a worker process.
-
-PS3.3 A.45.1 and C.24.2. Pages are drawn at 150 dots an inch, form fields included; no script of a
-document runs.
-"""
+"""Encapsulated PDF documents (PS3.3 A.45.1, C.24.2). Runs in a worker process."""
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
-
-import numpy as np
-import pypdfium2
-from numpy.typing import NDArray
-from pypdfium2 import raw
-
-from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header
-from app.imaging.files.reading_types import pixel_sha256
-from app.imaging.formats.pictures import content_uid
-from app.imaging.types import Frame, ImageRef, Spacing
-
-MAX_PAGES = 10_000
-_DPI = 150
-_POINTS_PER_INCH = 72
-_MAX_SIDE = 4096
-_NO_SCALE = "a page has no patient scale"
+from app.imaging.files.identity import content_uid
+from app.imaging.formats.pdf_pages import pdf_extent, pdf_frame
+from app.imaging.types import Frame
 
 
 def extent(header: Header) -> tuple[int, int, int]:
@@ -65,102 +44,3 @@ def document_bytes(header: Header) -> bytes:
     if isinstance(length, int) and 0 < length <= len(data):
         return data[:length]
     return data
-
-
-def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
-    """(pages, rows, columns) of a PDF; rows and columns of its first page.
-
-    Raises:
-        FileProblem: It is damaged or locked.
-    """
-    with _opened(path, data) as document:
-        rows, columns = _size(document[0])
-        return len(document), rows, columns
-
-
-def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
-    """The picture of a page of a PDF.
-
-    Raises:
-        FileProblem: It is not there, or cannot be drawn.
-    """
-    with _opened(path, data) as document:
-        if not 0 <= index < len(document):
-            raise guards.problem(path, f"it has {len(document)} pages, not {index + 1}")
-        stored = _drawn(document[index])
-    return Frame(
-        stored=stored,
-        ref=ImageRef(uid, index, pixel_sha256(stored)),
-        photometric="RGB",
-        spacing=Spacing(note=_NO_SCALE),
-    )
-
-
-def pdf_title(path: Path, data: bytes) -> str:
-    """The document's own title, or ""; raises FileProblem as the others do."""
-    with _opened(path, data) as document:
-        facts: dict[str, str] = document.get_metadata_dict()
-        return " ".join(facts.get("Title", "").split())[:200]
-
-
-def _scale(page: Any) -> float:
-    """Pixels per point, such that no side is longer than `_MAX_SIDE`."""
-    width, height = page.get_size()
-    longest = max(float(width), float(height), 1e-3)
-    return min(_DPI / _POINTS_PER_INCH, _MAX_SIDE / longest)
-
-
-def _size(page: Any) -> tuple[int, int]:
-    """Rows and columns as drawn."""
-    width, height = page.get_size()
-    scale = _scale(page)
-    # Rounded up, as the drawing does.
-    return max(1, int(np.ceil(height * scale))), max(1, int(np.ceil(width * scale)))
-
-
-def _drawn(page: Any) -> NDArray[np.uint8]:
-    bitmap = page.render(scale=_scale(page), rev_byteorder=True, prefer_bgrx=False)
-    try:
-        pixels: NDArray[np.uint8] = bitmap.to_numpy()
-        if pixels.ndim == 2:
-            pixels = pixels[..., None]
-        rgb = pixels[..., :3] if pixels.shape[2] >= 3 else np.repeat(pixels[..., :1], 3, axis=2)
-        return np.ascontiguousarray(rgb).copy()
-    finally:
-        bitmap.close()
-
-
-@contextmanager
-def _opened(path: Path, data: bytes) -> Generator[Any]:
-    """The document with its form fields.
-
-    Raises:
-        FileProblem: It is locked, damaged, or has no pages; also for what is raised inside.
-    """
-    document: Any = None
-    try:
-        document = pypdfium2.PdfDocument(data)
-        # Without this the values that were filled into a form are not drawn.
-        document.init_forms()
-        pages = len(document)
-        if not 0 < pages <= MAX_PAGES:
-            reason = f"the PDF document has {pages} pages"
-            raise guards.problem(path, reason, guards.COPY_AGAIN)
-        yield document
-    except (FileProblem, MemoryError):
-        raise
-    except pypdfium2.PdfiumError as error:
-        if getattr(error, "err_code", None) == raw.FPDF_ERR_PASSWORD:
-            reason = "the PDF document is locked with a password"
-            raise guards.problem(path, reason, "Ask for a copy without one") from None
-        raise _damaged(path, error) from None
-    except Exception as error:
-        raise _damaged(path, error) from None
-    finally:
-        if document is not None:
-            document.close()
-
-
-def _damaged(path: Path, error: Exception) -> FileProblem:
-    reason = "the PDF document is damaged and cannot be shown"
-    return guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.errors import FileProblem
+from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.dicom.codecs import decode
 from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header, value_of
@@ -20,7 +21,7 @@ from app.imaging.dicom.dicom_items import finite, first_item, text_of
 from app.imaging.dicom.palette import palette_of
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
-from app.imaging.objects.layer_colors import color_from_cielab, palette_color
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import Target
 from app.imaging.objects.segment_index import (
     FRACTIONAL,

@@ -11,8 +11,7 @@ from pydicom.dataset import Dataset
 from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.dicom_items import first_item, items_of, text_of
-from app.imaging.files.reading_types import pixel_sha256
-from app.imaging.formats.pictures import content_uid
+from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.objects.waveform_drawing import FOOTER_LINE, draw
 from app.imaging.objects.waveform_layout import Layout, is_ecg, layout_of
 from app.imaging.objects.waveform_values import Group, group_of, groups_of, values_of

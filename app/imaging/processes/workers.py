@@ -71,7 +71,7 @@ class Worker:
 
     Example:
         >>> worker = Worker("decoding")
-        >>> worker.call("app.imaging.files.reading:frame_entry", {"path": "/x.dcm", "index": 0},
+        >>> worker.call("app.imaging.reading.image_entries:attributes_entry", {"path": "/x.dcm"},
         ...             timeout_s=30)
     """
 

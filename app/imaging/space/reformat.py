@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.files.reading_types import pixel_sha256
+from app.imaging.files.identity import pixel_sha256
 from app.imaging.space.geometry import UNLABELLED, direction_letters, is_quadruped
 from app.imaging.space.stacks import STACK_KEYWORD, describe
 from app.imaging.types import (

@@ -13,7 +13,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.errors import FileProblem
-from app.imaging.files.listing import natural_key, without_images
+from app.imaging.files.natural_order import natural_key
+from app.imaging.openable import without_images
 from app.imaging.space.planes import numbers_in
 from app.imaging.space.stacks import NotAStackError, series_stack, warnings_of
 from app.imaging.studies.ordering import POSITION, ordered

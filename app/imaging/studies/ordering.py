@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from app.imaging.files.listing import natural_key
+from app.imaging.files.natural_order import natural_key
 from app.imaging.space.planes import instance_place, numbers_in
 from app.imaging.space.stacks import GAP_MM
 from app.imaging.types import Instance

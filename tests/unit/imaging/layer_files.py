@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 from pydicom.uid import generate_uid
 
-from app.imaging.files.reading import read_instance
 from app.imaging.layers import LayerFrame
 from app.imaging.objects.layer_reading import read_layer_frame
+from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Instance
 from tests.unit.imaging.files import item, make_dicom
 

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from app.errors import FileProblem
-from app.imaging.files.attribute_reading import read_attributes
-from app.imaging.files.reading import read_frame, read_instances
+from app.imaging.reading.attribute_reading import read_attributes
+from app.imaging.reading.image_entries import read_frame, read_instances
 
 
 def assert_only_problems(source: bytes, target: Path, head: int, count: int = 50) -> int:

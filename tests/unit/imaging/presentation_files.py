@@ -16,11 +16,11 @@ from PIL import Image
 from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
-from app.imaging.files.reading import read_frame, read_instance
 from app.imaging.objects.presentation_reading import read_presentation
 from app.imaging.pixels import presenting
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import ImagePresentation, PresentationState
+from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import Frame
 from tests.unit.imaging.files import item, make_dicom
 

@@ -14,8 +14,8 @@ import pytest
 from pydicom.dataset import FileDataset, FileMetaDataset
 from pydicom.uid import ExplicitVRLittleEndian, generate_uid
 
-from app.imaging.files.reading import read_instance
 from app.imaging.objects.report_reading import read_report
+from app.imaging.reading.image_entries import read_instance
 from app.imaging.report import Report, ReportNode
 from tests.unit.imaging.files import item
 

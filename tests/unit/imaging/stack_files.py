@@ -10,7 +10,7 @@ import numpy as np
 import pydicom
 from numpy.typing import NDArray
 
-from app.imaging.files.reading_types import pixel_sha256
+from app.imaging.files.identity import pixel_sha256
 from app.imaging.types import Frame, ImageRef, Orientation, Spacing, SpacingSource
 from tests.unit.imaging.files import item, make_dicom
 

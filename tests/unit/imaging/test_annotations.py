@@ -22,10 +22,10 @@ from pydicom.dataset import Dataset
 from pydicom.uid import generate_uid
 
 from app.imaging.decode import Decoder
-from app.imaging.files.reading import read_instance
 from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.layers import LayerFrame
 from app.imaging.objects.layer_reading import read_layer
+from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Content, Instance
 from tests.unit.imaging.files import item, make_dicom
 from tests.unit.imaging.layer_files import ANNOTATIONS, drawn

@@ -15,7 +15,7 @@ from pydicom.uid import UID, JPEG2000Lossless, JPEGBaseline8Bit, JPEGLosslessSV1
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.files.reading import read_instance
+from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Content, Instance, Problem
 from tests.unit.imaging.files import jpeg_bytes, make_dicom, png_bytes, png_claiming
 

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.imaging.decode import Decoder
-from app.imaging.files.listing import list_files, natural_key
+from app.imaging.scanning.listing import list_files, natural_key
 from app.imaging.studies.catalogue import Catalogue, group, in_order
 from app.imaging.types import Instance
 from tests.unit.imaging.files import make_dicom, png_bytes

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.imaging.dicom.codecs import code_stream_size
-from app.imaging.files.reading import read_frame
+from app.imaging.reading.image_entries import read_frame
 from tests.unit.imaging.files import jpeg_bytes
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")

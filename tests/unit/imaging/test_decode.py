@@ -182,7 +182,7 @@ def crashing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Decoder]:
     real = decode_module.WorkerPool.submit
 
     def submit(self: Any, entry: str, payload: Any, **options: Any) -> Any:
-        read = entry.startswith(("app.imaging.files.reading:", "app.imaging.files.header_reading:"))
+        read = entry.startswith("app.imaging.reading.")
         if read and "/crash.dcm" in str(payload):
             entry = "tests.unit.imaging.worker_entries:abort"
         return real(self, entry, payload, **options)

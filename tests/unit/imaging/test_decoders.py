@@ -17,7 +17,7 @@ from pydicom.uid import UID
 
 from app.errors import FileProblem
 from app.imaging.dicom.codecs import DECODERS, syntax_name
-from app.imaging.files.reading import read_frame, read_instance
+from app.imaging.reading.image_entries import read_frame, read_instance
 from tests.unit.imaging.files import make_dicom
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")

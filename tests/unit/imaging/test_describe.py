@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from app.imaging.dicom.palette import expand_segments
-from app.imaging.files.reading import read_frame, read_instance
+from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import Frame, SpacingSource, VoiFunction, Window
 from tests.unit.imaging.files import item, lut_item, make_dicom
 

@@ -15,8 +15,8 @@ from PIL import Image
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.files.formats import sniff
-from app.imaging.files.reading import read_frame, read_instance
+from app.imaging.reading.image_entries import read_frame, read_instance
+from app.imaging.reading.sniffing import sniff
 from tests.unit.imaging.files import make_dicom, png_bytes
 from tests.unit.imaging.mutations import assert_refused
 from tests.unit.imaging.test_documents import two_pages

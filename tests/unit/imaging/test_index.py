@@ -14,8 +14,8 @@ import pytest
 
 from app import paths
 from app.imaging.decode import Decoder
-from app.imaging.files import index as index_module
-from app.imaging.files.index import Index, reader_version
+from app.imaging.scanning import index as index_module
+from app.imaging.scanning.index import Index, reader_version
 from app.imaging.types import Instance, ScanResult
 from tests.unit.imaging.files import make_dicom, png_bytes
 

@@ -13,9 +13,9 @@ from typing import Any
 import pydicom
 import pytest
 
-from app.imaging.files import listing
-from app.imaging.files.listing import list_files
-from app.imaging.files.media_directory import files_named_by
+from app.imaging.scanning import listing
+from app.imaging.scanning.listing import list_files
+from app.imaging.scanning.media_directory import files_named_by
 from tests.unit.imaging.files import make_dicom
 
 DICOMDIRS = Path(pydicom.__file__).parent / "data" / "test_files" / "dicomdirtests"

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from app.imaging.dicom.native_pixels import read_words, values_of, words_of
 from app.imaging.dicom.pixel_layout import Layout
-from app.imaging.files.reading import read_frame, read_instance
+from app.imaging.reading.image_entries import read_frame, read_instance
 from tests.unit.imaging.files import make_dicom
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning:pydicom")

@@ -17,8 +17,8 @@ from PIL import Image
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.files.reading import read_frame, read_instance
 from app.imaging.pixels.pipeline import default_window, render
+from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import VoiFunction, Window
 from tests.conformance.witness import Gdcm
 from tests.unit.imaging import oracle

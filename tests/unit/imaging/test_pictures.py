@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.imaging.files.reading import read_frame, read_instance
+from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import Frame, SpacingSource
 from tests.unit.imaging.files import jpeg_bytes, png_bytes
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused

@@ -13,9 +13,9 @@ import numpy as np
 import pydicom
 import pytest
 
-from app.imaging.files.reading import read_frame
 from app.imaging.pixels import presenting
 from app.imaging.pixels.pipeline import render
+from app.imaging.reading.image_entries import read_frame
 from tests.unit.imaging.files import item, lut_item, make_dicom
 from tests.unit.imaging.presentation_files import (
     HOUNSFIELD,

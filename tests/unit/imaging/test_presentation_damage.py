@@ -14,7 +14,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.imaging.decode import Decoder
-from app.imaging.files.reading import read_frame, read_instance
 from app.imaging.findings import Point
 from app.imaging.objects.presentation_reading import read_presentation
 from app.imaging.pixels import presenting
@@ -23,6 +22,7 @@ from app.imaging.presentation import (
     presentation_from,
     presentation_message,
 )
+from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import Content
 from tests.unit.imaging.files import item, lut_item, make_dicom
 from tests.unit.imaging.presentation_files import (

@@ -14,12 +14,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.imaging.files.reading import read_frame
+from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.layers import Label
-from app.imaging.objects.layer_colors import color_from_cielab
 from app.imaging.objects.presentation_graphics import Placement
 from app.imaging.pixels import presenting
+from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import Shutter
 from tests.unit.imaging.files import item
 from tests.unit.imaging.presentation_files import (

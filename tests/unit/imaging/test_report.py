@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.files.reading import read_instance
 from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.objects.report_reading import MAX_DEPTH, read_report
 from app.imaging.processes.records import pack, unpack
+from app.imaging.reading.image_entries import read_instance
 from app.imaging.report import (
     ImageLink,
     Report,

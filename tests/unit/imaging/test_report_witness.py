@@ -11,8 +11,8 @@ import pydicom
 import pytest
 from pydicom.data import get_testdata_file
 
-from app.imaging.files.reading import read_instance
 from app.imaging.findings import Polygon
+from app.imaging.reading.image_entries import read_instance
 from app.imaging.report import (
     ReportNode,
     key_images,

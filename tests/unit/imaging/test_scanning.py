@@ -14,9 +14,9 @@ import pytest
 
 from app.errors import Cancelled, WorkerDied
 from app.imaging.decode import Decoder
-from app.imaging.files import listing, scanning
-from app.imaging.files.copies import CONTENT
-from app.imaging.files.shared_texts import InstanceBuilder, SharedTexts
+from app.imaging.scanning import listing, opened_paths, scan
+from app.imaging.scanning.copies import CONTENT
+from app.imaging.scanning.shared_texts import InstanceBuilder, SharedTexts
 from app.imaging.types import Instance, ScanResult
 from tests.unit.imaging.files import make_dicom
 
@@ -65,8 +65,8 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_studies_are_told_as_they_grow_and_the_last_word_has_them_all(
     decoder: Decoder, large: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(scanning, "FOUND_EVERY_S", 0.0)
-    monkeypatch.setattr(scanning, "_GROUPING_SHARE", 0)
+    monkeypatch.setattr(scan, "FOUND_EVERY_S", 0.0)
+    monkeypatch.setattr(scan, "_GROUPING_SHARE", 0)
     told: list[ScanResult] = []
     result = decoder.scan([large], found=told.append).result(60)
     assert len(instances(result)) == 300
@@ -194,9 +194,9 @@ class InlinePool:
 def test_a_folder_beyond_the_limit_is_read_as_far_as_it_goes_and_said_to_be_too_large(
     large: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(listing, "MAX_FILES", 150)
+    monkeypatch.setattr(opened_paths, "MAX_FILES", 150)
     monkeypatch.setattr(listing.step, "__defaults__", (0.0,))  # a folder a step
-    result = scanning.Scan(cast(Any, InlinePool()), [large], None, None).start().result(60)
+    result = scan.Scan(cast(Any, InlinePool()), [large], None, None).start().result(60)
     assert len(instances(result)) == 200
     (problem,) = result.problems
     assert (problem.path, "too many files" in problem.reason) == (large / "study2", True)
@@ -211,6 +211,6 @@ def test_a_listing_that_dies_is_told_with_what_was_opened(
             answer.set_exception(WorkerDied("the decoding process crashed"))
             return answer
 
-    result = scanning.Scan(cast(Any, Dying()), [tmp_path], None, None).start().result(60)
+    result = scan.Scan(cast(Any, Dying()), [tmp_path], None, None).start().result(60)
     (problem,) = result.problems
     assert (problem.path, "crashed" in problem.reason) == (tmp_path, True)

@@ -23,11 +23,12 @@ from numpy.typing import NDArray
 from PIL import Image, ImageCms
 
 from app.errors import FileProblem
-from app.imaging.files.reading import read_instance
+from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.findings import Heatmap, Mask
 from app.imaging.layers import LayerFrame
-from app.imaging.objects.layer_colors import color_from_cielab, palette_color
+from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_reading import read_layer
+from app.imaging.reading.image_entries import read_instance
 from app.imaging.types import Instance
 from tests.unit.imaging.files import item, make_dicom
 from tests.unit.imaging.layer_files import (

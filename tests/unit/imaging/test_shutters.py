@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.imaging.files.reading import read_frame
 from app.imaging.pixels.masks import hidden_pixels
 from app.imaging.pixels.pipeline import grey_at, render
+from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import Frame, Shutter, Window
 from tests.unit.imaging.files import item, make_dicom
 from tests.unit.imaging.test_overlays import add_overlay

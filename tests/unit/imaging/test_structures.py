@@ -18,11 +18,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
-from app.imaging.files.reading import read_instance
 from app.imaging.findings import Mask, Point, Polygon, Polyline
 from app.imaging.layers import LayerFrame
 from app.imaging.objects.layer_reading import read_layer
 from app.imaging.objects.outlines import combined, inside
+from app.imaging.reading.image_entries import read_instance
 from tests.unit.imaging.files import item
 from tests.unit.imaging.layer_files import contour, drawn, make_slice, make_structures
 

@@ -12,9 +12,9 @@ import tifffile
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.imaging.files.attribute_reading import read_attributes
-from app.imaging.files.reading import read_frame, read_instance, read_instances
 from app.imaging.pixels.pipeline import default_window, render
+from app.imaging.reading.attribute_reading import read_attributes
+from app.imaging.reading.image_entries import read_frame, read_instance, read_instances
 from app.imaging.types import SpacingSource
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
 

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from app.errors import FileProblem
-from app.imaging.files.attribute_reading import read_attributes
-from app.imaging.files.reading import read_frame, read_instance, read_instances
 from app.imaging.pixels.pipeline import default_window, modality_values, render
+from app.imaging.reading.attribute_reading import read_attributes
+from app.imaging.reading.image_entries import read_frame, read_instance, read_instances
 from app.imaging.space.geometry import edge_letters
 from app.imaging.types import Frame, SpacingSource
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused

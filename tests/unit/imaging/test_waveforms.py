@@ -16,10 +16,10 @@ from pydicom.uid import UID, ExplicitVRBigEndian, ExplicitVRLittleEndian, genera
 
 from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import read_header
-from app.imaging.files.reading import read_frame, read_instance
 from app.imaging.objects.waveform_layout import MARGIN, PX_PER_MM
 from app.imaging.objects.waveform_values import group_of, short_name, values_of
 from app.imaging.objects.waveforms import annotations_of
+from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.space.geometry import length
 from app.imaging.types import Content, Frame, Region
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused

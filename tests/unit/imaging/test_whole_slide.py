@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.files.reading import read_frame, read_instance
+from app.imaging.reading.image_entries import read_frame, read_instance
 from tests.unit.imaging import oracle
 from tests.unit.imaging.files import item, make_dicom
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
 from pydicom.uid import CTImageStorage, ExplicitVRLittleEndian, generate_uid
 
-from app.imaging.files.reading import read_frame, read_instance
+from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import Frame, Instance
 from app.tools.api import CancelToken, ModelHost, Tool, ToolContext, ToolResult
 from app.tools.images import OpenImage, RunImages

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from app.errors import Cancelled, SightlineError
-from app.imaging.files.scan_memory import ScanMemory
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
+from app.imaging.scanning.scan_memory import ScanMemory
 from app.imaging.types import Instance, Problem
 
 _BYTES_AT_ONCE = 128 * 2**20
@@ -102,7 +102,7 @@ class Copies:
         batches = _batches({path: file for path, file in sizes.items() if path not in digests})
         replies = [
             self._pool.submit(
-                "app.imaging.files.header_reading:digests_entry",
+                "app.imaging.reading.header_entries:digests_entry",
                 {"paths": [str(path) for path in batch]},
                 priority=Priority.THUMBNAIL,
                 timeout_s=_TIMEOUT_S,

@@ -1,4 +1,4 @@
-"""What the readers of the several file formats share."""
+"""Names made from content, where a file has none of its own or its name proves nothing."""
 
 from __future__ import annotations
 
@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 
-class IndexFile(Exception):
-    """The file is a DICOMDIR: it names images and holds none."""
+def content_uid(data: bytes) -> str:
+    """A SOP Instance UID made from content (PS3.5 B.2: 2.25 and a 128-bit number)."""
+    return f"2.25.{int.from_bytes(hashlib.sha256(data).digest()[:16], 'big')}"
 
 
 def pixel_sha256(stored: NDArray[Any]) -> str:

@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from app.imaging.dicom.dicom_file import be_quiet
-from app.imaging.files.reading import check_unchanged
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
+from app.imaging.reading.image_entries import check_unchanged
 from app.imaging.types import Instance
 
 Message = dict[str, Any]

@@ -9,11 +9,10 @@ from typing import Any
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.dicom.dicom_file import be_quiet
+from app.imaging.dicom.dicom_file import IndexFile, be_quiet
 from app.imaging.files import sources
-from app.imaging.files.reading import read_instances
-from app.imaging.files.reading_types import IndexFile
 from app.imaging.processes.records import pack
+from app.imaging.reading.image_entries import read_instances
 
 Message = dict[str, Any]
 _BLOCK = 2**20

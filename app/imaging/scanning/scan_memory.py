@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from app.imaging.files.index import Answer, Index, Stamp, key_of
+from app.imaging.scanning.index import Answer, Index, Stamp, key_of
 
 _SETTLED_NS = 3 * 10**9
 """A file that was written so shortly ago may be written again without a new time: FAT counts in

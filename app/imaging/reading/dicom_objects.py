@@ -17,8 +17,8 @@ from app.imaging.dicom.sop_classes import (
     not_displayable,
     standard_name,
 )
+from app.imaging.files.identity import content_uid
 from app.imaging.files.sources import FileStatus
-from app.imaging.formats.pictures import content_uid
 from app.imaging.types import Content, Instance
 
 MAX_REFERENCES = 20_000

@@ -7,8 +7,6 @@ A reader is a module with `read_instances(path)`, `read_frame(path, part, index)
 from __future__ import annotations
 
 import importlib
-import re
-import zlib
 from pathlib import Path
 from types import ModuleType
 
@@ -16,10 +14,11 @@ from app.imaging import guards
 from app.imaging.dicom.dicom_file import looks_like_dicom
 from app.imaging.files import sources
 from app.imaging.formats.pictures import other_format, picture_format
+from app.imaging.formats.volume_format import volume_format
 from app.imaging.openable import REMEDY
 
 READERS = {
-    "dicom": "app.imaging.dicom.dicom_image",
+    "dicom": "app.imaging.reading.dicom_image",
     "picture": "app.imaging.formats.picture_file",
     "tiff": "app.imaging.formats.tiff_file",
     "volume": "app.imaging.formats.volume_file",
@@ -27,11 +26,8 @@ READERS = {
 }
 """Kind of a file -> its reader, imported when the first such file comes."""
 
-NIFTI, NRRD, META_IMAGE = "NIfTI", "NRRD", "MetaImage"
-
 _START = 2048
 _TIFF = (b"II*\0", b"MM\0*", b"II+\0", b"MM\0+")
-_META_IMAGE = re.compile(rb"^[A-Za-z]+ *= ?[^\n]*\r?\n")
 _HEADERS_OF = {".img": (".hdr",), ".raw": (".mhd", ".nhdr"), ".zraw": (".mhd",)}
 """Files that hold only pixels -> the headers that may describe them."""
 
@@ -69,35 +65,6 @@ def sniff(path: Path) -> str:
     remedy = "Unpack it first" if "zip" in other else REMEDY
     reason = f"it is {other}, not an image that can be shown" if other else "it is no image"
     raise guards.problem(path, reason, remedy)
-
-
-def volume_format(start: bytes) -> str:
-    """NIFTI, NRRD, META_IMAGE or "", by the first bytes (1 KiB at least where there is as much)."""
-    if start.startswith(b"\x1f\x8b"):
-        start = _inflated(start)
-        return NIFTI if _is_nifti(start) else ""
-    if _is_nifti(start):
-        return NIFTI
-    if re.match(rb"NRRD000[1-5]\r?\n", start):
-        return NRRD
-    known = (b"NDims", b"ObjectType", b"DimSize")
-    if _META_IMAGE.match(start) and any(key in start for key in known):
-        return META_IMAGE
-    return ""
-
-
-def _is_nifti(start: bytes) -> bool:
-    if start[344:348] in (b"n+1\0", b"ni1\0"):
-        return start[:4] in (b"\x5c\x01\0\0", b"\0\0\x01\x5c")
-    return start[4:8] in (b"n+2\0", b"ni2\0") and start[:4] in (b"\x1c\x02\0\0", b"\0\0\x02\x1c")
-
-
-def _inflated(start: bytes) -> bytes:
-    """The first bytes inside a gzip file, as far as its own first bytes tell them."""
-    try:
-        return zlib.decompressobj(wbits=31).decompress(start, 1024)
-    except zlib.error:
-        return b""
 
 
 def _header_of(path: Path) -> Path | None:

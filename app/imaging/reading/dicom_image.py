@@ -25,18 +25,17 @@ from app.imaging.dicom.describe import (
     spacing_and_calibration,
     voi_of,
 )
-from app.imaging.dicom.dicom_file import Header, read_header
-from app.imaging.dicom.dicom_objects import content_of, object_instance, references_of
+from app.imaging.dicom.dicom_file import Header, IndexFile, read_header
 from app.imaging.dicom.instance_attributes import attribute_texts, cached_header
 from app.imaging.dicom.overlays import overlays_of, visible_overlays
 from app.imaging.dicom.palette import has_palette, palette_of
 from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
 from app.imaging.dicom.real_world import real_world_of
-from app.imaging.dicom.shutters import shutter_of
+from app.imaging.dicom.shutters import frame_shutter
 from app.imaging.dicom.whole_slide import Slide, covered, slide_of, stitch, tile_note
 from app.imaging.files import sources
-from app.imaging.files.reading_types import IndexFile, pixel_sha256
-from app.imaging.formats.pictures import content_uid
+from app.imaging.files.identity import content_uid, pixel_sha256
+from app.imaging.reading.dicom_objects import content_of, object_instance, references_of
 from app.imaging.types import Content, Frame, ImageRef, Instance
 
 Array = NDArray[Any]
@@ -183,7 +182,7 @@ def _frame(header: Header, layout: Layout, pixels: _Pixels) -> Frame:
         bits=min(layout.stored, 8 * stored.dtype.itemsize),
         lossy=lossy_text(header),
         overlays=visible_overlays(header, planes),
-        shutter=shutter_of(attributes, planes),
+        shutter=frame_shutter(attributes, planes),
         time_ms=time_of(attributes, layout.frames) if pixels.index == pixels.source else None,
         note="; ".join(note for note in notes if note),
     )

@@ -18,14 +18,15 @@ from queue import SimpleQueue
 from typing import Any
 
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
-from app.imaging.files import listing
-from app.imaging.files.copies import Copies
-from app.imaging.files.index import Index
-from app.imaging.files.scan_memory import ScanMemory
-from app.imaging.files.shared_texts import InstanceBuilder
 from app.imaging.processes.futures import Reply, as_file_problem, settle
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
+from app.imaging.scanning import opened_paths
+from app.imaging.scanning.copies import Copies
+from app.imaging.scanning.index import Index
+from app.imaging.scanning.opened_paths import Todo
+from app.imaging.scanning.scan_memory import ScanMemory
+from app.imaging.scanning.shared_texts import InstanceBuilder
 from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.types import Instance, Problem, ScanResult
 
@@ -83,7 +84,7 @@ class Scan:
         self._progress = progress
         self._tell = found
         self._index = index
-        self._events: SimpleQueue[tuple[_Batch | listing.Todo, Reply]] = SimpleQueue()
+        self._events: SimpleQueue[tuple[_Batch | Todo, Reply]] = SimpleQueue()
         self._running = 0
         self._waiting: deque[tuple[int, Path]] = deque()
         self._suspects: deque[_Batch] = deque()
@@ -118,7 +119,7 @@ class Scan:
             settle(self.future, error)
 
     def _scan(self) -> ScanResult:
-        self._list(listing.start(self._paths))
+        self._list(opened_paths.start(self._paths))
         while self._running:
             job, reply = self._events.get()
             self._running -= 1
@@ -131,17 +132,18 @@ class Scan:
             if self._cancel is not None and self._cancel.cancelled:
                 raise Cancelled
         problems = [self._problems[place] for place in sorted(self._problems)]
-        problems += self._other_problems + listing.barren(self._paths, self._fruitful)
+        problems += self._other_problems + opened_paths.barren(self._paths, self._fruitful)
         compared = Copies(self._pool, self._cancel, self._memory).compare(self._instances)
         self._memory.finish(self._paths)
         if compared is None:
             return self._catalogue.result(problems, self._paths)
         return group(compared.kept, [*problems, *compared.problems], self._paths)
 
-    def _list(self, todo: listing.Todo) -> None:
-        self._submit("app.imaging.files.listing:list_entry", {"todo": todo}, todo, LIST_TIMEOUT_S)
+    def _list(self, todo: Todo) -> None:
+        entry = "app.imaging.scanning.listing:list_entry"
+        self._submit(entry, {"todo": todo}, todo, LIST_TIMEOUT_S)
 
-    def _take_listing(self, todo: listing.Todo, reply: Reply) -> None:
+    def _take_listing(self, todo: Todo, reply: Reply) -> None:
         try:
             listed = _result(reply)
         except WorkerDied as error:
@@ -155,11 +157,11 @@ class Scan:
         for root, path, reason, remedy in listed["problems"]:
             self._fruitful.add(root)
             self._other_problems.append(Problem(Path(path), reason, remedy))
-        if listed["todo"] and self._listed < listing.MAX_FILES:
+        if listed["todo"] and self._listed < opened_paths.MAX_FILES:
             self._list(listed["todo"])
         elif listed["todo"]:
             folder = Path(listed["todo"][-1][1])
-            self._other_problems.append(listing.too_many(folder))
+            self._other_problems.append(opened_paths.too_many(folder))
 
     def _add(self, folder: Path, names: Iterable[str]) -> None:
         several = len(self._paths) > 1  # only then a file may be met twice
@@ -189,7 +191,7 @@ class Scan:
             "known": self._memory.known(batch.paths),
         }
         self._submit(
-            "app.imaging.files.header_reading:headers_entry", payload, batch, SCAN_TIMEOUT_S
+            "app.imaging.reading.header_entries:headers_entry", payload, batch, SCAN_TIMEOUT_S
         )
 
     def _take_headers(self, batch: _Batch, reply: Reply) -> None:
@@ -235,7 +237,7 @@ class Scan:
         self._next_telling = time.monotonic() + max(FOUND_EVERY_S, cost * _GROUPING_SHARE)
 
     def _submit(
-        self, entry: str, payload: dict[str, Any], job: _Batch | listing.Todo, limit_s: float
+        self, entry: str, payload: dict[str, Any], job: _Batch | Todo, limit_s: float
     ) -> None:
         # Behind what is looked at and its thumbnails, which take turns with it.
         reply = self._pool.submit(

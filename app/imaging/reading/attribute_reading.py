@@ -11,7 +11,7 @@ from pydicom.dataset import Dataset
 
 from app.imaging.attributes import AttributeRow
 from app.imaging.dicom.dicom_file import read_header, value_text
-from app.imaging.files.formats import reader_of, sniff
+from app.imaging.reading.sniffing import reader_of, sniff
 
 MAX_ROWS = 50_000
 MAX_TEXT = 512

@@ -11,11 +11,11 @@ from typing import Any
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import be_quiet
 from app.imaging.files import sources
-from app.imaging.files.attribute_reading import read_attributes
-from app.imaging.files.formats import reader_of
 from app.imaging.pixels.pipeline import render
 from app.imaging.pixels.thumbnails import shrink
 from app.imaging.processes.records import pack, unpack
+from app.imaging.reading.attribute_reading import read_attributes
+from app.imaging.reading.sniffing import reader_of
 from app.imaging.types import Frame, Instance
 
 Message = dict[str, Any]

@@ -11,7 +11,6 @@ it found in a short time and what is left to do, and headers are read meanwhile.
 from __future__ import annotations
 
 import os
-import re
 import time
 from collections import Counter
 from collections.abc import Sequence
@@ -23,20 +22,18 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files import sources
 from app.imaging.files.archives import UNPACK, looks_like_archive, open_archive
-from app.imaging.openable import OPENABLE
+from app.imaging.files.natural_order import natural_key
+from app.imaging.scanning import opened_paths
+from app.imaging.scanning.media_directory import files_named_by, without_files
+from app.imaging.scanning.opened_paths import Todo, barren, start
 from app.imaging.types import Problem
 
-MAX_FILES = 200_000
 MAX_DEPTH = 64
 STEP_S = 0.1
 _JUNK = frozenset({"thumbs.db", "desktop.ini", "ehthumbs.db", "__macosx", "dicomdir"})
 _MOST_OF_A_KIND = 3
 _DIRECTORY = b"\x02\0\x02\0UI\x14\0" + b"1.2.840.10008.1.3.10"
 """Media Storage SOP Class UID (0002,0002) of a DICOMDIR as it stands in the file."""
-
-Todo = list[list[Any]]
-"""What is left to do, the next last: [kind, path, root, depth]; kind is "path", "folder" or "zip";
-root is the index of the opened path that it belongs to."""
 
 
 @dataclass(slots=True)
@@ -54,11 +51,6 @@ class Listing:
     )
     problems: list[tuple[int, Problem]] = field(default_factory=list[tuple[int, Problem]])
     todo: Todo = field(default_factory=list[list[Any]])
-
-
-def start(paths: Sequence[Path]) -> Todo:
-    """What is to be done to list the files behind paths."""
-    return [["path", str(path), root, 0] for root, path in enumerate(paths)][::-1]
 
 
 def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
@@ -102,11 +94,6 @@ def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
     return list(files), problems + barren(paths, fruitful)
 
 
-def barren(paths: Sequence[Path], fruitful: set[int]) -> list[Problem]:
-    """The problems of opened paths behind which there was nothing at all."""
-    return [without_images(path) for root, path in enumerate(paths) if root not in fruitful]
-
-
 def _path(path: Path, root: int, depth: int, found: Listing) -> None:
     """What the user named: by its content, not its name."""
     if path.is_dir():
@@ -133,9 +120,9 @@ def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
         found.problems.append((root, Problem(folder, problem.reason, problem.remedy)))
         return
     inside.sort(key=lambda entry: natural_key(entry.name))
-    if len(inside) > MAX_FILES or depth >= MAX_DEPTH:
-        found.problems.append((root, too_many(folder)))
-        inside = [] if depth >= MAX_DEPTH else inside[:MAX_FILES]
+    if len(inside) > opened_paths.MAX_FILES or depth >= MAX_DEPTH:
+        found.problems.append((root, opened_paths.too_many(folder)))
+        inside = [] if depth >= MAX_DEPTH else inside[: opened_paths.MAX_FILES]
     names: list[str] = []
     later: Todo = []
     for entry in inside:
@@ -194,9 +181,6 @@ def _refusals(archive: Path, refused: Sequence[tuple[str, str]]) -> list[Problem
 
 def _directory(path: Path, root: int, depth: int, found: Listing) -> None:
     """A DICOMDIR that the user named, whatever it is called."""
-    # Only where it is needed, in a worker: the app itself imports this module, but no pydicom.
-    from app.imaging.files.media_directory import files_named_by, without_files
-
     listed = files_named_by(path)
     if not listed.files:
         found.problems.append((root, without_files(path)))
@@ -217,26 +201,3 @@ def _is_junk(name: str) -> bool:
 
 def _by_folder(name: str) -> list[list[tuple[int, int, str]]]:
     return [natural_key(part) for part in name.split("/")]
-
-
-def natural_key(text: str) -> list[tuple[int, int, str]]:
-    """A sort key that puts "2" before "10"."""
-    parts = re.findall(r"\d+|\D+", text)
-    # A member's name in an archive may be thousands of digits, which Python refuses to convert.
-    return [
-        (0, int(p), p) if p.isdecimal() and len(p) < 100 else (1, 0, p.casefold()) for p in parts
-    ]
-
-
-def without_images(folder: Path) -> Problem:
-    """The words for a folder in which nothing was found."""
-    return Problem(
-        folder,
-        "there are no images in this folder",
-        f"Choose a folder with {OPENABLE} files",
-    )
-
-
-def too_many(folder: Path) -> Problem:
-    """The words for a folder that is not walked to its end."""
-    return Problem(folder, "it holds too many files", "Open a part of it")

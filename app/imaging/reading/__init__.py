@@ -1,0 +1,1 @@
+"""What a file holds, whatever its format: the worker processes' entry points."""

@@ -1,0 +1,1 @@
+"""What lies behind what is opened: folders, archives, DICOMDIRs; the scan and its index."""
