@@ -37,6 +37,7 @@ class SpacingSource(StrEnum):
     CALIBRATED = "calibrated"  # PixelSpacing with a calibration, or corrected for magnification
     DETECTOR = "detector plane"  # ImagerPixelSpacing: at the detector, not in the patient
     REGION = "region"  # ultrasound region calibration
+    STANDARD = "standard space"  # true there (MNI, an atlas): the patient was warped into it
     SPECIMEN = "specimen"  # on a microscope's slide: true, but no patient's
     NONE = "none"
 

@@ -57,6 +57,7 @@ _VECTOR_INTENTS = frozenset({1006, 1007, 1008, 1009, 1010, 1011})
 _LPS = np.diag((-1.0, -1.0, 1.0))
 _PERPENDICULAR = 1e-3
 _SAME_MM = 1e-2
+_SAME_SIZE = 1e-2
 
 
 def read_nifti(path: Path) -> VolumeHeader:
@@ -208,8 +209,24 @@ def _place(fields: dict[str, Any], scale: float) -> _Place:
         pixdim = [abs(float(step)) * scale for step in fields["pixdim"][1:4]]
         i, j, k = (step if math.isfinite(step) else 0.0 for step in pixdim)
         return _Place(None, (i, j, k), notes=tuple(notes))
+    if sform is not None and chosen is sform:
+        notes += _other_voxels(steps_of(sform), fields, scale)
     standard = _SPACES.get(int(code), "template") if int(code) in _STANDARD else ""
     return _Place(chosen, steps_of(chosen), standard, tuple(notes))
+
+
+def _other_voxels(
+    steps: tuple[float, float, float], fields: dict[str, Any], scale: float
+) -> list[str]:
+    """A note where the header's voxel sizes are not those of its sform: one of them is wrong."""
+    count = min(int(fields["dim"][0]), 3)
+    own = [abs(float(step)) * scale for step in fields["pixdim"][1 : count + 1]]
+    if not all(math.isfinite(step) and step > 0 for step in own):
+        return []  # it gives none of its own
+    if all(math.isclose(a, b, rel_tol=_SAME_SIZE) for a, b in zip(steps[:count], own, strict=True)):
+        return []
+    first, second = (" x ".join(f"{step:.3g}" for step in sizes) for sizes in (steps[:count], own))
+    return [f"its sform has voxels of {first} mm, its header of {second} mm: its sform is used"]
 
 
 def _perpendicular(affine: Floats) -> bool:

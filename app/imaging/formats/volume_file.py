@@ -287,7 +287,7 @@ def _spacing(header: VolumeHeader, grid: Grid) -> Spacing:
         return Spacing(note="its rows and columns are not perpendicular: no lengths")
     if header.standard:
         note = f"in the standard space {header.standard}, not in the patient's own"
-        return stated_spacing(row_mm, column_mm, SpacingSource.CALIBRATED, note)
+        return stated_spacing(row_mm, column_mm, SpacingSource.STANDARD, note)
     return stated_spacing(row_mm, column_mm, SpacingSource.PATIENT, "")
 
 

@@ -19,6 +19,9 @@ from app.imaging.types import Frame, Instance, Orientation, Spacing, SpacingSour
 
 XYZ = tuple[float, float, float]
 
+IN_SPACE = (SpacingSource.PATIENT, SpacingSource.STANDARD)
+"""What a plane's spacing rests on: mm between its pixels in the patient, or in a standard space."""
+
 MAX_POSITION_MM = 1e6
 """A position further away than a kilometre is a mistake."""
 
@@ -93,10 +96,11 @@ def plane_of(
 ) -> FramePlane | None:
     """The plane of an image, or None where position, direction or spacing is unknown.
 
-    A spacing at a detector or of a film scanner is no distance in the patient.
+    A spacing at a detector or of a film scanner is no distance in the patient. The coordinates of
+    an image in a standard space are those of that space.
     """
     cosines, position = orientation.cosines, orientation.position
-    if cosines is None or position is None or spacing.source is not SpacingSource.PATIENT:
+    if cosines is None or position is None or spacing.source not in IN_SPACE:
         return None
     if spacing.row_mm is None or spacing.column_mm is None or not is_rotation(cosines):
         return None

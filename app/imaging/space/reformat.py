@@ -27,8 +27,6 @@ from app.imaging.types import (
     Instance,
     Orientation,
     Series,
-    Spacing,
-    SpacingSource,
 )
 from app.imaging.volume import Plane, Volume
 
@@ -143,7 +141,9 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
         volume.template,
         stored=stored,
         ref=ImageRef(uid, index, pixel_sha256(stored)),
-        spacing=Spacing(row_mm, column_mm, SpacingSource.PATIENT, row_mm / column_mm),
+        spacing=replace(
+            volume.template.spacing, row_mm=row_mm, column_mm=column_mm, aspect=row_mm / column_mm
+        ),
         orientation=Orientation(*letters, (a, b, c, d, e, f), (x, y, z)),
         overlays=(),
         shutter=None,

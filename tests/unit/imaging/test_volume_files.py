@@ -18,8 +18,11 @@ from app.errors import FileProblem
 from app.imaging.pixels.pipeline import default_window, modality_values, render
 from app.imaging.reading.attribute_reading import read_attributes
 from app.imaging.reading.image_entries import read_frame, read_instance, read_instances
-from app.imaging.space.geometry import edge_letters
+from app.imaging.space.geometry import edge_letters, length
+from app.imaging.space.reformat import planes_of, section
+from app.imaging.space.volumes import assemble
 from app.imaging.types import Frame, SpacingSource
+from app.imaging.volume import Plane
 from tests.unit.imaging.mutations import assert_only_problems, assert_refused
 
 Array = NDArray[Any]
@@ -284,9 +287,44 @@ def test_without_codes_there_is_no_patient(tmp_path: Path):
 
 def test_a_standard_space_is_not_the_patients_own(tmp_path: Path):
     frame = read_frame(nifti(tmp_path / "a.nii", codes=("hh", 252, (1, 4))), 0)
-    assert frame.spacing.source is SpacingSource.CALIBRATED
+    assert frame.spacing.source is SpacingSource.STANDARD
     assert "MNI" in frame.spacing.note
     assert edge_letters(frame.orientation) == ("R", "L", "A", "P")
+    assert length(frame, (0, 0), (3, 0)).text == "2.1 mm (standard space)"
+
+
+def test_a_volume_in_a_standard_space_has_sections_that_say_so(tmp_path: Path):
+    path = nifti(tmp_path / "a.nii", codes=("hh", 252, (1, 4)))
+    witness = sitk.ReadImage(str(path))
+    voxels = sitk.GetArrayFromImage(witness)
+    (instance,) = read_instances(path)
+    assert planes_of(instance) == tuple(Plane)
+    volume = assemble([read_frame(path, index) for index in range(instance.frames)])
+    assert volume.spacing == pytest.approx(witness.GetSpacing(), rel=1e-6)
+    edges = {
+        Plane.AXIAL: ("R", "L", "A", "P"),
+        Plane.CORONAL: ("R", "L", "H", "F"),
+        Plane.SAGITTAL: ("A", "P", "H", "F"),
+    }
+    for plane, letters in edges.items():
+        cut = section(volume, plane, 1)
+        assert edge_letters(cut.orientation) == letters
+        assert cut.spacing.source is SpacingSource.STANDARD
+        assert "MNI" in cut.spacing.note
+        for x, y in ((0, 0), (cut.columns - 1, 1)):
+            k, j, i = (int(part) for part in np.argwhere(voxels == cut.stored[y, x])[0])
+            expected = witness.TransformIndexToPhysicalPoint((i, j, k))
+            assert point_of(cut, x, y) == pytest.approx(expected, abs=1e-4)
+
+
+def test_an_sform_of_other_voxels_than_the_header_s_is_told(tmp_path: Path):
+    assert read_frame(nifti(tmp_path / "a.nii"), 0).note == ""
+    # pixdim[1], mm along the rows of the file: 0.7 as the sform has it
+    path = nifti(tmp_path / "b.nii", codes=("hh", 252, (0, 1)), x=("f", 80, 1.4))
+    frame = read_frame(path, 0)
+    assert frame.spacing.column_mm == pytest.approx(0.7)
+    assert "0.7 x 0.8 x 0.9 mm" in frame.note
+    assert "1.4 x 0.8 x 0.9 mm" in frame.note
 
 
 def test_sform_and_qform_that_disagree_are_told(tmp_path: Path):
