@@ -69,6 +69,32 @@ def test_the_import_contracts_hold(repo: Path) -> None:
         ),
         pytest.param({"app/errors.py": "import app.paths"}, "layers", id="a-leaf-in-a-leaf"),
         pytest.param({"app/planted.py": ""}, "layers", id="a-room-without-a-place"),
+        pytest.param(
+            {"app/imaging/files/planted.py": "import app.imaging.dicom"},
+            "imaging-layers",
+            id="dicom-below-itself",
+        ),
+        pytest.param(
+            {"app/imaging/scanning/planted.py": "import app.imaging.reading.sniffing"},
+            "imaging-layers",
+            id="reading-in-scanning",
+        ),
+        pytest.param(
+            {"app/imaging/planted.py": ""}, "imaging-layers", id="a-room-of-imaging-without-a-place"
+        ),
+        pytest.param(
+            {
+                "app/imaging/studies/planted.py": "def scan():\n    import pydicom",
+                "app/imaging/scanning/scan.py": "import app.imaging.studies.planted",
+            },
+            "codecs-in-workers",
+            id="a-parser-in-the-window-by-a-detour",
+        ),
+        pytest.param(
+            {"app/views/planted.py": "from app.imaging.reading import image_entries"},
+            "codecs-in-workers",
+            id="a-reader-in-a-view",
+        ),
         pytest.param({"app/agent/planted.py": "import torch"}, "torch", id="torch-in-agent"),
         pytest.param(
             {
