@@ -26,7 +26,7 @@ from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
-from app.imaging.scanning.scan import Scan, ScanFound, ScanProgress
+from app.imaging.scanning.scan import Opened, Scan, ScanFound, ScanProgress
 from app.imaging.space import reformat
 from app.imaging.space.volume_store import VolumeStore
 from app.imaging.types import Frame, Instance, ScanResult, Series
@@ -86,6 +86,7 @@ class Decoder:
         cancel: CancelLike | None = None,
         progress: ScanProgress | None = None,
         found: ScanFound | None = None,
+        opened: Opened | None = None,
     ) -> Future[ScanResult]:
         """Find the images in files and folders.
 
@@ -96,12 +97,14 @@ class Decoder:
             found: Called now and then with the studies that have grown since it was last called,
                 each with all that is known of it, on a thread of the scan; so that the first
                 study can be shown while the others are still being read.
+            opened: Gives what is open already, on a thread of the scan: copies of it are left
+                out, and said to be so.
 
         Returns:
             Never fails because of a file: each that is not shown is a `Problem` in the result.
         """
         where = [Path(path).absolute() for path in paths]
-        return Scan(self._pool, where, cancel, progress, found, self._index).start()
+        return Scan(self._pool, where, cancel, progress, found, self._index, opened).start()
 
     def frame(
         self, instance: Instance, index: int = 0, priority: int = Priority.VISIBLE

@@ -28,6 +28,7 @@ from app.workspace.workspace import REFORMAT
 Thumbnail = NDArray[np.uint8]
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
+Opened = Callable[[], Sequence[Instance]]
 
 AHEAD = 4
 """Frames of a cine that are decoded ahead of the one that is shown."""
@@ -71,8 +72,9 @@ class DecoderLike(Protocol):
         cancel: CancelLike | None = None,
         progress: ScanProgress | None = None,
         found: ScanFound | None = None,
+        opened: Opened | None = None,
     ) -> Future[ScanResult]:
-        """What is in files and folders; `progress` and `found` are called on another thread."""
+        """What is in files and folders; what is called is called on another thread."""
         ...
 
     def report(self, instance: Instance) -> Future[Report]:
@@ -216,8 +218,12 @@ class Loader:
         found: Callable[[ScanResult], object],
         done: Callable[[ScanResult], object],
         failed: OnError,
+        opened: Opened,
     ) -> None:
-        """Look for images in files and folders; `found` is given what is known so far."""
+        """Look for images in files and folders; `found` is given what is known so far.
+
+        `opened`, called on another thread, tells what is open already: copies are left out.
+        """
 
         def report(finished: int, total: int) -> None:
             self._background.call(lambda: progress(finished, total))
@@ -225,5 +231,5 @@ class Loader:
         def grown(result: ScanResult) -> None:
             self._background.call(lambda: found(result))
 
-        future = self._decoder.scan(list(paths), cancel, report, grown)
+        future = self._decoder.scan(list(paths), cancel, report, grown, opened)
         self._background.watch(future, done, failed)

@@ -79,6 +79,7 @@ class Opening(QObject):
             partial(self._grow, scan),
             partial(self._take, scan),
             partial(self._fail, scan),
+            self._workspace.studies.instances,
         )
 
     def stop(self) -> None:

@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
-from app.imaging.studies.catalogue import build_study, study_uid, with_shared_ids
+from app.imaging.scanning.copies import CONTENT
+from app.imaging.studies.catalogue import build_study, is_copy, study_uid, with_shared_ids
 from app.imaging.types import Instance, Problem, ScanResult, Series, Study
 from app.workspace.signals import Signal
+
+_Place = tuple[Path, int]
+"""A file, and which of its images."""
 
 
 class Studies:
@@ -53,8 +58,8 @@ class Studies:
                 known[study.uid].append(study)
         merged: dict[str, Sequence[Study]] = {}
         for uid, studies in found.items():
-            merged[uid], copies = _merged(uid, known[uid], studies)
-            self._problems += [copy for copy in copies if copy not in self._problems]
+            merged[uid], shared = _merged(uid, known[uid], studies)
+            self._problems += [one for one in shared if one not in self._problems]
         placed: list[Study] = []
         for study in self._studies.values():
             if study.uid not in merged:
@@ -83,8 +88,8 @@ class Studies:
         return any(sop_instance_uid in self._table(key).places for key in self._studies)
 
     def instances(self) -> tuple[Instance, ...]:
-        """All open instances in list order."""
-        return tuple(_instances(self._studies.values()))
+        """All open instances in list order; may be called on any thread."""
+        return tuple(_instances(self.all))
 
     def find(self, path: Path) -> Instance | None:
         """The open instance read from `path`, the first of several, or None."""
@@ -179,8 +184,11 @@ def _merged(
 ) -> tuple[Sequence[Study], Sequence[Problem]]:
     """The studies of one Study Instance UID from what is open and what was found now.
 
+    Copies of open images are not listed again. It is the scan that tells them, by their content:
+    while it goes on, their headers are all that is known.
+
     Returns:
-        They, and the copies of open images that are not listed again.
+        They, and the images that share a UID with another.
     """
     fresh = {id(item) for item in _instances(new)}
     if all(id(item) in fresh for item in _instances(known)):
@@ -189,7 +197,38 @@ def _merged(
     late = {(item.path, item.part): item for item in _instances(new)}
     if old.keys() <= late.keys():
         return new, ()
+    late = _without_copies(late, old)
     if all(old.get(key) == item for key, item in late.items()):
         return known, ()
     both = build_study(uid, list((old | late).values()))
     return both.studies, both.problems
+
+
+def _without_copies(
+    late: dict[_Place, Instance], old: dict[_Place, Instance]
+) -> dict[_Place, Instance]:
+    """What is no copy of an open image of another file: what is open stays, whatever its name.
+
+    While a scan goes on, it has compared nothing yet: until then an image whose header is that of
+    an open one counts as its copy, also where that one is known to differ from still another.
+    """
+    by_uid: dict[tuple[str, int], list[Instance]] = {}
+    for item in old.values():
+        by_uid.setdefault((item.sop_instance_uid, item.part), []).append(item)
+    kept: dict[_Place, Instance] = {}
+    for key, item in late.items():
+        bare = CONTENT not in item.attributes
+        if key in old:
+            kept[key] = old[key] if bare and _unmarked(old[key]) == item else item
+            continue
+        twins = by_uid.get((item.sop_instance_uid, item.part), ())
+        if not any(is_copy(item, _unmarked(twin) if bare else twin) for twin in twins):
+            kept[key] = item
+    return kept
+
+
+def _unmarked(instance: Instance) -> Instance:
+    if CONTENT not in instance.attributes:
+        return instance
+    texts = {key: text for key, text in instance.attributes.items() if key != CONTENT}
+    return replace(instance, attributes=texts)

@@ -208,6 +208,7 @@ class FakeDecoder:
         cancel: object = None,
         progress: object = None,
         found: Callable[[ScanResult], object] | None = None,
+        opened: object = None,
     ) -> Future[ScanResult]:
         self.scans.append(tuple(paths))
         for partial in self.partial:

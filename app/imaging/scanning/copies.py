@@ -62,8 +62,14 @@ class Copies:
         self._cancel = cancel
         self._memory = memory
 
-    def compare(self, instances: Sequence[Instance]) -> Compared | None:
-        """Leave out copies; of each content the file with the lowest path is kept.
+    def compare(
+        self, instances: Sequence[Instance], opened: Sequence[Instance] = ()
+    ) -> Compared | None:
+        """Leave out copies; of each content an open file is kept, else that with the lowest path.
+
+        Args:
+            instances: What the scan found.
+            opened: What is open already, compared with the former but not among what is kept.
 
         Returns:
             None when there is nothing to compare.
@@ -71,12 +77,13 @@ class Copies:
         Raises:
             Cancelled: It was cancelled.
         """
-        sizes = _candidates(instances)
+        sizes = _candidates(instances, opened)
         if not sizes:
             return None
         digests = self._digests(sizes)
         original: dict[tuple[str, str], Path] = {}
-        for path in sorted(sizes, key=str):
+        before = {one.path for one in opened} & sizes.keys()
+        for path in sorted(sizes, key=lambda path: (path not in before, str(path))):
             for uid in sizes[path].uids:
                 original.setdefault((uid, digests.get(path) or str(path)), path)
         contents = Counter(uid for uid, _ in original)
@@ -88,7 +95,7 @@ class Copies:
                 continue
             content = digests.get(instance.path) or str(instance.path)
             first = original[instance.sop_instance_uid, content]
-            if first != instance.path:
+            if first != instance.path and instance.path not in before:
                 left_out[instance.path] = first
             elif contents[instance.sop_instance_uid] > 1:
                 marked = {**instance.attributes, CONTENT: content}
@@ -122,11 +129,14 @@ class Copies:
         return digests | fresh
 
 
-def _candidates(instances: Sequence[Instance]) -> dict[Path, _File]:
-    """Files that share a SOP Instance UID and a size with another."""
+def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> dict[Path, _File]:
+    """Files that share a SOP Instance UID and a size with another; one of them at least is new."""
     files: defaultdict[tuple[str, int], dict[Path, None]] = defaultdict(dict)
     for instance in instances:
         if instance.size_bytes:
+            files[instance.sop_instance_uid, instance.size_bytes][instance.path] = None
+    for instance in opened:
+        if (instance.sop_instance_uid, instance.size_bytes) in files:
             files[instance.sop_instance_uid, instance.size_bytes][instance.path] = None
     found: dict[Path, _File] = {}
     for (uid, size), paths in files.items():

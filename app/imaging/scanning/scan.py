@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,6 +32,7 @@ from app.imaging.types import Instance, Problem, ScanResult
 
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
+Opened = Callable[[], Sequence[Instance]]
 
 SCAN_TIMEOUT_S = 60.0
 LIST_TIMEOUT_S = 600.0
@@ -66,6 +67,8 @@ class Scan:
         progress: Called with files done and files found so far.
         found: Called with the studies that have grown, each as far as it is known.
         index: Where to find and keep the index of opened files, or None.
+        opened: Gives what is open already when all is read, on the scan's thread: copies of it
+            are left out, and other images with its UIDs are marked as such.
     """
 
     def __init__(
@@ -76,6 +79,7 @@ class Scan:
         progress: ScanProgress | None,
         found: ScanFound | None = None,
         index: Path | None = None,
+        opened: Opened | None = None,
     ) -> None:
         self.future: Future[ScanResult] = Future()
         self._pool = pool
@@ -84,6 +88,7 @@ class Scan:
         self._progress = progress
         self._tell = found
         self._index = index
+        self._opened = opened
         self._events: SimpleQueue[tuple[_Batch | Todo, Reply]] = SimpleQueue()
         self._running = 0
         self._waiting: deque[tuple[int, Path]] = deque()
@@ -133,11 +138,15 @@ class Scan:
                 raise Cancelled
         problems = [self._problems[place] for place in sorted(self._problems)]
         problems += self._other_problems + opened_paths.barren(self._paths, self._fruitful)
-        compared = Copies(self._pool, self._cancel, self._memory).compare(self._instances)
+        opened = self._opened() if self._opened is not None else ()
+        compared = Copies(self._pool, self._cancel, self._memory).compare(self._instances, opened)
         self._memory.finish(self._paths)
         if compared is None:
             return self._catalogue.result(problems, self._paths)
-        return group(compared.kept, [*problems, *compared.problems], self._paths)
+        problems += compared.problems
+        if not compared.kept:
+            return ScanResult((), tuple(problems))
+        return group(compared.kept, problems, self._paths)
 
     def _list(self, todo: Todo) -> None:
         entry = "app.imaging.scanning.listing:list_entry"

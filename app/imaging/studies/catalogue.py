@@ -176,7 +176,7 @@ def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Inst
             continue
         paths.add((instance.path, instance.part))
         twins = seen.setdefault((instance.sop_instance_uid, instance.part), [])
-        same = next((twin for twin in twins if _is_copy(instance, twin)), None)
+        same = next((twin for twin in twins if is_copy(instance, twin)), None)
         if same is not None:
             reason = f"it is a copy of {same.path.name} (same SOP Instance UID), which is listed"
             problems.append(Problem(instance.path, reason, "Nothing needs to be done"))
@@ -193,7 +193,8 @@ def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Inst
     return kept
 
 
-def _is_copy(first: Instance, second: Instance) -> bool:
+def is_copy(first: Instance, second: Instance) -> bool:
+    """Whether two images with one SOP Instance UID are one, as far as their headers tell."""
     return (
         first.size_bytes == second.size_bytes
         and (first.rows, first.columns, first.frames)

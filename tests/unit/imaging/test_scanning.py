@@ -18,6 +18,7 @@ from app.imaging.scanning import listing, opened_paths, scan
 from app.imaging.scanning.copies import CONTENT
 from app.imaging.scanning.shared_texts import InstanceBuilder, SharedTexts
 from app.imaging.types import Instance, ScanResult
+from app.workspace.studies import Studies
 from tests.unit.imaging.files import make_dicom
 
 
@@ -157,6 +158,29 @@ def test_images_that_differ_in_pixels_only_are_both_listed_whatever_their_uid(
     reasons = {problem.path.name: problem.reason for problem in result.problems}
     assert "copy of b.dcm" in reasons.pop("c.dcm")
     assert len(reasons) == 1, "that two images share a UID is told once"
+
+
+def test_what_is_open_already_is_compared_by_its_content_too(decoder: Decoder, tmp_path: Path):
+    """Two openings of one UID and header: a copy is left out, other pixels never are."""
+    (tmp_path / "z").mkdir()
+    first = make_dicom(tmp_path / "z" / "first.dcm", np.zeros((4, 4), np.uint8))
+    data = first.read_bytes()
+    (tmp_path / "copy.dcm").write_bytes(data)
+    (tmp_path / "other.dcm").write_bytes(data[:-16] + b"\7" * 16)
+    studies = Studies()
+    for _ in range(2):
+        for name in ("z", "copy.dcm", "other.dcm"):
+            told: list[ScanResult] = []
+            where = [tmp_path / name]
+            result = decoder.scan(where, None, None, told.append, studies.instances).result(60)
+            for partial in (*told, result):
+                studies.add(partial)
+            reasons = [problem.reason for problem in result.problems]
+            copied = ["it is a copy of first.dcm, which is listed"] if name == "copy.dcm" else []
+            assert reasons == copied
+    listed = sorted(studies.instances(), key=lambda item: item.path.name)
+    assert [item.path.name for item in listed] == ["first.dcm", "other.dcm"]
+    assert [decoder.frame(item).result(60).stored.max() for item in listed] == [0, 7]
 
 
 def test_paths_that_overlap_give_each_file_once(decoder: Decoder, large: Path):

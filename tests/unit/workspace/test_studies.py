@@ -107,14 +107,23 @@ def test_two_patients_with_one_id_in_two_openings_are_warned_of_once_and_while_b
     assert studies.all[0].warnings == ()
 
 
-def test_copies_of_open_images_are_told_and_not_listed_again():
+def test_copies_of_open_images_are_not_listed_again_and_the_scan_is_who_tells_them():
     studies = Studies()
     studies.add(group([a_slice(1)], []))
     for _ in range(2):
         studies.add(group([a_slice(1, "/copy")], []))
     assert [item.path for item in studies.instances()] == [Path("/a/1.dcm")]
+    assert studies.problems == ()
+
+
+def test_another_image_under_an_open_ones_uid_is_listed_and_told_once():
+    studies = Studies()
+    studies.add(group([a_slice(1)], []))
+    for _ in range(2):
+        studies.add(group([a_slice(1, "/b", ContentDigest="7")], []))
+    assert [item.path.parent.name for item in studies.instances()] == ["a", "b"]
     (problem,) = studies.problems
-    assert (problem.path, "copy of" in problem.reason) == (Path("/copy/1.dcm"), True)
+    assert (problem.path, "another image" in problem.reason) == (Path("/b/1.dcm"), True)
 
 
 def test_an_image_is_told_from_another_with_its_uid_by_its_file():
