@@ -10,8 +10,8 @@ import math
 from datetime import datetime
 from typing import Any
 
-from app.imaging.dicom.describe import FrameAttributes, numbers
 from app.imaging.dicom.dicom_file import Header
+from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 
 MAX_STEP_MS = 60_000.0
 _VECTORS = {

@@ -1,60 +1,20 @@
-"""From a DICOM header to what is needed to interpret one frame. Runs in a worker process.
-
-Enhanced objects keep these attributes in functional groups, per frame or shared (PS3.3 C.7.6.16);
-others at the top level.
-"""
+"""From a DICOM header to what the values of one frame mean. Runs in a worker process."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Any
 
-from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 from pydicom.uid import JPEGBaseline8Bit, JPEGExtended12Bit, JPEGLSNearLossless
 
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
+from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.luts import lut_of_item
-from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.pixels.lut_ranges import ANY, Range, stored_range
 from app.imaging.pixels.pipeline import valid_window
 from app.imaging.types import Lut, Rescale, Voi, VoiFunction, Window
 
-__all__ = [
-    "FrameAttributes",
-    "frame_regions",
-    "lossy_text",
-    "luts_of",
-    "modality_of",
-    "numbers",
-    "orientation_of",
-    "padding_of",
-    "rescale_of",
-    "spacing_and_calibration",
-    "voi_of",
-]
-
-_MACROS = {
-    "PixelSpacing": "PixelMeasuresSequence",
-    "ImageOrientationPatient": "PlaneOrientationSequence",
-    "ImagePositionPatient": "PlanePositionSequence",
-    "ObjectPixelSpacingInCenterOfBeam": "ProjectionPixelCalibrationSequence",
-    "WindowCenter": "FrameVOILUTSequence",
-    "WindowWidth": "FrameVOILUTSequence",
-    "WindowCenterWidthExplanation": "FrameVOILUTSequence",
-    "VOILUTFunction": "FrameVOILUTSequence",
-    "RescaleSlope": "PixelValueTransformationSequence",
-    "RescaleIntercept": "PixelValueTransformationSequence",
-    "RescaleType": "PixelValueTransformationSequence",
-    "VOILUTSequence": "FrameVOILUTSequence",
-    "RealWorldValueMappingSequence": "RealWorldValueMappingSequence",
-    "FrameDisplayShutterSequence": "FrameDisplayShutterSequence",
-    "FrameReferenceDateTime": "FrameContentSequence",
-    "FrameAcquisitionDateTime": "FrameContentSequence",
-    "TemporalPositionTimeOffset": "TemporalPositionSequence",
-}
-"""Keyword -> the sequence of the macro that it is in, or that it is itself."""
 _UNITS = {
     "US": "",
     "HU_MOD": "HU (modified)",
@@ -91,72 +51,6 @@ _LOSSY_SYNTAXES = {
     JPEGExtended12Bit: "JPEG",
     JPEGLSNearLossless: "JPEG-LS",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class FrameAttributes:
-    """An enhanced or plain object's attributes as they hold for one frame."""
-
-    header: Header
-    index: int
-
-    def value(self, keyword: str) -> Any:
-        """The frame's own value, else the shared one, else the top level's; None when unknown."""
-        macro = _MACROS.get(keyword)
-        if macro is not None:
-            for group, position in (
-                ("PerFrameFunctionalGroupsSequence", self.index),
-                ("SharedFunctionalGroupsSequence", 0),
-            ):
-                item = _item(self.header.dataset, group, position)
-                if macro != keyword:
-                    item = _item(item, macro, 0)
-                value = value_of(item, keyword) if item is not None else None
-                if value is not None:
-                    return value
-        return self.header.value(keyword)
-
-    def numbers(self, keyword: str) -> tuple[float, ...]:
-        """Numeric values in file order; those that are none or not finite become NaN."""
-        return numbers(self.value(keyword))
-
-    def number(self, keyword: str) -> float | None:
-        """The first value if it is a finite number."""
-        values = self.numbers(keyword)
-        return values[0] if values and math.isfinite(values[0]) else None
-
-    def text(self, keyword: str) -> str:
-        """The value as text."""
-        return value_text(self.value(keyword))
-
-
-def numbers(value: Any) -> tuple[float, ...]:
-    """One or several values as numbers, NaN for what is none."""
-    if value is None:
-        return ()
-    items: Any = [value] if isinstance(value, str | bytes | int | float) else value
-    try:
-        return tuple(_float(item) for item in items)
-    except TypeError:
-        return (_float(value),)
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
-def _item(dataset: Dataset | None, keyword: str, position: int) -> Dataset | None:
-    """An item of a sequence, or None."""
-    if dataset is None:
-        return None
-    sequence: Any = value_of(dataset, keyword)
-    try:
-        return sequence[position]
-    except (TypeError, IndexError, KeyError):
-        return None
 
 
 def rescale_of(attributes: FrameAttributes) -> Rescale:

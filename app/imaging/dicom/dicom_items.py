@@ -8,8 +8,8 @@ from typing import Any
 
 from pydicom.dataset import Dataset
 
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import value_of, value_text
+from app.imaging.dicom.frame_attributes import numbers
 
 MAX_TEXT = 64 * 1024
 MAX_FRAME = 10**6

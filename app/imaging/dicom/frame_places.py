@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from app.imaging.dicom.describe import FrameAttributes
 from app.imaging.dicom.dicom_file import Header, value_of
+from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.placement import numbers, orientation_of, spacing_and_calibration
 from app.imaging.space.planes import FramePlane, plane_of
 from app.imaging.space.stacks import NotAStackError, as_text, first_of_each, geometry_of, stack_of

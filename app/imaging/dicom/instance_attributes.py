@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from pathlib import Path
 
-from app.imaging.dicom.describe import FrameAttributes
 from app.imaging.dicom.dicom_file import Header, read_header
+from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.frame_places import frames_geometry, private_b_value
 from app.imaging.files import sources
 from app.imaging.space.stacks import STACK_KEYWORD

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header, value_text
+from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.types import OverlayPlane
 
 Array = NDArray[Any]

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header
+from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.luts import lut_data
 from app.imaging.pixels.lut_ranges import signed_first, stored_range
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any
 
 from app.imaging.dicom.dicom_file import Header, value_of
+from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.space.geometry import UNLABELLED, direction_letters
 from app.imaging.space.planes import is_position, is_rotation
 from app.imaging.space.regions import UltrasoundRegion, regions_of
@@ -66,51 +67,7 @@ _PLANAR_CLASSES = frozenset(
 """CT, MR, PET and their enhanced forms, RT dose: PixelSpacing is in the patient (C.7.6.2)."""
 
 
-class FrameValues(Protocol):
-    """What is asked of `describe.FrameAttributes`: attributes as they hold for one frame."""
-
-    @property
-    def header(self) -> Header:
-        """The file's header."""
-        ...
-
-    @property
-    def index(self) -> int:
-        """Which frame, from 0."""
-        ...
-
-    def numbers(self, keyword: str) -> tuple[float, ...]:
-        """Numeric values; NaN for what is none."""
-        ...
-
-    def number(self, keyword: str) -> float | None:
-        """The first value if it is a finite number."""
-        ...
-
-    def text(self, keyword: str) -> str:
-        """The value as text."""
-        ...
-
-
-def numbers(value: Any) -> tuple[float, ...]:
-    """One or several values as numbers, NaN for what is none."""
-    if value is None:
-        return ()
-    items: Any = [value] if isinstance(value, str | bytes | int | float) else value
-    try:
-        return tuple(_float(item) for item in items)
-    except TypeError:
-        return (_float(value),)
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except (TypeError, ValueError, OverflowError):
-        return math.nan
-
-
-def orientation_of(attributes: FrameValues) -> Orientation:
+def orientation_of(attributes: FrameAttributes) -> Orientation:
     """How the frame lies in the patient (PS3.3 C.7.6.2.1.1, C.7.6.1.1.1)."""
     cosines = attributes.numbers("ImageOrientationPatient")
     position = attributes.numbers("ImagePositionPatient")
@@ -167,7 +124,7 @@ def _quadruped(text: str) -> str:
 
 
 def _frame_position(
-    attributes: FrameValues, first: tuple[float, float, float], cosines: Sequence[float]
+    attributes: FrameAttributes, first: tuple[float, float, float], cosines: Sequence[float]
 ) -> tuple[float, float, float] | None:
     """Where this frame of a dose grid or reconstructed NM volume lies; else where the file says.
 
@@ -187,7 +144,7 @@ def _frame_position(
     return (x, y, z) if is_position((x, y, z)) else None
 
 
-def _dose_offset(attributes: FrameValues, z: float) -> float | None:
+def _dose_offset(attributes: FrameAttributes, z: float) -> float | None:
     """Distance of a dose frame from the first along the normal, mm (PS3.3 C.8.8.3.2).
 
     The offsets are relative when the first is 0; else they are z coordinates of axial frames, and
@@ -201,7 +158,7 @@ def _dose_offset(attributes: FrameValues, z: float) -> float | None:
     return own - start if consistent and math.isfinite(own) else None
 
 
-def _nm_detector(attributes: FrameValues) -> Any:
+def _nm_detector(attributes: FrameAttributes) -> Any:
     """The item that places a reconstructed NM volume; None for any other image."""
     if attributes.text("Modality") not in ("NM", "PT"):
         return None
@@ -213,7 +170,7 @@ def _nm_detector(attributes: FrameValues) -> Any:
         return None
 
 
-def _nm_offset(attributes: FrameValues) -> float | None:
+def _nm_offset(attributes: FrameAttributes) -> float | None:
     """Distance of a reconstructed NM slice from the first along the normal, mm.
 
     SpacingBetweenSlices may be negative there and nowhere else (PS3.3 C.8.4.15).
@@ -226,7 +183,7 @@ def _nm_offset(attributes: FrameValues) -> float | None:
     return (number - 1) * distance if math.isfinite(number) else None
 
 
-def spacing_and_calibration(attributes: FrameValues) -> tuple[Spacing, str]:
+def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
     """The frame's spacing and the text on how it was calibrated."""
     kind = attributes.text("PixelSpacingCalibrationType").upper()
     header = attributes.header
@@ -257,7 +214,7 @@ def spacing_and_calibration(attributes: FrameValues) -> tuple[Spacing, str]:
     return spacing, " ".join(part for part in (kind, description) if part)
 
 
-def frame_regions(attributes: FrameValues) -> tuple[Region, ...]:
+def frame_regions(attributes: FrameAttributes) -> tuple[Region, ...]:
     """Ultrasound regions of the image, most specific first (`Frame.regions`)."""
     items = _ultrasound(attributes)
     return _placed(attributes.header, items)[0] if items else ()
@@ -270,7 +227,7 @@ def _placed(header: Header, items: Sequence[UltrasoundRegion]) -> tuple[tuple[Re
     return regions_of(items, int(size[0][0]), int(size[1][0]))
 
 
-def _ultrasound(attributes: FrameValues) -> tuple[UltrasoundRegion, ...]:
+def _ultrasound(attributes: FrameAttributes) -> tuple[UltrasoundRegion, ...]:
     sequence: Any = attributes.header.value("SequenceOfUltrasoundRegions") or ()
     try:
         return tuple(_region(item) for item in sequence)

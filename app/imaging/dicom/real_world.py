@@ -9,8 +9,8 @@ import numpy as np
 from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 
-from app.imaging.dicom.describe import FrameAttributes, numbers
 from app.imaging.dicom.dicom_file import value_of, value_text
+from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.types import RealWorldMap
 
 _MAX_ITEMS = 64

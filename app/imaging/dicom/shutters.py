@@ -11,9 +11,9 @@ from pydicom.dataset import Dataset
 from pydicom.sequence import Sequence
 
 from app.imaging.dicom.cielab import color_from_cielab
-from app.imaging.dicom.describe import FrameAttributes, numbers
 from app.imaging.dicom.dicom_file import value_of
 from app.imaging.dicom.dicom_items import finite, text_of, whole
+from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.types import OverlayPlane, Shutter
 
 

@@ -21,9 +21,9 @@ from pydicom.dataset import Dataset
 
 from app.imaging import guards
 from app.imaging.dicom.cielab import color_from_cielab
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.pixel_layout import Layout
 
 Array = NDArray[Any]

@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging import guards
-from app.imaging.dicom.describe import FrameAttributes, numbers
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.dicom_items import finite, first_item, items_of
+from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.placement import orientation_of
 from app.imaging.files import sources

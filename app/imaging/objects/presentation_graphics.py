@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from pydicom.dataset import Dataset
 
 from app.imaging.dicom.cielab import color_from_cielab
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import value_of
 from app.imaging.dicom.dicom_items import finite, items_of, text_of, whole
+from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.findings import XY, Geometry, Polygon, Polyline
 from app.imaging.layers import RGB, Label, LayerItem, Shape
 from app.imaging.objects.graphics import ellipse, geometries_of, pixel_point, points_of

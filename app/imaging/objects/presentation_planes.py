@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from pydicom.dataset import Dataset
 
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.dicom_items import clean
+from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.overlays import GROUPS, overlays_of
 from app.imaging.types import OverlayPlane
 

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 from pydicom.dataset import Dataset
 
-from app.imaging.dicom.describe import FrameAttributes, luts_of, modality_of, rescale_of, voi_of
+from app.imaging.dicom.describe import luts_of, modality_of, rescale_of, voi_of
 from app.imaging.dicom.dicom_file import Header, read_header, value_of
 from app.imaging.dicom.dicom_items import finite, items_of, text_of, whole
+from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.shutters import has_shutter, shutter_of
 from app.imaging.layers import Layer, Shape
 from app.imaging.objects.presentation_graphics import GraphicLayers, Placement, drawn

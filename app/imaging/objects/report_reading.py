@@ -8,9 +8,9 @@ from __future__ import annotations
 from pydicom.dataset import Dataset
 
 from app.imaging import guards
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header, read_header, value_of
 from app.imaging.dicom.dicom_items import first_item, frames_of, items_of, text_of
+from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.layers import Shape
 from app.imaging.objects.graphics import geometries_of, pixel_point, points_of
 from app.imaging.objects.report_values import (

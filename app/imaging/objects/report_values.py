@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from pydicom.dataset import Dataset
 from pydicom.uid import UID
 
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import value_of
 from app.imaging.dicom.dicom_items import first_item, frames_of, items_of, text_of, whole
+from app.imaging.dicom.frame_attributes import numbers
 
 NO_VALUE = "(no value)"
 MAX_POINTS = 12

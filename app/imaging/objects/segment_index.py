@@ -15,9 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.dicom_items import finite, first_item, items_of, text_of
+from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import Layout, layout_of
 from app.imaging.files import sources

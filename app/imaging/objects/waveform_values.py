@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from pydicom.dataset import Dataset
 
 from app.imaging import guards
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header, value_of, value_text
 from app.imaging.dicom.dicom_items import first_item, items_of, text_of
+from app.imaging.dicom.frame_attributes import numbers
 
 Floats = NDArray[np.float64]
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pydicom.dataset import Dataset
 
-from app.imaging.dicom.describe import numbers
 from app.imaging.dicom.dicom_file import Header, value_of
 from app.imaging.dicom.dicom_items import first_item, items_of, text_of
+from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.objects.waveform_drawing import FOOTER_LINE, draw
 from app.imaging.objects.waveform_layout import Layout, is_ecg, layout_of

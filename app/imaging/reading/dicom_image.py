@@ -14,22 +14,14 @@ from app.imaging import guards
 from app.imaging.dicom.cine import first_number, frame_time, frame_times, time_of, vector_note
 from app.imaging.dicom.codecs import decode_words, stored_values
 from app.imaging.dicom.colour import icc_note, to_rgb
-from app.imaging.dicom.describe import (
-    FrameAttributes,
-    frame_regions,
-    lossy_text,
-    luts_of,
-    modality_of,
-    orientation_of,
-    padding_of,
-    spacing_and_calibration,
-    voi_of,
-)
+from app.imaging.dicom.describe import lossy_text, luts_of, modality_of, padding_of, voi_of
 from app.imaging.dicom.dicom_file import Header, IndexFile, read_header
+from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.instance_attributes import attribute_texts, cached_header
 from app.imaging.dicom.overlays import overlays_of, visible_overlays
 from app.imaging.dicom.palette import has_palette, palette_of
 from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
+from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.dicom.real_world import real_world_of
 from app.imaging.dicom.shutters import frame_shutter
 from app.imaging.dicom.whole_slide import Slide, covered, slide_of, stitch, tile_note

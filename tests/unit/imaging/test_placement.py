@@ -15,8 +15,8 @@ from pydicom.dataset import Dataset
 from pydicom.tag import Tag
 from pydicom.uid import ExplicitVRLittleEndian
 
-from app.imaging.dicom.describe import FrameAttributes
 from app.imaging.dicom.dicom_file import Header
+from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.frame_places import frames_geometry, private_b_value
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.studies.catalogue import series_of
