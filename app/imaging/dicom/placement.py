@@ -62,9 +62,20 @@ limbs they are others (PS3.3 C.7.6.2.1.1)."""
 
 _PLANAR_CLASSES = frozenset(
     f"1.2.840.10008.5.1.4.1.1.{tail}"
-    for tail in ("2", "2.1", "2.2", "4", "4.1", "4.3", "4.4", "128", "128.1", "130", "481.2")
+    for tail in (
+        *("2", "2.1", "2.2", "4", "4.1", "4.3", "4.4", "128", "128.1", "130", "481.2"),
+        *("6.2", "13.1.1", "13.1.2", "13.1.3", "14.1", "14.2", "77.1.5.4"),
+    )
 )
-"""CT, MR, PET and their enhanced forms, RT dose: PixelSpacing is in the patient (C.7.6.2)."""
+"""CT, MR, PET and their enhanced forms, RT dose (C.7.6.2), enhanced ultrasound volumes, X-ray 3D
+and tomosynthesis, optical coherence tomography: PixelSpacing is in the patient."""
+
+_PROJECTION_CLASSES = frozenset(
+    f"1.2.840.10008.5.1.4.1.1.{tail}"
+    for tail in ("1", "1.1", "1.1.1", "1.2", "1.2.1", "1.3", "1.3.1", "481.1")
+)
+"""CR, DX, MG, intra-oral and RT images: shadows on a detector, even where a file adds a direction
+in the patient (PS3.3 10.7.1.3)."""
 
 
 def orientation_of(attributes: FrameAttributes) -> Orientation:
@@ -187,8 +198,12 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
     """The frame's spacing and the text on how it was calibrated."""
     kind = attributes.text("PixelSpacingCalibrationType").upper()
     header = attributes.header
-    oriented = len(attributes.numbers("ImageOrientationPatient")) == 6
-    planar = attributes.text("SOPClassUID") in _PLANAR_CLASSES or _nm_detector(attributes)
+    sop_class = attributes.text("SOPClassUID")
+    oriented = (
+        len(attributes.numbers("ImageOrientationPatient")) == 6
+        and sop_class not in _PROJECTION_CLASSES
+    )
+    planar = sop_class in _PLANAR_CLASSES or _nm_detector(attributes)
     specimen = (
         attributes.text("Modality") == "SM" or header.value("ImageOrientationSlide") is not None
     )
@@ -200,6 +215,7 @@ def spacing_and_calibration(attributes: FrameAttributes) -> tuple[Spacing, str]:
             pixel=attributes.numbers("PixelSpacing"),
             imager=attributes.numbers("ImagerPixelSpacing"),
             nominal=attributes.numbers("NominalScannedPixelSpacing"),
+            image_plane=attributes.numbers("ImagePlanePixelSpacing"),
             magnification=attributes.number("EstimatedRadiographicMagnificationFactor"),
             calibration=kind,
             aspect=attributes.numbers("PixelAspectRatio"),

@@ -25,6 +25,7 @@ class SpacingAttributes:
         pixel: PixelSpacing.
         imager: ImagerPixelSpacing.
         nominal: NominalScannedPixelSpacing.
+        image_plane: ImagePlanePixelSpacing of an RT image, at its RTImageSID.
         magnification: EstimatedRadiographicMagnificationFactor.
         calibration: PixelSpacingCalibrationType: GEOMETRY, FIDUCIAL or "".
         aspect: PixelAspectRatio (vertical, horizontal).
@@ -39,6 +40,7 @@ class SpacingAttributes:
     pixel: Sequence[float] = ()
     imager: Sequence[float] = ()
     nominal: Sequence[float] = ()
+    image_plane: Sequence[float] = ()
     magnification: float | None = None
     calibration: str = ""
     aspect: Sequence[float] = ()
@@ -60,6 +62,7 @@ def spacing_of(attributes: SpacingAttributes) -> Spacing:
     imager = _valid(a.imager, "ImagerPixelSpacing", bad)
     nominal = _valid(a.nominal, "NominalScannedPixelSpacing", bad)
     beam = _valid(a.object, "ObjectPixelSpacingInCenterOfBeam", bad)
+    portal = _valid(a.image_plane, "ImagePlanePixelSpacing", bad)
     if pixel and a.specimen:
         return _spacing(pixel, SpacingSource.SPECIMEN, "on the slide, not in a patient")
     if pixel and a.cross_sectional:
@@ -76,12 +79,14 @@ def spacing_of(attributes: SpacingAttributes) -> Spacing:
         bad.append(f"magnification {a.magnification:g}")
     if imager:
         return _spacing(imager, SpacingSource.DETECTOR, _ignored(bad))
-    if pixel:
+    if portal:
+        return _spacing(portal, SpacingSource.DETECTOR, "in the plane of the RT image")
+    if a.regions:  # before PixelSpacing, which cannot hold for all of them
+        return _region_spacing(a.regions, _aspect(a.aspect))
+    if pixel and not a.problem:
         return _spacing(pixel, SpacingSource.DETECTOR, "the file does not say where it holds")
     if nominal:
         return _spacing(nominal, SpacingSource.DETECTOR, "of the film scanner")
-    if a.regions:
-        return _region_spacing(a.regions, _aspect(a.aspect))
     note = a.problem or _ignored(bad) or "the file gives no spacing"
     return Spacing(aspect=_aspect(a.aspect), note=note)
 

@@ -13,14 +13,20 @@ from pydicom.datadict import dictionary_VR, tag_for_keyword
 from pydicom.dataelem import RawDataElement
 from pydicom.dataset import Dataset
 from pydicom.tag import Tag
-from pydicom.uid import ExplicitVRLittleEndian
+from pydicom.uid import (
+    BreastTomosynthesisImageStorage,
+    CTImageStorage,
+    EnhancedUSVolumeStorage,
+    ExplicitVRLittleEndian,
+    RTImageStorage,
+)
 
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.frame_places import frames_geometry, private_b_value
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.studies.catalogue import series_of
-from app.imaging.types import Instance, SpacingSource
+from app.imaging.types import Instance, Spacing, SpacingSource
 from tests.unit.imaging.files import item
 
 TEXTS = "0,-1,1,0.5,1e-9,1e300,-1e300,nan,inf,abc,0x10,1.0.0,, ,\xff," + "9" * 40
@@ -156,3 +162,65 @@ def test_b_values_are_found_where_makers_put_them(
     dataset.private_block(group, creator, create=True).add_new(element, vr, value)
     header = Header(Path("a.dcm"), dataset, ExplicitVRLittleEndian, None)
     assert private_b_value(header) == expected
+
+
+def scale(**elements: Any) -> Spacing:
+    header = header_with({}, Rows=100, Columns=100, **elements)
+    return spacing_and_calibration(FrameAttributes(header, 0))[0]
+
+
+def test_a_radiograph_is_measured_on_its_detector_even_where_it_has_a_direction():
+    """PS3.3 10.7.1.3: ImagerPixelSpacing is at the detector; a direction does not change that."""
+    pixels = {"PixelSpacing": [0.14, 0.14], "ImageOrientationPatient": [1, 0, 0, 0, 0, -1]}
+    for sop_class in ("1", "1.1", "1.2"):
+        found = scale(
+            SOPClassUID=f"1.2.840.10008.5.1.4.1.1.{sop_class}",
+            ImagerPixelSpacing=[0.14, 0.14],
+            ImagePositionPatient=[0, 0, 0],
+            **pixels,
+        )
+        assert found.source is SpacingSource.DETECTOR
+    assert scale(SOPClassUID=CTImageStorage, **pixels).source is SpacingSource.PATIENT
+
+
+def test_an_rt_image_is_measured_in_its_own_plane():
+    """PS3.3 C.8.8.2: Image Plane Pixel Spacing holds at the RT Image SID."""
+    found = scale(SOPClassUID=RTImageStorage, ImagePlanePixelSpacing=[0.4, 0.5], RTImageSID=1500)
+    assert (found.row_mm, found.column_mm) == (0.4, 0.5)
+    assert found.source is SpacingSource.DETECTOR
+    assert found.note
+    assert not scale(SOPClassUID=RTImageStorage, ImagePlanePixelSpacing=[0, 0.5]).known
+
+
+def region(box: tuple[int, int, int, int], cm: float, units: int = 3) -> Dataset:
+    x0, y0, x1, y1 = box
+    return item(
+        RegionSpatialFormat=1,
+        RegionLocationMinX0=x0,
+        RegionLocationMinY0=y0,
+        RegionLocationMaxX1=x1,
+        RegionLocationMaxY1=y1,
+        PhysicalUnitsXDirection=units,
+        PhysicalUnitsYDirection=units,
+        PhysicalDeltaX=cm,
+        PhysicalDeltaY=cm,
+    )
+
+
+def test_ultrasound_regions_go_before_a_pixel_spacing_that_does_not_say_where_it_holds():
+    own = {"Modality": "US", "PixelSpacing": [0.3, 0.3]}
+    fits = scale(SequenceOfUltrasoundRegions=[region((0, 0, 90, 90), 0.02)], **own)
+    assert fits.source is SpacingSource.REGION
+    assert fits.row_mm == pytest.approx(0.2)
+    scaled = scale(SequenceOfUltrasoundRegions=[region((0, 0, 190, 190), 0.02)], **own)
+    assert not scaled.known
+    assert "scaled" in scaled.note
+    assert scale(**own).source is SpacingSource.DETECTOR
+
+
+@pytest.mark.parametrize("sop_class", [EnhancedUSVolumeStorage, BreastTomosynthesisImageStorage])
+def test_the_pixels_of_a_volume_are_measured_in_the_patient(sop_class: str):
+    measures = item(PixelMeasuresSequence=[item(PixelSpacing=[0.3, 0.2])])
+    found = scale(SOPClassUID=sop_class, SharedFunctionalGroupsSequence=[measures])
+    assert (found.row_mm, found.column_mm) == (0.3, 0.2)
+    assert found.source is SpacingSource.PATIENT
