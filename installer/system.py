@@ -1,4 +1,4 @@
-"""What the operating system must bring: shared libraries, a font, a display."""
+"""What the operating system must bring: shared libraries, a font, a display, a witness."""
 
 from __future__ import annotations
 
@@ -55,6 +55,9 @@ WINDOW = (
 )
 FONT = Need("a font", "fonts-dejavu-core", "dejavu-sans-fonts")
 SCREENLESS_X = Need("Xvfb", "xvfb", "xorg-x11-server-Xvfb")
+WITNESS = Need("dcm2pnm", "dcmtk", "dcmtk")
+"""DCMTK's programs, with which the tests compare our pixels; without them those tests skip."""
+PROGRAMS = (SCREENLESS_X, WITNESS)
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 APT_GET = ["apt-get", "-y", "-o", "DPkg::Lock::Timeout=120"]
 
@@ -73,8 +76,8 @@ def _present(need: Need) -> bool:
     if need is FONT:
         folders = [Path(folder).expanduser() for folder in FONT_FOLDERS]
         return any(next(f.rglob("*.[ot]tf"), None) is not None for f in folders if f.is_dir())
-    if need is SCREENLESS_X:
-        return shutil.which("Xvfb") is not None
+    if need in PROGRAMS:
+        return shutil.which(need.name) is not None
     if ".so." not in need.name:
         return importlib.util.find_spec(need.name) is not None
     try:

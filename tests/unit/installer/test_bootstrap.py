@@ -401,6 +401,20 @@ def test_root_on_debian_installs_and_fetches_the_lists_only_if_that_failed(
     assert "  apt-get install -y libabsent9" in capsys.readouterr().err
 
 
+@pytest.mark.skipif(not system.on_linux(), reason="system packages are a matter of Linux")
+def test_root_on_debian_gets_the_witness_of_the_tests(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = tmp_path / "log"
+    _script(tmp_path / "apt-get", f'echo "$@" >> {log}; exit 1')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    monkeypatch.setattr(system, "_is_root", lambda: True)
+    assert system.provide([system.WITNESS], Console()) == [system.WITNESS]
+    assert log.read_text().split("\n")[0].endswith("install --no-install-recommends dcmtk")
+    _script(tmp_path / "dcm2pnm", "")
+    assert system.missing([system.WITNESS]) == []
+
+
 def test_a_full_disk_is_told_before_anything_is_done(
     copy: TinyCopy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
