@@ -1,0 +1,61 @@
+"""Modules that the app names in strings: what a bundler cannot see, for a PyInstaller spec.
+
+Workers and model processes are told their functions by name ("app.imaging.scanning.listing:
+list_entry"), and readers are imported when the first such file comes. The names are read off the
+source, so that a new one cannot be forgotten.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+PLUGINS = ("jpeg_ls", "openjpeg", "rle")
+"""Decoders that pydicom and pylibjpeg find by name; their metadata must be copied too."""
+
+_NAME = re.compile(r"(app(?:\.\w+|\.\*)+)(?::[\w*]+)?")
+
+
+def hidden_imports(repo: Path) -> list[str]:
+    """Dotted names of all modules that the app, or a library of it, imports by name.
+
+    Args:
+        repo: The folder in which `app` lies.
+    """
+    found = {module for named in entry_names(repo) for module in _modules(repo, named)}
+    return sorted(found | set(PLUGINS))
+
+
+def entry_names(repo: Path) -> set[str]:
+    """The strings in `app` that name a module, or a function in one after a colon.
+
+    A part that is filled in at run time is a `*`.
+    """
+    found: set[str] = set()
+    for path in (repo / "app").rglob("*.py"):
+        for text in _strings(ast.parse(path.read_text(encoding="utf-8"))):
+            match = _NAME.fullmatch(text)
+            # A function's module may be misspelt, which is to be noticed; a bare name may be a log's.
+            if match and (":" in text or any(_modules(repo, text))):
+                found.add(text)
+    return found
+
+
+def _strings(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.JoinedStr):
+            yield "".join(
+                str(part.value) if isinstance(part, ast.Constant) else "*" for part in node.values
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield node.value
+
+
+def _modules(repo: Path, named: str) -> Iterator[str]:
+    """The modules behind a name; those that exist, where a part of it is not known."""
+    module = named.partition(":")[0]
+    for path in repo.glob(module.replace(".", "/") + ".py"):
+        if path.name != "__init__.py":
+            yield ".".join(path.relative_to(repo).with_suffix("").parts)

@@ -1,0 +1,62 @@
+"""A bundle holds what the app imports by name: every name is found and leads to a function."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from installer.hidden_imports import PLUGINS, entry_names, hidden_imports
+
+
+def test_modules_named_in_strings_are_found(tmp_path: Path) -> None:
+    (tmp_path / "app" / "pack").mkdir(parents=True)
+    for name in ("reader", "net", "__init__"):
+        (tmp_path / "app" / "pack" / f"{name}.py").touch()
+    (tmp_path / "app" / "main.py").write_text(
+        'A = "app.pack.reader"\nB = lambda kind: f"app.pack.net:{kind}"\n'
+        'C = "app.pack.none:entry"\nD = "see app.pack.reader"\n'
+    )
+    assert entry_names(tmp_path) == {"app.pack.reader", "app.pack.net:*", "app.pack.none:entry"}
+    assert hidden_imports(tmp_path) == ["app.pack.net", "app.pack.reader", *PLUGINS]
+
+
+def test_a_module_name_that_is_filled_in_stands_for_all_of_its_package(tmp_path: Path) -> None:
+    (tmp_path / "app" / "pack").mkdir(parents=True)
+    for name in ("one", "two", "__init__"):
+        (tmp_path / "app" / "pack" / f"{name}.py").touch()
+    (tmp_path / "app" / "main.py").write_text('A = lambda net: f"app.pack.{net}:entry"\n')
+    assert hidden_imports(tmp_path) == ["app.pack.one", "app.pack.two", *PLUGINS]
+
+
+def test_every_reader_worker_and_model_is_among_them(repo: Path) -> None:
+    assert set(hidden_imports(repo)) >= {
+        "app.imaging.reading.dicom_image",
+        "app.imaging.formats.pdf_file",
+        "app.imaging.objects.waveforms",
+        "app.imaging.scanning.listing",
+        "app.imaging.reading.object_entries",
+        "app.tools.chest.thorax_net",
+        "app.tools.chest.densenet",
+    }
+
+
+def test_every_function_named_is_there(repo: Path) -> None:
+    """Read, not imported: torch is not needed to know."""
+    for name in entry_names(repo):
+        module, _, function = name.partition(":")
+        if "*" in name or not function:
+            continue
+        path = repo.joinpath(*module.split(".")).with_suffix(".py")
+        tree = ast.parse(path.read_text(encoding="utf-8"))
+        defined = {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+        assert function in defined, name
+
+
+def test_every_one_can_be_found_by_the_importer(repo: Path) -> None:
+    for module in hidden_imports(repo):
+        if module == "jpeg_ls" and importlib.util.find_spec(module) is None:
+            pytest.skip("pyjpegls has no wheel for this Python")
+        assert importlib.util.find_spec(module) is not None, module
