@@ -37,7 +37,7 @@ def entry_names(repo: Path) -> set[str]:
     for path in (repo / "app").rglob("*.py"):
         for text in _strings(ast.parse(path.read_text(encoding="utf-8"))):
             match = _NAME.fullmatch(text)
-            # A function's module may be misspelt, which is to be noticed; a bare name may be a log's.
+            # A misspelt function's module is to be noticed; a bare name may be a log's.
             if match and (":" in text or any(_modules(repo, text))):
                 found.add(text)
     return found
