@@ -15,19 +15,23 @@ OVER_IMAGES = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
 Drawn = tuple[Layer, LayerFrame]
 
 
-def image_under(result: ScanResult, series: Series) -> tuple[Series, Instance] | None:
-    """The first image that a series of such objects is about, with its series; None without one."""
-    images = [
-        (one, item)
-        for study in result.studies
-        for one in study.series
-        for item in one.instances
-        if item.is_image
-    ]
+def images_under(result: ScanResult, series: Series) -> tuple[Series, list[Instance]] | None:
+    """The images that a series of such objects is about, of the first series that has any.
+
+    Those that it names; without any, those in its frame of reference. None without these too.
+    """
+    every = [one for study in result.studies for one in study.series]
     named = {uid for item in series.instances for uid in item.references}
-    by_name = (pair for pair in images if pair[1].sop_instance_uid in named)
-    in_space = (pair for pair in images if layers_for(pair[1], series.instances))
-    return next(by_name, None) or next(in_space, None)
+    for one in every:
+        images = [item for item in one.instances if item.is_image]
+        found = [item for item in images if item.sop_instance_uid in named]
+        if found:
+            return one, found
+    for one in every:
+        found = [i for i in one.instances if i.is_image and layers_for(i, series.instances)]
+        if found:
+            return one, found
+    return None
 
 
 def layers_on(

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem, UsageError
 from app.headless.common import program_of, scanned
-from app.headless.over_images import OVER_IMAGES, Drawn, image_under, layers_on, state_for
+from app.headless.over_images import OVER_IMAGES, Drawn, images_under, layers_on, state_for
 from app.imaging.decode import Decoder
 from app.imaging.export import write_png
 from app.imaging.layers import LayerFrame
@@ -34,7 +34,8 @@ class RenderRequest:
     Attributes:
         src: A file, folder, zip archive or DICOMDIR.
         out: The PNG.
-        frame: From 0: of the image or, where series or plane are named, of the whole series.
+        frame: From 0: of the image or, where series or plane are named, of the whole series; of
+            an object that is drawn over images, of all that it names.
         window: Instead of the image's own.
         annotated: With overlays, layers, corner text and side letters, and in true shape: where
             pixels are not square the picture is larger than the matrix.
@@ -73,24 +74,26 @@ def _pixels(decoder: Decoder, result: ScanResult, request: RenderRequest) -> NDA
         return _page(decoder, result, instance)
     index = request.frame
     state: Sequence[Instance] = ()
+    under: list[Instance] = []
     over = bool(request.series) and series.content in OVER_IMAGES
     if over and (request.annotated or not instance.has_frames):
         state = series.instances if series.content is Content.PRESENTATION else ()
-        found = image_under(result, series)
+        found = images_under(result, series)
         if found is not None:
-            series, instance = found
+            series, under = found
+            instance, index = _counted_through(under, index)
     if not instance.has_frames:
         raise _not_shown(instance)
     whole = bool(request.series) and not over and request.plane is Plane.ACQUIRED
     if request.plane is not Plane.ACQUIRED:
         instance = _sections(decoder, series, instance, request.plane)
     elif whole:
-        instance, index = _counted_through(series, index)
+        instance, index = _counted_through(series.instances, index)
     if not 0 <= index < instance.frames:
         raise UsageError(
             f"there is no frame {request.frame}",
             subject=str(request.src),
-            remedy=_frames_text(series if whole else None, instance),
+            remedy=_frames_text(series.instances if whole else under or [instance]),
         )
     frame = decoder.frame(instance, index).result()
     return _picture(decoder, result, request, _Chosen(series, instance, index, frame, state))
@@ -112,7 +115,7 @@ def _picture(
 ) -> NDArray[Any]:
     """The frame as PNG shows it; a presentation state changes greys, turn and graphics."""
     instance, index, frame = chosen.instance, chosen.index, chosen.frame
-    turn, layers = Display(), tuple[Drawn, ...]()
+    turn, layers, state = Display(), tuple[Drawn, ...](), None
     if chosen.states:
         state = state_for(decoder, chosen.states, instance, index)
         presented = state.of(instance.sop_instance_uid, index) or ImagePresentation()
@@ -135,6 +138,7 @@ def _picture(
         turn=turn,
         series=chosen.series,
         layers=(*layers_on(decoder, result, instance, index), *layers),
+        state=state,
     )
 
 
@@ -160,14 +164,14 @@ def _chosen(result: ScanResult, request: RenderRequest) -> tuple[Series, Instanc
     return series, instance
 
 
-def _counted_through(series: Series, index: int) -> tuple[Instance, int]:
-    """The image and its frame at a place that counts through the whole series."""
+def _counted_through(instances: Sequence[Instance], index: int) -> tuple[Instance, int]:
+    """The image and its frame at a place that counts through all of them."""
     left = index
-    for instance in series.instances:
+    for instance in instances:
         if 0 <= left < instance.frames:
             return instance, left
         left -= instance.frames
-    return series.instances[0], -1
+    return instances[0], -1
 
 
 def _sections(decoder: Decoder, series: Series, instance: Instance, plane: Plane) -> Instance:
@@ -210,8 +214,8 @@ def _not_shown(instance: Instance) -> FileProblem:
     )
 
 
-def _frames_text(series: Series | None, instance: Instance) -> str:
-    count = sum(one.frames for one in series.instances) if series else instance.frames
+def _frames_text(instances: Sequence[Instance]) -> str:
+    count = sum(one.frames for one in instances)
     if count == 1:
         return "The image has a single frame, 0."
     return f"Choose one from 0 to {count - 1}."

@@ -24,7 +24,7 @@ def layers_for(instance: Instance, objects: Iterable[Instance]) -> list[Instance
     for one in objects:
         if one.content not in _DRAWN_OVER or one.sop_instance_uid == instance.sop_instance_uid:
             continue
-        if not _may_be_same_patient(one, instance):
+        if not may_be_same_patient(one, instance):
             continue
         if instance.sop_instance_uid in one.references:
             named.append(one)
@@ -33,7 +33,8 @@ def layers_for(instance: Instance, objects: Iterable[Instance]) -> list[Instance
     return named + near
 
 
-def _may_be_same_patient(one: Instance, other: Instance) -> bool:
+def may_be_same_patient(one: Instance, other: Instance) -> bool:
+    """Whether two files may be of one patient: nothing says that they are not."""
     mine, its = one.get("PatientID"), other.get("PatientID")
     return not mine or not its or mine == its
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import Future
 from functools import partial
 
 from PySide6.QtCore import QObject
 
-from app.errors import SightlineError
-from app.imaging.layer_links import layers_for
+from app.errors import FileProblem, SightlineError
+from app.imaging.layer_links import layers_for, may_be_same_patient
+from app.imaging.layers import LayerFrame
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
 from app.views.loader import DecoderLike
-from app.workspace.layers import LayerRequest
+from app.workspace.layers import LayerRequest, Place
 from app.workspace.workspace import Workspace
 
 
@@ -44,6 +46,7 @@ class LayerLoading(QObject):
         self._background = background
         self._tell = tell
         self._applying: Instance | None = None
+        self._reading: dict[Place, tuple[LayerRequest, Future[LayerFrame]]] = {}
         self._states: tuple[Instance, ...] = ()
         self._image: Instance | None = None
         layers, viewport = workspace.layers, workspace.viewport
@@ -83,8 +86,9 @@ class LayerLoading(QObject):
             return False
         viewport = self._workspace.viewport
         shown = viewport.instance
-        is_there = shown is not None and instance in layers_for(shown, [instance])
-        if not is_there:
+        named = shown is not None and shown.sop_instance_uid in instance.references
+        over = shown is not None and instance in layers_for(shown, [instance])
+        if not (over or (named and instance.content is Content.PRESENTATION)):
             viewport.show(target)
         if instance.content is Content.PRESENTATION:
             self.apply(instance)
@@ -105,9 +109,20 @@ class LayerLoading(QObject):
         )
 
     def _present(self, instance: Instance, state: PresentationState) -> None:
-        if self._applying is instance:
-            self._applying = None
-            self._workspace.present(state)
+        if self._applying is not instance:
+            return
+        self._applying = None
+        self._workspace.present(state)
+        viewport = self._workspace.viewport
+        if viewport.presentation is None:
+            self._workspace.layers.changed.emit()
+            reason = "this presentation state says nothing of the shown image"
+            self._tell(
+                FileProblem(reason, subject=str(instance.path), remedy="Its images may not be open")
+            )
+        elif not viewport.is_presented(viewport.frame_index) and viewport.instance is not None:
+            uid = viewport.instance.sop_instance_uid
+            viewport.scroll_to(min(frame for named, frame in state.images if named == uid))
 
     def _fail_state(self, instance: Instance, error: SightlineError) -> None:
         if self._applying is instance:
@@ -127,14 +142,17 @@ class LayerLoading(QObject):
 
     def _find_objects(self) -> None:
         shown = self._image
-        study = self._workspace.studies.study_of(shown) if shown is not None else None
-        series = study.series if study is not None else ()
+        series = [one for study in self._workspace.studies.all for one in study.series]
         objects = [item for one in series if one.content in _DRAW for item in one.instances]
         states = [
             item for one in series if one.content is Content.PRESENTATION for item in one.instances
         ]
         uid = shown.sop_instance_uid if shown is not None else ""
-        self._states = tuple(item for item in states if uid in item.references)
+        self._states = tuple(
+            item
+            for item in states
+            if shown is not None and uid in item.references and may_be_same_patient(item, shown)
+        )
         found = layers_for(shown, objects) if shown is not None else ()
         self._workspace.layers.set_image([item for item in found if item is not shown])
 
@@ -145,6 +163,15 @@ class LayerLoading(QObject):
         else:
             job = picture.job
             self._workspace.layers.show_on(job.instance, job.frame_index, job.frame)
+        self._drop_old()
+
+    def _drop_old(self) -> None:
+        """Requests for frames that nobody shows any more are cancelled."""
+        place = self._workspace.layers.place
+        for wanted, (request, future) in list(self._reading.items()):
+            if wanted[1:] != place and future.cancel():
+                del self._reading[wanted]
+                self._workspace.layers.drop_frame(request)
 
     def _read(self, key: str, instance: Instance) -> None:
         layers = self._workspace.layers
@@ -155,12 +182,19 @@ class LayerLoading(QObject):
         )
 
     def _read_frame(self, request: LayerRequest) -> None:
-        layers = self._workspace.layers
+        future = self._decoder.layer_frame(request.source, request.target, request.index)
+        self._reading[request.place] = (request, future)
         self._background.watch(
-            self._decoder.layer_frame(request.source, request.target, request.index),
-            partial(layers.take_frame, request),
-            lambda error: layers.fail(request.key, error.text),
+            future, partial(self._take_frame, request), partial(self._fail_frame, request)
         )
+
+    def _take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
+        self._reading.pop(request.place, None)
+        self._workspace.layers.take_frame(request, frame)
+
+    def _fail_frame(self, request: LayerRequest, error: SightlineError) -> None:
+        self._reading.pop(request.place, None)
+        self._workspace.layers.fail_frame(request, error.text)
 
 
 _DRAW = frozenset({Content.SEGMENTATION, Content.STRUCTURES})

@@ -105,6 +105,7 @@ class MainWindow(QMainWindow):
         self.layers_panel = LayersPanel(workspace, self.layer_loading)
         self.docks = self._make_docks()
         self.study_list.over_images.connect(self.layer_loading.open_object)
+        self.documents.report.over_images.connect(self.layer_loading.open_object)
         self.layers_panel.needed_changed.connect(self._show_layers)
         self.opening = Opening(workspace, self.loader, self.notices)
         self._make_status()
@@ -311,7 +312,7 @@ class MainWindow(QMainWindow):
         if needed:
             column = [self.docks[name] for name in ("Studies", "Layers", "Findings")]
             height = self.splitter.height()
-            sizes = [round(height * share) for share in (0.42, 0.2, 0.38)]
+            sizes = [round(height * share) for share in (0.36, 0.4, 0.24)]
             QTimer.singleShot(
                 0, self, lambda: self.resizeDocks(column, sizes, Qt.Orientation.Vertical)
             )

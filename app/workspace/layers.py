@@ -8,12 +8,13 @@ shows another, the old ones are gone, so that nothing is ever drawn on pixels it
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from app.imaging.findings import Mask
+from app.imaging.findings import Heatmap, Mask, Polygon, Polyline
+from app.imaging.layer_links import may_be_same_patient
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Frame, Instance
@@ -23,10 +24,21 @@ OVERLAYS = "overlays"
 """Key of the layer that the image's own 60xx bitmaps make."""
 
 PRESENTATION = "presentation"
-"""Key of the layer that the graphics of the applied presentation state make."""
+"""Beginning of the key of the layer that the graphics of a presentation state make."""
+
+REPORT = "report"
+"""Beginning of the key of the layer that the regions of a report make."""
+
+CACHE_BYTES = 256 * 2**20
+"""What the shapes of frames that are not shown may take: 40 masks of 512 x 512 are 10 MiB."""
 
 _OVERLAY_COLOR = (255, 214, 10)
-_CACHED_FRAMES = 128
+
+Place = tuple[str, str, int]
+"""Key of a layer, key of an image, frame of the image."""
+
+ReportShapes = Mapping[tuple[str, int], tuple[Shape, ...]]
+"""(SOP Instance UID, frame from 0, or -1 for all of them) -> what a report draws there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +99,11 @@ class LayerRequest:
     target: Instance
     index: int
 
+    @property
+    def place(self) -> Place:
+        """What tells it apart from others."""
+        return self.key, key_of(self.target), self.index
+
 
 class Layers:
     """The layers of the image on the canvas. All methods are called on one thread (the GUI's)."""
@@ -100,8 +117,11 @@ class Layers:
         self._target: tuple[Instance, int] | None = None
         self._frame: Frame | None = None
         self._state: PresentationState | None = None
-        self._frames: OrderedDict[tuple[str, str, int], LayerFrame] = OrderedDict()
-        self._pending: set[tuple[str, str, int]] = set()
+        self._report: tuple[Layer, ReportShapes] | None = None
+        self._frames: OrderedDict[Place, LayerFrame] = OrderedDict()
+        self._bytes = 0
+        self._pending: set[Place] = set()
+        self._opacity = LayerLook().opacity
         self._own: tuple[Frame, LayerEntry] | None = None
         self.changed: Signal[()] = Signal()
         self.wanted: Signal[str, Instance] = Signal()
@@ -112,7 +132,8 @@ class Layers:
     @property
     def entries(self) -> tuple[LayerEntry, ...]:
         """Layers of the shown image in list order: its overlays, graphics, then objects."""
-        own = [entry for entry in (self._overlays(), self._graphics()) if entry is not None]
+        made = (self._overlays(), self._graphics(), self._regions())
+        own = [entry for entry in made if entry is not None]
         return (*own, *(self._entry(key, item) for key, item in self._objects.items()))
 
     @property
@@ -121,10 +142,11 @@ class Layers:
         return (key_of(self._target[0]), self._target[1]) if self._target else None
 
     def set_image(self, objects: Sequence[Instance]) -> None:
-        """Another image is to be shown: these objects may draw on it; nothing is drawn yet."""
+        """Another image is to be shown: these objects may draw on it.
+
+        Until it is (`show_on`), the old image stays on the canvas with what is drawn on it.
+        """
         self._objects = {key_of(item): item for item in objects}
-        self._target = None
-        self._frame = None
         for key, item in self._objects.items():
             if key not in self._asked:
                 self._asked.add(key)
@@ -146,6 +168,11 @@ class Layers:
             self._state = state
             self.changed.emit()
 
+    def set_report(self, layer: Layer | None, shapes: ReportShapes) -> None:
+        """The regions of the report that the reader comes from; None takes them away."""
+        self._report = (layer, shapes) if layer is not None else None
+        self.changed.emit()
+
     def forget(self, instances: Iterable[Instance]) -> None:
         """These files were closed."""
         for instance in instances:
@@ -154,25 +181,49 @@ class Layers:
             for known in (self._objects, self._layers, self._looks, self._errors):
                 known.pop(key, None)
             for cached in [entry for entry in self._frames if key in entry[:2]]:
-                del self._frames[cached]
+                self._drop(cached)
+            if self._report is not None and key == key_of(self._report[0].instance):
+                self._report = None
         self.changed.emit()
 
     # Answers
 
     def take_layer(self, key: str, layer: Layer) -> None:
         """An object's parts were read."""
-        self._layers[key] = layer
-        self._errors.pop(key, None)
-        self.changed.emit()
+        if key in self._asked:  # else it was closed meanwhile
+            self._layers[key] = layer
+            self._errors.pop(key, None)
+            self.changed.emit()
 
     def take_frame(self, request: LayerRequest, frame: LayerFrame) -> None:
         """An object's shapes on one frame were read; late answers are kept for later only."""
-        place = (request.key, key_of(request.target), request.index)
+        place = request.place
         self._pending.discard(place)
+        if request.key not in self._asked:
+            return
+        self._drop(place)
         self._frames[place] = frame
-        while len(self._frames) > _CACHED_FRAMES:
-            self._frames.popitem(last=False)
-        self.changed.emit()
+        self._bytes += bytes_of(frame)
+        for old in list(self._frames):
+            if self._bytes <= CACHE_BYTES:
+                break
+            if old != place and old[1:] != self.place:
+                self._drop(old)
+        if place[1:] == self.place:
+            self.changed.emit()
+
+    def fail_frame(self, request: LayerRequest, error: str) -> None:
+        """An object's shapes on one frame cannot be had; those on others may."""
+        self.take_frame(request, LayerFrame((), (f"not drawn on this image: {error}",)))
+
+    def drop_frame(self, request: LayerRequest) -> None:
+        """A request was cancelled, as nobody shows its frame any more."""
+        self._pending.discard(request.place)
+
+    def _drop(self, place: Place) -> None:
+        frame = self._frames.pop(place, None)
+        if frame is not None:
+            self._bytes -= bytes_of(frame)
 
     def fail(self, key: str, error: str) -> None:
         """An object cannot be read."""
@@ -183,7 +234,12 @@ class Layers:
 
     def look(self, key: str) -> LayerLook:
         """How a layer is shown."""
-        return self._looks.get(key, LayerLook())
+        return self._looks.get(key) or LayerLook(opacity=self._opacity)
+
+    @property
+    def opacity(self) -> float:
+        """Of the fills of all layers, 0 to 1."""
+        return self._opacity
 
     def set_visible(self, key: str, visible: bool) -> None:
         """Show or hide a layer."""
@@ -201,9 +257,28 @@ class Layers:
         hidden = look.hidden - {item} if visible else look.hidden | {item}
         self._set_look(key, replace(look, hidden=hidden))
 
-    def set_opacity(self, key: str, opacity: float) -> None:
-        """Opacity of its fills, 0 to 1."""
-        self._set_look(key, replace(self.look(key), opacity=min(max(opacity, 0.0), 1.0)))
+    def show_only(self, key: str, item: int) -> None:
+        """Hide all other parts of a layer."""
+        layer = self._layer_of(key)
+        others = frozenset(one.number for one in layer.items) if layer else frozenset[int]()
+        self._set_look(key, replace(self.look(key), visible=True, hidden=others - {item}))
+        self._ask()
+
+    def show_all(self, key: str) -> None:
+        """Show every part of a layer."""
+        self._set_look(key, replace(self.look(key), visible=True, hidden=frozenset()))
+        self._ask()
+
+    def set_opacity(self, opacity: float) -> None:
+        """Opacity of all fills, 0 to 1, those of layers to come included."""
+        self._opacity = min(max(opacity, 0.0), 1.0)
+        self._looks = {
+            key: replace(look, opacity=self._opacity) for key, look in self._looks.items()
+        }
+        self.changed.emit()
+
+    def _layer_of(self, key: str) -> Layer | None:
+        return next((entry.layer for entry in self.entries if entry.key == key), None)
 
     def _set_look(self, key: str, look: LayerLook) -> None:
         if look != self.look(key):
@@ -216,11 +291,12 @@ class Layers:
             return
         target, index = self._target
         for key, item in self._objects.items():
-            place = (key, key_of(target), index)
+            request = LayerRequest(key, item, target, index)
+            place = request.place
             known = place in self._frames or place in self._pending
             if self.look(key).visible and not known and key not in self._errors:
                 self._pending.add(place)
-                self.frame_wanted.emit(LayerRequest(key, item, target, index))
+                self.frame_wanted.emit(request)
 
     def _entry(self, key: str, item: Instance) -> LayerEntry:
         layer = self._layers.get(key)
@@ -270,15 +346,30 @@ class Layers:
             return None
         instance, index = self._target
         image = self._state.of(instance.sop_instance_uid, index)
-        if image is None or not image.shapes:
+        if image is None or not (image.shapes or self._state.warnings):
             return None
+        layer = self._state.layer
+        # Of its own: what was hidden of one state must not be hidden of another.
+        key = f"{PRESENTATION}\0{key_of(layer.instance)}"
+        look = self.look(key)
         return LayerEntry(
-            PRESENTATION,
-            Content.PRESENTATION,
-            self._state.layer.title,
-            self.look(PRESENTATION),
-            self._state.layer,
-            LayerFrame(image.shapes),
+            key, Content.PRESENTATION, layer.title, look, layer, LayerFrame(image.shapes)
+        )
+
+    def _regions(self) -> LayerEntry | None:
+        """What the report that the reader comes from draws."""
+        if self._target is None or self._report is None:
+            return None
+        (instance, index), (layer, known) = self._target, self._report
+        uid = instance.sop_instance_uid
+        shapes = known.get((uid, -1), ()) + known.get((uid, index), ())
+        if not shapes or not may_be_same_patient(layer.instance, instance):
+            return None
+        key = f"{REPORT}\0{key_of(layer.instance)}"
+        here = {shape.item for shape in shapes}
+        layer = replace(layer, items=tuple(one for one in layer.items if one.number in here))
+        return LayerEntry(
+            key, Content.REPORT, layer.title, self.look(key), layer, LayerFrame(shapes)
         )
 
 
@@ -307,6 +398,21 @@ def placed(
             :, : right - left
         ]
     return result
+
+
+def bytes_of(frame: LayerFrame) -> int:
+    """About how much memory its shapes take."""
+    total = 256
+    for shape in frame.shapes:
+        geometry = shape.geometry
+        total += 128
+        if isinstance(geometry, Mask):
+            total += geometry.pixels.nbytes
+        elif isinstance(geometry, Heatmap):
+            total += geometry.values.nbytes
+        elif isinstance(geometry, Polygon | Polyline):
+            total += 112 * len(geometry.points)  # a tuple of two floats each
+    return total
 
 
 def key_of(instance: Instance) -> str:

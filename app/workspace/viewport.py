@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from app.imaging.layer_links import may_be_same_patient
 from app.imaging.pixels import presenting
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
@@ -70,6 +71,13 @@ class Display:
         return "Flipped left-right" + (f", {rotated}" if rotated else "")
 
 
+def _display_of(presented: ImagePresentation | None) -> Display:
+    """How a presentation state turns an image."""
+    if presented is None:
+        return Display()
+    return Display(flip_h=presented.flip_h, quarter_turns=presented.quarter_turns % 4)
+
+
 class Viewport:
     """One viewport's state. All methods are called on one thread (the GUI's)."""
 
@@ -80,6 +88,7 @@ class Viewport:
         self.error = ""
         self.display = Display()
         self.presentation: PresentationState | None = None
+        self._applied: ImagePresentation | None = None  # what `display` was last fitted to
         self._number = 0
         self.requested: Signal[FrameRequest] = Signal()
         self.image_changed: Signal[()] = Signal()  # another instance, or none
@@ -92,18 +101,27 @@ class Viewport:
         shown = self.instance
         return shown is not None and shown.has_frames and self.frame is None and not self.error
 
-    def show(self, instance: Instance | None, frame_index: int = 0) -> None:
+    def show(
+        self, instance: Instance | None, frame_index: int = 0, *, keep_display: bool = False
+    ) -> None:
         """Show an instance from its frame `frame_index`, with its own window.
 
         A report or another object without frames is shown by what reads it; none is asked for.
+
+        Args:
+            instance: What to show, or None.
+            frame_index: From 0.
+            keep_display: It is a neighbour of what is shown: what was set by hand holds for it
+                too. What a presentation state brought holds only where that applies.
         """
         self.instance = instance
         self.frame = None
         self.error = ""
         self.frame_index = 0
-        if self._presented(frame_index) is None:
+        if not self._is_about(self.presentation):
             self.presentation = None  # it is about other images
-        self.display = self._own_display(frame_index)
+        self.display = self._carried(frame_index) if keep_display else self.own_display(frame_index)
+        self._applied = self._presented(frame_index)
         self._number += 1
         self.image_changed.emit()
         if instance is not None and instance.has_frames:
@@ -124,28 +142,60 @@ class Viewport:
         presented = self._presented(request.frame_index)
         self.frame = presenting.apply(frame, presented) if presented is not None else frame
         self.error = ""
+        display = self._carried(request.frame_index)
+        self._applied = presented
+        self.set_display(display)
         self.frame_changed.emit()
         return True
 
     def present(self, state: PresentationState | None) -> None:
-        """Show the image as a presentation state wants it, or as its own file does."""
-        self.presentation = state
-        if self._presented(self.frame_index) is None:
-            self.presentation = None
-        self.set_display(self._own_display(self.frame_index))
+        """Show the image as a presentation state wants it, or as its own file does.
+
+        A state that is about other images is not taken. One that is about other frames of this
+        image is, and applies as soon as those are shown.
+        """
+        self.presentation = state if self._is_about(state) else None
+        self._applied = self._presented(self.frame_index)
+        self.set_display(self.own_display(self.frame_index))
         self._request(self.frame_index)
+
+    def reset_display(self) -> None:
+        """The image's own window, as it lies in the file or as the applied state wants it."""
+        self.set_display(self.own_display(self.frame_index))
+
+    def is_presented(self, frame_index: int) -> bool:
+        """Whether the presentation state applies to a frame of the shown image."""
+        return self._presented(frame_index) is not None
+
+    def _is_about(self, state: PresentationState | None) -> bool:
+        """Whether a state says something of the shown image or of one of its frames."""
+        if state is None or self.instance is None:
+            return False
+        uid = self.instance.sop_instance_uid
+        return may_be_same_patient(state.layer.instance, self.instance) and any(
+            named == uid for named, _ in state.images
+        )
 
     def _presented(self, frame_index: int) -> ImagePresentation | None:
         if self.presentation is None or self.instance is None:
             return None
         return self.presentation.of(self.instance.sop_instance_uid, frame_index)
 
-    def _own_display(self, frame_index: int) -> Display:
+    def own_display(self, frame_index: int) -> Display:
         """Its own window, as the presentation state turns it."""
-        presented = self._presented(frame_index)
-        if presented is None:
-            return Display()
-        return Display(flip_h=presented.flip_h, quarter_turns=presented.quarter_turns % 4)
+        return _display_of(self._presented(frame_index))
+
+    def _carried(self, frame_index: int) -> Display:
+        """What is set now, for another frame or a neighbour.
+
+        Where a presentation state begins or ends to apply, its own display counts: neither must
+        its flip stay on a frame that it says nothing of, nor a window by hand hide its own.
+        """
+        before, now = self._applied, self._presented(frame_index)
+        same_turn = _display_of(before) == _display_of(now)
+        if (before is None) == (now is None) and same_turn:
+            return self.display
+        return _display_of(now)
 
     def fail(self, request: FrameRequest, error: str) -> bool:
         """Take an error text instead; returns False when the request is no longer the latest."""

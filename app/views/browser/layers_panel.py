@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QRectF, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QRectF, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QHBoxLayout,
+    QMenu,
     QSlider,
     QTreeWidget,
     QTreeWidgetItem,
@@ -15,8 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.imaging.layers import RGB
-from app.imaging.types import Content
+from app.imaging.layers import RGB, LayerItem
+from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.layer_loading import LayerLoading
 from app.views.theme import SPACE, THEME
@@ -27,6 +28,8 @@ from app.workspace.workspace import Workspace
 _KEY = Qt.ItemDataRole.UserRole
 _NUMBER = Qt.ItemDataRole.UserRole + 1
 SWATCH = 12
+MOST_NOTES = 3
+MOST_OPEN = 12  # parts of a layer that is unfolded at first
 AS_ACQUIRED = "As the image says"
 
 _ICONS = {
@@ -34,6 +37,7 @@ _ICONS = {
     Content.STRUCTURES: "spline",
     Content.PRESENTATION: "pen-line",
     Content.IMAGE: "image",
+    Content.REPORT: "file-text",
 }
 
 
@@ -57,6 +61,11 @@ class LayersPanel(QWidget):
         self.states = QComboBox()
         self.states.setAccessibleName("Presentation state")
         self.states.activated.connect(self._choose_state)
+        self.notes = label("", "warning", wrap=True)
+        self.notes.setAccessibleName("What is not drawn, and why")
+        self._named: tuple[str, ...] = ()
+        self._listed: tuple[tuple[str, tuple[LayerItem, ...]], ...] = ()
+        self._folded: dict[str, bool] = {}
         self._state_row = self._row("Presentation", self.states)
         self._opacity_row = self._row("Opacity", self.opacity)
         self.empty = EmptyState(
@@ -72,6 +81,7 @@ class LayersPanel(QWidget):
         column.addWidget(self.tree, 1)
         column.addWidget(self.empty, 1)
         column.addStretch(0)
+        column.addWidget(self.notes)
         column.addWidget(self._opacity_row)
         self._disconnect = workspace.layers.changed.connect(self.refresh)
         self.refresh()
@@ -96,6 +106,10 @@ class LayersPanel(QWidget):
         tree.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         tree.setAccessibleName("Layers of the image")
         tree.itemChanged.connect(self._checked)
+        tree.itemExpanded.connect(self._fold)
+        tree.itemCollapsed.connect(self._fold)
+        tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        tree.customContextMenuRequested.connect(self._menu)
         return tree
 
     def _row(self, name: str, widget: QWidget) -> QWidget:
@@ -113,6 +127,7 @@ class LayersPanel(QWidget):
         self._show_states()
         self._fill(entries)
         self.tree.setVisible(bool(entries))
+        self._show_notes(entries)
         self.empty.setVisible(not self.needed)
         self._opacity_row.setVisible(bool(entries))
         if self.needed != self._was_needed:
@@ -120,17 +135,17 @@ class LayersPanel(QWidget):
             self.needed_changed.emit(self.needed)
         if entries:
             with QSignalBlocker(self.opacity):
-                self.opacity.setValue(round(entries[0].look.opacity * 100))
+                self.opacity.setValue(round(self._workspace.layers.opacity * 100))
 
     def _show_states(self) -> None:
         states = self._loading.states
         self._state_row.setVisible(bool(states))
+        names = (AS_ACQUIRED, *map(_state_name, states))
         with QSignalBlocker(self.states):
-            self.states.clear()
-            self.states.addItem(AS_ACQUIRED)
-            for state in states:
-                name = state.get("ContentLabel") or state.get("SeriesDescription")
-                self.states.addItem(wording.one_line(name or "Presentation state"))
+            if names != self._named:  # an open list must stay open
+                self._named = names
+                self.states.clear()
+                self.states.addItems(names)
             applied = self._loading.applied
             self.states.setCurrentIndex(states.index(applied) + 1 if applied in states else 0)
 
@@ -138,26 +153,74 @@ class LayersPanel(QWidget):
         states = self._loading.states
         self._loading.apply(states[index - 1] if 0 < index <= len(states) else None)
 
+    def _show_notes(self, entries: tuple[LayerEntry, ...]) -> None:
+        """What the reader of the image must know of the layers that are shown."""
+        notes = [
+            f"{wording.one_line(entry.title or 'Layer')}: {note}"
+            for entry in entries
+            if entry.look.visible
+            for note in _notes(entry)
+        ]
+        shown = [wording.sentence(note) for note in notes[:MOST_NOTES]]
+        if len(notes) > MOST_NOTES:
+            shown.append(f"{len(notes) - MOST_NOTES} more: point here")
+        self.notes.setText("\n".join(shown))
+        self.notes.setToolTip(plain_tip("\n".join(notes)))
+        self.notes.setVisible(bool(notes))
+
     def _fill(self, entries: tuple[LayerEntry, ...]) -> None:
         """Rebuild only when the parts have changed: an open tree must stay open."""
-        wanted = [(entry.key, len(entry.items)) for entry in entries]
-        shown = [
-            (item.data(0, _KEY), item.childCount())
-            for item in map(self.tree.topLevelItem, range(self.tree.topLevelItemCount()))
-            if item is not None
-        ]
+        wanted = tuple((entry.key, entry.items) for entry in entries)
         with QSignalBlocker(self.tree):
-            if wanted != shown:
+            if wanted != self._listed:
+                self._listed = wanted
+                chosen = self._place_of(self.tree.currentItem())
                 self.tree.clear()
                 for entry in entries:
-                    self.tree.addTopLevelItem(self._make_item(entry))
-                    last = self.tree.topLevelItem(self.tree.topLevelItemCount() - 1)
-                    if last is not None:
-                        last.setExpanded(len(entry.items) <= 12)
+                    item = self._make_item(entry)
+                    self.tree.addTopLevelItem(item)
+                    item.setExpanded(not self._folded.get(entry.key, len(entry.items) > MOST_OPEN))
+                self._choose(chosen)
             for number, entry in enumerate(entries):
                 item = self.tree.topLevelItem(number)
                 if item is not None:
                     self._update(item, entry)
+
+    def _place_of(self, item: QTreeWidgetItem | None) -> tuple[str, int | None] | None:
+        return (item.data(0, _KEY), item.data(0, _NUMBER)) if item is not None else None
+
+    def _choose(self, place: tuple[str, int | None] | None) -> None:
+        """Make the same row the current one in a tree that was filled anew."""
+        if place is None:
+            return
+        for top in filter(None, map(self.tree.topLevelItem, range(self.tree.topLevelItemCount()))):
+            for item in (top, *map(top.child, range(top.childCount()))):
+                if item is not None and self._place_of(item) == place:
+                    self.tree.setCurrentItem(item)
+                    return
+
+    def _fold(self, item: QTreeWidgetItem) -> None:
+        self._folded[item.data(0, _KEY)] = not item.isExpanded()
+
+    def _menu(self, position: QPoint) -> None:
+        """What can be done with a row; also by the keyboard's menu key."""
+        item = self.tree.itemAt(position) or self.tree.currentItem()
+        if item is None:
+            return
+        menu = self.menu_of(item)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(self.tree.viewport().mapToGlobal(position))
+
+    def menu_of(self, item: QTreeWidgetItem) -> QMenu:
+        """The menu of a row."""
+        layers = self._workspace.layers
+        key, number = item.data(0, _KEY), item.data(0, _NUMBER)
+        menu = QMenu(self)
+        if number is not None:
+            menu.addAction("Show only this", lambda: layers.show_only(key, number))
+        menu.addAction("Show all of this layer", lambda: layers.show_all(key))
+        menu.addAction("Hide this layer", lambda: layers.set_visible(key, False))
+        return menu
 
     def _make_item(self, entry: LayerEntry) -> QTreeWidgetItem:
         item = QTreeWidgetItem()
@@ -169,16 +232,13 @@ class LayersPanel(QWidget):
             child.setIcon(0, swatch(part.color))
             child.setData(0, _KEY, entry.key)
             child.setData(0, _NUMBER, part.number)
-            child.setToolTip(0, plain_tip(part.detail or part.label))
+            child.setToolTip(0, plain_tip("\n".join(filter(None, (part.label, part.detail)))))
         return item
 
     def _update(self, item: QTreeWidgetItem, entry: LayerEntry) -> None:
         item.setText(0, wording.one_line(entry.title or "Layer"))
         item.setCheckState(0, _check(entry.look.visible))
-        notes = [*(entry.layer.warnings if entry.layer else ())]
-        notes += [*(entry.frame.warnings if entry.frame else ())]
-        if entry.error:
-            notes.insert(0, entry.error)
+        notes = _notes(entry)
         item.setToolTip(0, plain_tip("\n".join([entry.title, *notes])))
         tint = THEME.error if entry.error else THEME.warning if notes else THEME.text
         item.setForeground(0, QColor(tint))
@@ -200,8 +260,20 @@ class LayersPanel(QWidget):
             self._workspace.layers.set_item_visible(key, number, on)
 
     def _set_opacity(self, value: int) -> None:
-        for entry in self._workspace.layers.entries:
-            self._workspace.layers.set_opacity(entry.key, value / 100)
+        self._workspace.layers.set_opacity(value / 100)
+
+
+def _state_name(state: Instance) -> str:
+    name = state.get("ContentLabel") or state.get("SeriesDescription")
+    return wording.one_line(name or "Presentation state")
+
+
+def _notes(entry: LayerEntry) -> list[str]:
+    """What must be known of a layer: why it cannot be read, or what of it is not drawn."""
+    notes = [entry.error] if entry.error else []
+    notes += entry.layer.warnings if entry.layer else ()
+    notes += entry.frame.warnings if entry.frame else ()
+    return list(dict.fromkeys(notes))
 
 
 def _check(on: bool) -> Qt.CheckState:

@@ -37,7 +37,6 @@ from app.views.canvas.measuring import Measuring
 from app.views.canvas.overlay import Overlay
 from app.views.canvas.rendering import Job, Picture, Renderer
 from app.views.canvas.scrolling import Scroller
-from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT, Workspace
 
 
@@ -176,8 +175,16 @@ class Canvas(ImageView):
             self.status_changed.emit()
         elif model.frame is not None and model.instance is not None:
             self._error = ""
+            state = model.presentation
             self._renderer.request(
-                Job(model.instance, model.frame_index, model.frame, model.display)
+                Job(
+                    model.instance,
+                    model.frame_index,
+                    model.frame,
+                    model.display,
+                    state,
+                    is_presented=model.is_presented(model.frame_index),
+                )
             )
 
     def _display_changed(self) -> None:
@@ -198,7 +205,10 @@ class Canvas(ImageView):
         job, model = picture.job, self._viewport_model
         if job.frame is not model.frame:
             return  # late: the viewport shows something else by now
-        other = self._picture is None or self._picture.job.frame is not job.frame
+        before = self._picture.job.frame if self._picture is not None else None
+        other = before is not job.frame
+        if before is not None and before.stored.shape[:2] != job.frame.stored.shape[:2]:
+            self._refit = True  # pages of one document may differ in size
         self._picture = picture
         self._lay_out(job.frame)
         self.show_levels(picture.levels, job.frame.spacing.aspect, refit=other and self._refit)
@@ -235,8 +245,11 @@ class Canvas(ImageView):
         self._viewport_model.set_display(self._viewport_model.display.turned(quarters))
 
     def reset(self) -> None:
-        """The image's own window, not inverted, as it lies in the file, all of it in view."""
-        self._viewport_model.set_display(Display())
+        """The image's own window, not inverted, as it lies in the file, all of it in view.
+
+        With a presentation state: as that shows it.
+        """
+        self._viewport_model.reset_display()
         self.fit()
 
     def _set_display(self, **changes: object) -> None:
@@ -267,7 +280,16 @@ class Canvas(ImageView):
                 self.findings_layer.findings,
                 self.zoom,
                 self._place,
+                self._presentation_text(job),
             )
+        )
+
+    def _presentation_text(self, job: Job) -> str:
+        """Which presentation state the picture is shown in, and whether that was changed."""
+        model = self._viewport_model
+        own = model.own_display(model.frame_index)
+        return corner_text.presentation_text(
+            job.presentation, applies=job.is_presented, changed=model.display != own
         )
 
     def _place_at(self, position: QPointF) -> Place | None:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from app.imaging.findings import Finding
+from app.imaging.presentation import PresentationState
 from app.imaging.space import geometry, planes
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
@@ -22,6 +23,7 @@ Lines = tuple[str, ...]
 
 BRIEF = 48  # characters of a warning that is shown whole
 MOST_WARNINGS = 4
+LONGEST_TITLE = 32  # characters of a presentation state's
 _ALIGNED = 0.9999  # cosine from which on a normal counts as an axis of the patient (under 1 degree)
 
 
@@ -74,6 +76,7 @@ class Shown:
         findings: What is drawn on it.
         zoom: Screen pixels of one image pixel, or None to leave it out.
         place: The pixel under the cursor.
+        presentation: Which presentation state it is shown in, see `presentation_text`.
     """
 
     instance: Instance
@@ -87,6 +90,7 @@ class Shown:
     findings: Sequence[Finding] = ()
     zoom: float | None = None
     place: Place | None = None
+    presentation: str = ""
 
 
 def corners_of(shown: Shown) -> Corners:
@@ -99,7 +103,7 @@ def corners_of(shown: Shown) -> Corners:
         frame_lines(frame, instance),
         warning_lines(shown.findings),
         series_warnings(shown.series, instance),
-        mark_lines(shown.turn),
+        (*_kept(shown.presentation), *mark_lines(shown.turn)),
     )
 
 
@@ -202,6 +206,27 @@ def _brief(text: str) -> str:
 def mark_lines(display: Display) -> Lines:
     """Below the bottom left: that the image does not lie as its file says."""
     return _kept(display.turn_text)
+
+
+def presentation_text(
+    state: PresentationState | None, *, applies: bool, changed: bool = False
+) -> str:
+    """That the image is not seen as its file says, but as a presentation state does.
+
+    Args:
+        state: The chosen one, or None.
+        applies: Whether it says anything of this very frame.
+        changed: Whether window, inversion, flip or turn were changed by hand since.
+    """
+    if state is None:
+        return ""
+    title = wording.one_line(state.layer.title)
+    title = title if len(title) <= LONGEST_TITLE else f"{title[: LONGEST_TITLE - 1]}…"
+    if not applies:
+        return f"Presentation {title}: says nothing of this frame"
+    notes = ["changed by hand"] if changed else []
+    notes += ["not all of it applied"] if state.warnings else []
+    return f"Presentation: {title}" + (f" ({', '.join(notes)})" if notes else "")
 
 
 def display_lines(shown: Shown) -> Lines:

@@ -17,6 +17,7 @@ from app.imaging.findings import Finding
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.pixels import pipeline
 from app.imaging.pixels.windows import lut_window
+from app.imaging.presentation import PresentationState
 from app.imaging.types import Frame, Instance, Series, Window
 from app.views import style, wording
 from app.views.canvas import corner_text, labels, layer_drawing, overlay, shapes, turning
@@ -49,6 +50,7 @@ def render_annotated(
     turn: Display = UPRIGHT,
     series: Series | None = None,
     layers: Sequence[tuple[Layer, LayerFrame]] = (),
+    state: PresentationState | None = None,
 ) -> NDArray[np.uint8]:
     """Image, findings, corner text and side letters as the canvas shows them.
 
@@ -62,6 +64,7 @@ def render_annotated(
         turn: How it is flipped and turned; nothing else of it counts.
         series: What the image was taken from, for its warnings.
         layers: What segmentations, contours and presentation states draw on this very frame.
+        state: The presentation state that `frame` is shown in.
 
     Returns:
         uint8 [rows, columns, 3] RGB, after a quarter turn [columns, rows, 3]; larger where pixels
@@ -92,6 +95,7 @@ def render_annotated(
                     inverted=invert,
                     turn=turn,
                     findings=own,
+                    presentation=corner_text.presentation_text(state, applies=True),
                 )
             )
             overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
@@ -113,6 +117,7 @@ def render_annotated_offscreen(
     turn: Display = UPRIGHT,
     series: Series | None = None,
     layers: Sequence[tuple[Layer, LayerFrame]] = (),
+    state: PresentationState | None = None,
 ) -> NDArray[np.uint8]:
     """`render_annotated` for a command without a window: makes the Qt application it needs."""
     application = QGuiApplication.instance()
@@ -126,7 +131,7 @@ def render_annotated_offscreen(
             os.environ["QT_QPA_PLATFORM"] = before
         style.load_fonts()
     return render_annotated(
-        frame, instance, window, invert, findings, frame_index, turn, series, layers
+        frame, instance, window, invert, findings, frame_index, turn, series, layers, state
     )
 
 

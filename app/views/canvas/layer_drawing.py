@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+import numpy as np
 from PySide6.QtCore import QLineF, QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
@@ -29,6 +30,7 @@ from app.workspace.layers import LayerEntry, Layers
 MANY_POINTS = 500  # from here points are dots: that many crosses would hide the image
 DOT = 1.6  # radius, px on screen
 _Z = 5.0
+_LEVELS = 256  # of a heat map; the picture of a mask has two
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +40,8 @@ class Drawing:
     Attributes:
         filled: Closed outlines that are filled: masks, filled polygons.
         lines: Outlines without a fill.
-        images: Colour maps, and masks too ragged for an outline, with their places.
+        images: Heat maps, and masks too ragged for an outline, with their places: indexed, from 0
+            for nothing to the highest index for all of the item's colour.
         points: Single locations.
         texts: Plain text and its anchor.
     """
@@ -73,13 +76,41 @@ def build(parts: Sequence[Shape]) -> Drawing:
             texts.append((geometry.text, QPointF(*place)))
         elif isinstance(geometry, Point):
             points.append(QPointF(geometry.x, geometry.y))
+        elif isinstance(geometry, Heatmap):
+            images.append(_heat(geometry))
         else:
             shape = shapes.of_geometry(geometry)
             if shape.image is not None and shape.image_rect is not None:
                 images.append((shape.image, shape.image_rect))
-            closed = part.filled or isinstance(geometry, Mask | Heatmap)
-            (filled if closed else lines).addPath(shape.path)
+            (filled if part.filled or isinstance(geometry, Mask) else lines).addPath(shape.path)
     return Drawing(filled, lines, tuple(images), tuple(points), tuple(texts))
+
+
+def _heat(geometry: Heatmap) -> tuple[QImage, QRectF]:
+    """The part of a heat map that is not nothing."""
+    values = np.clip(np.nan_to_num(geometry.values), 0.0, 1.0)
+    levels = np.rint(values * 255).astype(np.uint8)
+    down, across = np.flatnonzero(levels.any(axis=1)), np.flatnonzero(levels.any(axis=0))
+    if down.size == 0:
+        return QImage(), QRectF()
+    top, left = int(down[0]), int(across[0])
+    part = np.ascontiguousarray(levels[top : down[-1] + 1, left : across[-1] + 1])
+    rows, columns = part.shape
+    # copy(): the QImage then owns its pixels.
+    image = QImage(part.data, columns, rows, columns, QImage.Format.Format_Indexed8).copy()
+    image.setColorCount(_LEVELS)
+    return image, QRectF(left - 0.5, top - 0.5, columns, rows)
+
+
+def _tints(color: QColor, opacity: float, levels: int) -> list[int]:
+    """The colour table of an image of `levels` values: from nothing to the item's own colour.
+
+    In the item's colour, so that two heat maps that meet can be told apart; what stands for a
+    probability of 1 is twice as dense as a mask's fill, since no outline goes with it.
+    """
+    most = min(1.0, opacity * 2) if levels > 2 else opacity
+    rgb = color.rgb() & 0xFFFFFF
+    return [round(255 * most * n / (levels - 1)) << 24 | rgb for n in range(levels)]
 
 
 def draw(painter: QPainter, drawing: Drawing, rgb: RGB, opacity: float, size: float = 1.0) -> None:
@@ -96,8 +127,7 @@ def draw(painter: QPainter, drawing: Drawing, rgb: RGB, opacity: float, size: fl
     fill = with_alpha(color.name(), opacity)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     for image, place in drawing.images:
-        if image.format() == QImage.Format.Format_Indexed8:
-            image.setColorTable([0, fill.rgba()])
+        image.setColorTable(_tints(color, opacity, max(image.colorCount(), 2)))
         painter.drawImage(place, image)
     pen = QPen(color)
     pen.setWidthF(LINE * size)
@@ -152,7 +182,7 @@ class LayerGraphic(QGraphicsItem):
         super().__init__()
         self._drawing = drawing
         self._rgb = rgb
-        self._opacity = opacity
+        self.opacity_of_fill = opacity
         bounds = drawing.bounds()
         # Pens, crosses and texts reach beyond by screen px, which is more image px when zoomed out.
         margin = max(80.0, bounds.width() * 0.1, bounds.height() * 0.1)
@@ -169,7 +199,13 @@ class LayerGraphic(QGraphicsItem):
         option: QStyleOptionGraphicsItem,
         widget: QWidget | None = None,
     ) -> None:
-        draw(painter, self._drawing, self._rgb, self._opacity)
+        draw(painter, self._drawing, self._rgb, self.opacity_of_fill)
+
+    def set_opacity_of_fill(self, opacity: float) -> None:
+        """Paint it anew with another opacity."""
+        if opacity != self.opacity_of_fill:
+            self.opacity_of_fill = opacity
+            self.update()
 
 
 class LayerDrawing(QObject):
@@ -215,10 +251,14 @@ class LayerDrawing(QObject):
             # At once: what belongs to another frame must not stay while new shapes are built.
             self._place = self._layers.place
             self._clear()
-            self._shown = []
             self._known.clear()
         wanted = _parts(self._layers.entries)
         if wanted == self._shown or self._building:
+            return
+        if [part.drawn for part in wanted] == [part.drawn for part in self._shown]:
+            for part, graphic in zip(wanted, self._graphics, strict=True):
+                graphic.set_opacity_of_fill(part.opacity)
+            self._shown = wanted
             return
         missing = {part.mark: part.shapes for part in wanted if part.mark not in self._known}
         if missing:
@@ -254,6 +294,7 @@ class LayerDrawing(QObject):
         for graphic in self._graphics:
             self._view.remove_item(graphic)
         self._graphics.clear()
+        self._shown = []
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +307,11 @@ class _Part:
     color: RGB
     opacity: float
     shapes: tuple[Shape, ...] = field(compare=False)
+
+    @property
+    def drawn(self) -> tuple[object, ...]:
+        """What makes it another graphic; its opacity does not."""
+        return self.key, self.number, self.mark, self.color
 
 
 def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:

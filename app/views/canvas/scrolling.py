@@ -112,9 +112,7 @@ class Scroller(QObject):
         following = self._workspace.next_instance(step) if step else None
         if following is not None:
             # A window that was set for one slice holds for its neighbours.
-            display = self._model.display
-            self._model.show(following)
-            self._model.set_display(display)
+            self._model.show(following, keep_display=True)
 
     def _requested(self) -> None:
         self._waiting = True

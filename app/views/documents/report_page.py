@@ -5,12 +5,13 @@ from __future__ import annotations
 from concurrent.futures import Future
 from functools import partial
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QImage, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app.errors import SightlineError
 from app.imaging.report import ImageLink, Report, key_images, nodes_of
+from app.imaging.report_regions import report_layer
 from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.canvas.image_layer import to_qimage
@@ -25,6 +26,9 @@ from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, IconLabel, label, push_button, rule, tool_button
 from app.workspace.workspace import Workspace
 
+DRAWN = (Content.SEGMENTATION, Content.STRUCTURES, Content.PRESENTATION)
+"""What is shown on its images where those are open."""
+
 
 class ReportPage(QWidget):
     """Shows the report of an instance; reads it in a worker.
@@ -34,6 +38,8 @@ class ReportPage(QWidget):
         loader: Reads reports and thumbnails.
         key_images: Told what selections hold.
     """
+
+    over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
 
     def __init__(self, workspace: Workspace, loader: Loader, key_images: KeyImages) -> None:
         super().__init__()
@@ -198,7 +204,16 @@ class ReportPage(QWidget):
         self.found.setText("")
 
     def _follow(self, link: ImageLink) -> None:
-        self._key_images.show(link)
+        """Show what was clicked: an image with the report's regions, or what is drawn on images."""
+        target = self._workspace.instance_of(link.sop_instance_uid)
+        if target is None or self._report is None or self._instance is None:
+            return
+        regions = report_layer(self._report, self._instance)
+        self._workspace.layers.set_report(*(regions or (None, {})))
+        if target.content in DRAWN and self._workspace.image_of(target) is not None:
+            self.over_images.emit(target)
+        else:
+            self._key_images.show(link)
 
     def _step(self, by: int) -> None:
         following = self._workspace.next_instance(by)

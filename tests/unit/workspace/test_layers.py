@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Frame, ImageRef, Instance, OverlayPlane, Window
 from app.imaging.types import Voi as FileVoi
+from app.workspace import layers as workspace_layers
 from app.workspace.layers import OVERLAYS, PRESENTATION, LayerRequest, Layers, key_of, placed
 from app.workspace.viewport import Display, FrameRequest, Viewport
 
@@ -86,7 +88,7 @@ def test_a_hidden_layer_draws_nothing_and_asks_for_nothing(layers: Layers):
 
 def test_how_a_layer_is_shown_is_kept_from_image_to_image(layers: Layers):
     layers.set_image([SEG])
-    layers.set_opacity(key_of(SEG), 0.8)
+    layers.set_opacity(0.8)
     layers.set_image([])
     layers.set_image([SEG])
     assert layers.entries[0].look.opacity == 0.8
@@ -147,7 +149,8 @@ def a_state(**fields: Any) -> PresentationState:
 def test_a_presentation_states_graphics_are_drawn_on_the_images_that_it_names(layers: Layers):
     layers.set_presentation(a_state())
     layers.show_on(IMAGE, 0, a_frame(0))
-    assert [entry.key for entry in layers.entries] == [PRESENTATION]
+    (entry,) = layers.entries
+    assert entry.key.startswith(PRESENTATION)
     layers.show_on(IMAGE, 1, a_frame(1))
     assert layers.entries == ()
 
@@ -185,3 +188,196 @@ def test_a_state_that_is_not_about_the_image_is_not_applied():
     viewport.present(a_state(flip_h=True))
     assert viewport.presentation is None
     assert viewport.display == Display()
+
+
+def other_state() -> PresentationState:
+    layer = Layer(replace(SEG, path=Path("b.dcm")), "Others", (LayerItem(1, "X", (9, 9, 9)),))
+    return PresentationState(layer, images={("1.1", 0): ImagePresentation(shapes=(TRIANGLE,))})
+
+
+def test_what_is_hidden_of_one_state_is_not_hidden_of_another(layers: Layers):
+    layers.show_on(IMAGE, 0, a_frame(0))
+    layers.set_presentation(a_state())
+    layers.set_item_visible(layers.entries[0].key, 1, False)
+    assert layers.entries[0].shapes() == ()
+    layers.set_presentation(other_state())
+    assert layers.entries[0].shapes() == (TRIANGLE,)
+
+
+def asked_for(layers: Layers, frames: int) -> list[LayerRequest]:
+    asked: list[LayerRequest] = []
+    layers.frame_wanted.connect(asked.append)
+    layers.set_image([SEG])
+    for index in range(frames):
+        layers.show_on(IMAGE, index, a_frame(index))
+    return asked
+
+
+def test_kept_shapes_take_no_more_memory_than_is_allowed(
+    layers: Layers, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(workspace_layers, "CACHE_BYTES", 100_000)
+    mask = Shape(1, Mask(np.ones((200, 200), bool)))  # 40,000 bytes
+    asked = asked_for(layers, 4)
+    for request in asked:
+        layers.take_frame(request, LayerFrame((mask,)))
+    assert layers.entries[0].shapes() == (mask,)  # the shown frame's are never thrown away
+    layers.show_on(IMAGE, 0, a_frame(0))
+    assert [request.index for request in asked] == [0, 1, 2, 3, 0]
+    layers.show_on(IMAGE, 2, a_frame(2))
+    assert len(asked) == 5  # two of them fit
+
+
+def test_a_frame_that_cannot_be_drawn_on_says_so_and_others_are_drawn_on(layers: Layers):
+    asked = asked_for(layers, 2)
+    layers.fail_frame(asked[1], "it took too long")
+    assert layers.entries[0].frame == LayerFrame((), ("not drawn on this image: it took too long",))
+    layers.show_on(IMAGE, 0, a_frame(0))
+    layers.take_frame(asked[0], LayerFrame((TRIANGLE,)))
+    assert layers.entries[0].shapes() == (TRIANGLE,)
+
+
+def test_a_cancelled_request_is_made_again_when_its_frame_comes_back(layers: Layers):
+    asked = asked_for(layers, 2)
+    layers.drop_frame(asked[0])
+    layers.show_on(IMAGE, 0, a_frame(0))
+    assert [request.index for request in asked] == [0, 1, 0]
+
+
+def test_an_answer_for_a_closed_file_is_not_kept(layers: Layers):
+    (request,) = asked_for(layers, 1)
+    layers.forget([SEG])
+    layers.take_layer(key_of(SEG), liver())
+    layers.take_frame(request, LayerFrame((TRIANGLE,)))
+    layers.set_image([SEG])
+    assert layers.entries[0].layer is None
+    assert layers.entries[0].shapes() == ()
+
+
+def test_showing_only_one_part_hides_the_others(layers: Layers):
+    asked_for(layers, 1)
+    layers.take_layer(key_of(SEG), liver())
+    layers.show_only(key_of(SEG), 2)
+    assert layers.entries[0].look.hidden == {1}
+    layers.show_all(key_of(SEG))
+    assert layers.entries[0].look.hidden == frozenset()
+
+
+def test_a_layer_that_comes_later_has_the_chosen_opacity(layers: Layers):
+    layers.set_opacity(0.9)
+    layers.set_image([SEG])
+    assert layers.entries[0].look.opacity == 0.9
+
+
+def test_until_the_next_image_is_shown_the_old_one_keeps_what_is_drawn_on_it(layers: Layers):
+    (request,) = asked_for(layers, 1)
+    layers.take_frame(request, LayerFrame((TRIANGLE,)))
+    layers.set_image([SEG])
+    assert layers.entries[0].shapes() == (TRIANGLE,)
+    layers.show_on(None, 0, None)
+    assert layers.entries[0].shapes() == ()
+
+
+def test_a_reports_regions_are_drawn_on_the_frames_that_it_means(layers: Layers):
+    sr = Instance(Path("sr.dcm"), "7", "dicom", 0, 0, content=Content.REPORT)
+    layer = Layer(sr, "From the report", (LayerItem(1, "Lesion", (1, 2, 3)),))
+    everywhere = Shape(1, Polygon(((1.0, 1.0), (2.0, 1.0), (1.0, 2.0))))
+    layers.set_report(layer, {("1.1", 1): (TRIANGLE,), ("1.1", -1): (everywhere,)})
+    layers.show_on(IMAGE, 0, a_frame(0))
+    assert layers.entries[0].shapes() == (everywhere,)
+    layers.show_on(IMAGE, 1, a_frame(1))
+    assert layers.entries[0].shapes() == (everywhere, TRIANGLE)
+    layers.show_on(replace(IMAGE, sop_instance_uid="1.2"), 1, a_frame(1))
+    assert layers.entries == ()
+    layers.show_on(IMAGE, 1, a_frame(1))
+    layers.forget([sr])
+    assert layers.entries == ()
+
+
+def test_a_reports_regions_are_never_drawn_on_another_patient(layers: Layers):
+    sr = Instance(Path("sr.dcm"), "7", "dicom", 0, 0, attributes={"PatientID": "a"})
+    layer = Layer(sr, "From the report", (LayerItem(1, "Lesion", (1, 2, 3)),))
+    layers.set_report(layer, {("1.1", 1): (TRIANGLE,)})
+    layers.show_on(replace(IMAGE, attributes={"PatientID": "b"}), 1, a_frame(1))
+    assert layers.entries == ()
+
+
+def shown(viewport: Viewport, state: PresentationState | None, index: int = 0) -> None:
+    requests: list[FrameRequest] = []
+    viewport.requested.connect(requests.append)
+    viewport.show(IMAGE, index)
+    if state is not None:
+        viewport.present(state)
+    viewport.deliver(requests[-1], a_frame(index))
+
+
+def scrolled(viewport: Viewport, index: int) -> None:
+    requests: list[FrameRequest] = []
+    viewport.requested.connect(requests.append)
+    viewport.scroll_to(index)
+    viewport.deliver(requests[-1], a_frame(index))
+
+
+def test_a_states_flip_ends_with_the_frames_that_it_is_about_and_comes_back_with_them():
+    viewport = Viewport()
+    shown(viewport, a_state(flip_h=True))
+    assert viewport.display == Display(flip_h=True)
+    scrolled(viewport, 1)
+    assert viewport.display == Display()
+    assert not viewport.is_presented(1)
+    scrolled(viewport, 0)
+    assert viewport.display == Display(flip_h=True)
+
+
+def test_a_window_by_hand_does_not_hide_that_of_a_state_that_begins_to_apply():
+    viewport = Viewport()
+    shown(viewport, a_state())
+    scrolled(viewport, 1)
+    viewport.set_display(Display(Window(1, 2)))
+    scrolled(viewport, 2)
+    assert viewport.display.window == Window(1, 2)
+    scrolled(viewport, 0)
+    assert viewport.display.window is None
+
+
+def test_reset_shows_the_image_as_the_applied_state_wants_it():
+    viewport = Viewport()
+    shown(viewport, a_state(flip_h=True, quarter_turns=3))
+    viewport.set_display(Display(Window(1, 2), invert=True, quarter_turns=1))
+    viewport.reset_display()
+    assert viewport.display == Display(flip_h=True, quarter_turns=3)
+
+
+def test_a_neighbour_that_the_state_is_not_about_is_not_flipped_by_it():
+    viewport = Viewport()
+    shown(viewport, a_state(flip_h=True))
+    viewport.show(replace(IMAGE, sop_instance_uid="1.2"), keep_display=True)
+    assert viewport.presentation is None
+    assert viewport.display == Display()
+
+
+def test_what_was_set_by_hand_holds_for_a_neighbour():
+    viewport = Viewport()
+    shown(viewport, None)
+    by_hand = Display(Window(1, 2), flip_v=True)
+    viewport.set_display(by_hand)
+    viewport.show(replace(IMAGE, sop_instance_uid="1.2"), keep_display=True)
+    assert viewport.display == by_hand
+
+
+def test_a_state_of_another_patient_is_not_applied():
+    viewport = Viewport()
+    viewport.show(replace(IMAGE, attributes={"PatientID": "b"}))
+    state = a_state(flip_h=True)
+    mine = replace(state.layer, instance=replace(SEG, attributes={"PatientID": "a"}))
+    viewport.present(replace(state, layer=mine))
+    assert viewport.presentation is None
+
+
+def test_a_state_about_other_frames_of_the_image_waits_for_them():
+    viewport = Viewport()
+    shown(viewport, a_state(flip_h=True), index=2)
+    assert viewport.presentation is not None
+    assert viewport.display == Display()
+    scrolled(viewport, 0)
+    assert viewport.display == Display(flip_h=True)
