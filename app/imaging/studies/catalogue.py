@@ -18,8 +18,8 @@ from app.imaging.openable import without_images
 from app.imaging.space.planes import numbers_in
 from app.imaging.space.stacks import NotAStackError, series_stack, warnings_of
 from app.imaging.studies.ordering import POSITION, ordered
-from app.imaging.studies.patients import by_patient, conflict, identity_of
-from app.imaging.studies.splitting import Part, split
+from app.imaging.studies.patients import by_patient, conflict, identity_of_study
+from app.imaging.studies.splitting import Part, all_in_place, split
 from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study
 
 _MAX_TWINS = 16
@@ -211,7 +211,7 @@ def with_shared_ids(studies: Sequence[Study]) -> list[Study]:
     """
     studies = [_without_shared_id(study) for study in studies if study.series]
     sharing: dict[str, list[int]] = defaultdict(list)
-    identities = [identity_of(study.series[0].instances[0]) for study in studies]
+    identities = [identity_of_study(study) for study in studies]
     for place, identity in enumerate(identities):
         if identity.patient_id:
             sharing[identity.patient_id].append(place)
@@ -241,15 +241,15 @@ def _study(uid: str, instances: Sequence[Instance]) -> Study:
     for instance in instances:
         groups[_series_uid(instance)].append(instance)
     series = [one for own, members in groups.items() for one in series_of(own, members)]
-    series.sort(key=lambda one: (one.number, natural_key(one.description), one.uid, one.part))
+    series.sort(key=_series_key)
     first = series[0].instances[0]
     named = next((one for own in series for one in own.instances if one.get("PatientID")), first)
     return Study(
         uid=uid,
         title=_title(first, series),
-        patient=first.get("PatientName") or named.get("PatientName"),
+        patient=named.get("PatientName") or _text_of(series, "PatientName"),
         patient_id=named.get("PatientID"),
-        date=first.get("StudyDate"),
+        date=_text_of(series, "StudyDate"),
         series=tuple(series),
         key=uid,
     )
@@ -259,9 +259,24 @@ def _title(first: Instance, series: list[Series]) -> str:
     if first.kind != "dicom":
         files = {item.path for one in series for item in one.instances}
         return first.path.name if len(files) == 1 else first.path.parent.name
-    modalities = " ".join(dict.fromkeys(one.modality for one in series if one.modality))
+    shown = [one for one in series if one.content is Content.IMAGE] or series
+    modalities = " ".join(dict.fromkeys(one.modality for one in shown if one.modality))
     parts = [modalities, first.get("BodyPartExamined").capitalize()]
-    return first.get("StudyDescription") or " ".join(part for part in parts if part) or "Study"
+    described = _text_of(series, "StudyDescription")
+    return described or " ".join(part for part in parts if part) or "Study"
+
+
+def _text_of(series: Sequence[Series], keyword: str) -> str:
+    """An attribute of the study, which not all of its files may tell."""
+    texts = (one.get(keyword) for own in series for one in own.instances)
+    return next((text for text in texts if text), "")
+
+
+def _series_key(one: Series) -> tuple[bool, bool, int, list[tuple[int, int, str]], str, int]:
+    """Images first, as their scanner counted them; what has no number comes after."""
+    described = natural_key(one.description)
+    other = one.content is not Content.IMAGE
+    return other, not one.number, one.number, described, one.uid, one.part
 
 
 def series_of(uid: str, instances: Sequence[Instance]) -> list[Series]:
@@ -301,7 +316,7 @@ def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
     try:
         stack = series_stack(members)
     except NotAStackError as error:
-        if "same position" in str(error):
+        if "same position" in str(error) and not all_in_place(members):
             found.append("several images lie at the same position, and nothing tells them apart")
         return tuple(found)
     descending = order == POSITION and stack.order[0] != 0

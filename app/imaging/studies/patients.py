@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 
-from app.imaging.types import Instance
+from app.imaging.types import Instance, Study
 
 _MAX_COMPARED = 100
+_LETTERS = str.maketrans({"ø": "o", "æ": "a", "œ": "o", "ł": "l", "đ": "d", "'": "", "’": ""})
+_UMLAUT = re.compile("([aou])e|(?<=a)a")
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -20,7 +23,8 @@ class Identity:
         issuer: IssuerOfPatientID, the same.
         birth: PatientBirthDate's digits.
         names: PatientName's component groups (alphabetic, ideographic, phonetic), each as its
-            sorted words without case, accents and punctuation.
+            sorted words without case, accents and punctuation; an umlaut is its vowel, also
+            where it is written as two ("ü", "ue" and "u" are one).
     """
 
     patient_id: str = ""
@@ -45,16 +49,22 @@ def identity_of(instance: Instance) -> Identity:
     )
 
 
+def identity_of_study(study: Study) -> Identity:
+    """The patient that a study names: by the first file of that series which says the most."""
+    identities = [identity_of(one.instances[0]) for one in study.series]
+    return min(identities, key=lambda one: (-one.filled, one))
+
+
 def _plain(text: str) -> str:
     return "".join(text.casefold().split())
 
 
 def _words(group: str) -> tuple[str, ...]:
-    spread = unicodedata.normalize("NFKD", group.casefold())
+    spread = unicodedata.normalize("NFKD", group.casefold()).translate(_LETTERS)
     kept = "".join(
         char if char.isalnum() else " " for char in spread if not unicodedata.combining(char)
     )
-    return tuple(sorted(kept.split()))
+    return tuple(sorted(_UMLAUT.sub(r"\1", word) for word in kept.split()))
 
 
 def conflict(first: Identity, second: Identity) -> bool:

@@ -26,6 +26,18 @@ _MAX_CLUSTERS = 64
 _ASIDE_MM = 1.0
 
 
+_PLACE, _TIME, _SETTING = "place", "time", "setting"
+
+
+@dataclass(frozen=True, slots=True)
+class _Separator:
+    """What may tell images at one place apart: how a part is called, the value, what it is."""
+
+    label: Callable[[Hashable], str]
+    value_of: Callable[[Instance], Hashable]
+    kind: str = _SETTING
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a series.
@@ -170,7 +182,7 @@ def _direction_names(groups: Sequence[list[Instance]]) -> list[str]:
     """Each group by its nearest plane, or its spacing where the directions agree."""
     planes = [_planes(group)[:1][0] for group in groups]
     names = [f"orientation {plane_name(plane)}" for plane in planes]
-    if len(set(names)) < len(names):
+    if len(set(names)) < len(names) and len({plane.spacing for plane in planes}) > 1:
         names = [
             f"{name}, pixels of {plane.spacing[0]:.3g} x {plane.spacing[1]:.3g} mm"
             for name, plane in zip(names, planes, strict=True)
@@ -200,22 +212,46 @@ def _planes(instances: Iterable[Instance]) -> list[FramePlane]:
 
 
 def _by_acquisition(part: Part) -> list[Part]:
-    """Images that lie at the same positions, by what tells them apart."""
+    """Images that lie at the same positions, by what tells them apart.
+
+    Images that all lie at one place are no stack that time could cut up: a beating heart's slice or
+    the tracking of a bolus is one series. Only groups of several images are taken out of it.
+    """
     levels = _levels(part.instances)
     repeats = max(Counter(levels).values())
     if repeats == 1:
         return [part]
-    for label, value_of in _SEPARATORS:
-        values = [value_of(one) for one in part.instances]
+    in_place = repeats == len(levels)
+    for separator in _SEPARATORS:
+        values = [separator.value_of(one) for one in part.instances]
+        if in_place and not _takes_stacks_out(separator, values):
+            continue
         if _separates(levels, values, repeats):
             groups: dict[Hashable, list[Instance]] = defaultdict(list)
             for instance, value in zip(part.instances, values, strict=True):
                 groups[value].append(instance)
             pieces = [
-                Part(tuple(group), (*part.names, label(value))) for value, group in groups.items()
+                Part(tuple(group), (*part.names, separator.label(value)))
+                for value, group in groups.items()
             ]
             return [one for piece in pieces for one in _by_acquisition(piece)]
-    return _by_rank(part, levels, repeats)
+    return [part] if in_place else _by_rank(part, levels, repeats)
+
+
+def all_in_place(instances: Sequence[Instance]) -> bool:
+    """Whether images all lie at one place, each at a time or with a setting of its own."""
+    planes = [instance_place(one) for one in instances]
+    if None in planes or max(_levels(instances)) > 0:
+        return False
+    told = [*(one.value_of for one in _SEPARATORS), *(value_of for _, value_of in _RANKS[:-1])]
+    return any(len({value_of(one) for one in instances}) == len(instances) for value_of in told)
+
+
+def _takes_stacks_out(separator: _Separator, values: Sequence[Hashable]) -> bool:
+    """Whether images at one place are divided by a value, and not merely strewn about."""
+    if separator.kind == _PLACE:
+        return True
+    return separator.kind != _TIME and min(Counter(values).values()) > 1
 
 
 def _levels(instances: Sequence[Instance]) -> list[int]:
@@ -308,27 +344,27 @@ def _label(text: str, units: str = "") -> Callable[[Hashable], str]:
     return label
 
 
-_SEPARATORS: tuple[tuple[Callable[[Hashable], str], Callable[[Instance], Hashable]], ...] = (
-    (lambda value: "another place in the plane", _aside),
-    (_label("phase"), _number("TemporalPositionIdentifier")),
-    (_label("echo time", " ms"), _number("EchoTime")),
-    (_label("echo"), _number("EchoNumbers")),
-    (_label("b-value"), _number("DiffusionBValue")),
-    (_label("inversion time", " ms"), _number("InversionTime")),
-    (_label("flip angle", "°"), _number("FlipAngle")),
-    (_label("image type"), _image_type),
-    (_label("kernel"), _text("ConvolutionKernel")),
-    (_label("slice thickness", " mm"), _number("SliceThickness")),
-    (_label("tube voltage", " kV"), _number("KVP")),
-    (_label("contrast"), _text("ContrastBolusAgent")),
-    (_label("trigger time", " ms"), _number("TriggerTime")),
-    (_label("cardiac phase", "%"), _number("NominalPercentageOfCardiacPhase")),
-    (_label("acquisition"), _number("AcquisitionNumber")),
-    (_label("acquisition time"), _text("AcquisitionTime")),
-    (_label("series time"), _text("SeriesTime")),
+_SEPARATORS = (
+    _Separator(lambda value: "another place in the plane", _aside, _PLACE),
+    _Separator(_label("phase"), _number("TemporalPositionIdentifier"), _TIME),
+    _Separator(_label("echo time", " ms"), _number("EchoTime")),
+    _Separator(_label("echo"), _number("EchoNumbers")),
+    _Separator(_label("b-value"), _number("DiffusionBValue")),
+    _Separator(_label("inversion time", " ms"), _number("InversionTime")),
+    _Separator(_label("flip angle", "°"), _number("FlipAngle")),
+    _Separator(_label("image type"), _image_type),
+    _Separator(_label("kernel"), _text("ConvolutionKernel")),
+    _Separator(_label("slice thickness", " mm"), _number("SliceThickness")),
+    _Separator(_label("tube voltage", " kV"), _number("KVP")),
+    _Separator(_label("contrast"), _text("ContrastBolusAgent")),
+    _Separator(_label("trigger time", " ms"), _number("TriggerTime"), _TIME),
+    _Separator(_label("cardiac phase", "%"), _number("NominalPercentageOfCardiacPhase"), _TIME),
+    _Separator(_label("acquisition"), _number("AcquisitionNumber"), _TIME),
+    _Separator(_label("acquisition time"), _text("AcquisitionTime"), _TIME),
+    _Separator(_label("series time"), _text("SeriesTime"), _TIME),
 )
-"""What tells images at one place apart: how a part is called, and the value; the first that does
-is used, then the next within each part."""
+"""What tells images at one place apart; the first that does is used, then the next within each
+part."""
 
 _RANKS: tuple[tuple[str, Callable[[Instance], float | None]], ...] = (
     ("trigger time", _number("TriggerTime")),

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from app.imaging.decode import Decoder
 from app.imaging.scanning.listing import list_files, natural_key
 from app.imaging.studies.catalogue import Catalogue, group, in_order
-from app.imaging.types import Instance
+from app.imaging.types import Content, Instance
 from tests.unit.imaging.files import make_dicom, png_bytes
 
 
@@ -125,6 +125,10 @@ def test_two_patients_who_share_a_study_uid_are_two_studies(other: dict[str, str
         ("Doe^Jane", "doe^jane^^^"),
         ("Doe^Jane", "Jane Doe"),
         ("Müller^Jörg", "MULLER^JORG"),
+        ("Müller^Jörg", "Mueller^Joerg"),
+        ("Sørensen^Åse", "SOERENSEN^AASE"),
+        ("O'Neil^Pat", "ONEIL^PAT"),
+        ("O’Neil^Pat", "O'Neil^Pat"),
         ("Doe^Jane", "Doe^Jane^Maria"),
         ("Yamada^Tarou=山田^太郎=やまだ^たろう", "山田^太郎"),
         ("Doe^Jane", ""),
@@ -163,6 +167,22 @@ def test_two_patients_who_share_a_patient_id_are_warned_of():
     warned = {study.uid: bool(study.warnings) for study in found.studies}
     assert warned == {"1": True, "2": True, "3": False}
     assert "same Patient ID" in found.studies[0].warnings[0]
+
+
+def test_a_patient_whose_first_file_is_silent_is_compared_by_the_others():
+    found = group(
+        [
+            instance("a", 1, StudyInstanceUID="1", SeriesNumber="1", PatientID="P1"),
+            instance(
+                "b", 1, StudyInstanceUID="1", SeriesInstanceUID="1.2", SeriesNumber="2",
+                PatientID="P1", PatientName="Doe^Jane",
+            ),
+            instance("c", StudyInstanceUID="2", PatientID="P1", PatientName="Roe^Richard"),
+        ],
+        [],
+    )  # fmt: skip
+    assert [("same Patient ID" in str(study.warnings)) for study in found.studies] == [True, True]
+    assert found.studies[0].patient == "Doe^Jane"
 
 
 def test_a_growing_catalogue_builds_again_only_what_has_grown():
@@ -243,3 +263,38 @@ def test_pictures_of_a_folder_form_a_study_in_natural_order(decoder: Decoder, tm
     (study,) = decoder.scan([tmp_path]).result(60).studies
     assert study.title == tmp_path.name
     assert names(list(study.series[0].instances)) == ["im1.png", "im2.png", "im10.png"]
+
+
+def test_a_study_is_named_by_its_images_and_lists_what_has_no_number_after_them():
+    """A segmentation and a selection of images have no series number: they are no examination."""
+    ct = instance("ct", 1, Modality="CT", SeriesNumber="3", SeriesInstanceUID="1.1")
+    scout = instance("scout", 1, Modality="CT", SeriesNumber="1", SeriesInstanceUID="1.4")
+    bare = instance("bare", 1, Modality="CT", SeriesInstanceUID="1.5")
+    others = [
+        replace(
+            instance(kind.value, 1, Modality=modality, SeriesInstanceUID=f"1.{20 + n}"),
+            content=kind,
+        )
+        for n, (kind, modality) in enumerate(
+            [(Content.SEGMENTATION, "SEG"), (Content.KEY_OBJECTS, "KO"), (Content.DOCUMENT, "DOC")]
+        )
+    ]
+    described = replace(others[0], attributes={**others[0].attributes, "BodyPartExamined": "HEAD"})
+    (study,) = group([described, *others[1:], bare, ct, scout], []).studies
+    assert study.title == "CT"
+    assert [one.instances[0].path.name for one in study.series] == [
+        "scout", "ct", "bare", "segmentation", "key objects", "document",
+    ]  # fmt: skip
+    (only,) = group(others, []).studies
+    assert only.title == "SEG KO DOC"
+
+
+def test_a_study_is_described_by_whichever_file_does():
+    (study,) = group(
+        [
+            instance("a", 1),
+            instance("b", 2, StudyDescription="Brain", StudyDate="20200102", PatientName="Doe"),
+        ],
+        [],
+    ).studies
+    assert (study.title, study.date, study.patient) == ("Brain", "20200102", "Doe")

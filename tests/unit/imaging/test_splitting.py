@@ -280,3 +280,39 @@ def test_without_positions_and_numbers_time_orders_then_the_name():
     (one,) = parts(*(slice_at(0, name, ImagePositionPatient="") for name in ("im10", "im9")))
     assert [item.path.name for item in one.instances] == ["im9", "im10"]
     assert one.order == "file name"
+
+
+@pytest.mark.parametrize(
+    "keyword", ["TriggerTime", "AcquisitionTime", "TemporalPositionIdentifier"]
+)
+def test_images_of_one_place_over_time_are_one_series(keyword: str):
+    """A beating heart's slice, the tracking of a bolus: scrolled through, not 20 series of one."""
+    (one,) = parts(*(slice_at(8, "", n + 1, **{keyword: f"{n * 30}"}) for n in range(20)))
+    assert [item.number for item in one.instances] == list(range(1, 21))
+    assert (one.split, one.order, one.warnings) == ("", "instance number", ())
+
+
+def test_images_of_one_place_without_times_are_said_to_be_alike():
+    (one,) = parts(*(slice_at(8, "", n + 1) for n in range(3)))
+    assert "nothing tells them apart" in one.warnings[0]
+
+
+def test_two_kinds_of_image_at_one_place_over_time_are_two_series():
+    """Phase contrast: magnitude and velocity of each moment."""
+    kinds = ("ORIGINAL\\PRIMARY\\M", "ORIGINAL\\PRIMARY\\P")
+    images = [slice_at(8, TriggerTime=str(n), ImageType=kind) for n in range(9) for kind in kinds]
+    found = parts(*images)
+    assert [(one.split, len(one.instances)) for one in found] == [
+        ("image type M", 9),
+        ("image type P", 9),
+    ]
+
+
+def test_blocks_of_one_plane_are_counted_and_their_pixels_named_only_where_they_differ():
+    turned = "1\\0\\0\\0\\0.98\\0.2"
+    blocks = [slice_at(z) for z in range(3)]
+    blocks += [slice_at(50 + z, ImageOrientationPatient=turned) for z in range(3)]
+    assert [one.split for one in parts(*blocks)] == [
+        "orientation axial (1)",
+        "orientation axial (2)",
+    ]

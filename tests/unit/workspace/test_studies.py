@@ -94,6 +94,19 @@ def test_a_second_patient_under_the_same_study_uid_is_a_second_study():
     assert shown(studies) == [["1"], ["1"]]
 
 
+def test_a_second_patient_who_turns_up_while_a_scan_goes_on_leaves_no_ghost_of_the_first():
+    studies, catalogue = Studies(), Catalogue()
+    catalogue.add([a_slice(1), a_slice(2)])
+    studies.add(ScanResult(catalogue.changed(), ()))
+    shown_image = studies.instances()[0]
+    catalogue.add([a_slice(3, PatientID="P2", PatientName="Roe^Richard")])
+    studies.add(ScanResult(catalogue.changed(), ()))
+    studies.add(catalogue.result())
+    assert [sorted(names) for names in shown(studies)] == [["1", "2"], ["3"]]
+    assert len(studies.all) == len({study.key for study in studies.all}) == 2
+    assert studies.series_of(shown_image) is not None
+
+
 def test_two_patients_with_one_id_in_two_openings_are_warned_of_once_and_while_both_are_open():
     studies = Studies()
     studies.add(group([a_slice(1)], []))
