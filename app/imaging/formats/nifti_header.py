@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources
@@ -168,7 +169,7 @@ def _data(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, 
     for name in (base.with_suffix(".img"), base.with_suffix(".IMG"), base.with_suffix(".img.gz")):
         try:
             start = sources.read_start(name, 2)
-        except Exception:
+        except FileProblem:
             continue
         return name, int(offset), start == b"\x1f\x8b"
     reason = f"its voxels are in {base.with_suffix('.img').name}, which is missing"

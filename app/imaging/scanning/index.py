@@ -202,8 +202,9 @@ class Index:
             ).fetchone()
             try:
                 answers = json.loads(zlib.decompress(row[0]))
-                assert isinstance(answers, list)
-            except (TypeError, ValueError, AssertionError, zlib.error):
+            except (TypeError, ValueError, zlib.error):
+                return None
+            if not isinstance(answers, list):
                 return None
             self._segments[segment] = answers
             if len(self._segments) > _SEGMENTS_KEPT:

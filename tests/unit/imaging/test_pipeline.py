@@ -20,6 +20,7 @@ from app.imaging.pixels.pipeline import (
     render,
     valid_window,
 )
+from app.imaging.pixels.windows import lut_window
 from app.imaging.types import Frame, ImageRef, Lut, Rescale, Voi, VoiFunction, Window
 from tests.unit.imaging import oracle
 
@@ -109,6 +110,14 @@ def test_a_voi_lut_is_applied_where_there_is_no_window():
     frame = frame_of(np.array([[0, 10, 11, 12, 99]], np.uint8), voi=Voi((), (lut,)))
     assert default_window(frame) is None
     assert render(frame).tolist() == [[0, 0, 128, 255, 255]]
+
+
+def test_the_window_that_stands_for_a_voi_lut_covers_its_entries_and_no_others():
+    """Dragging begins there. C.11.2.1.2: black up to c - 0.5 - (w - 1) / 2, white (w - 1) later."""
+    window = lut_window(Lut(500, 12, np.arange(101, dtype=np.uint16), "curve"), 1)
+    assert (window.explanation, window.lut) == ("curve", 1)
+    black = window.center - 0.5 - (window.width - 1) / 2
+    assert (black, black + window.width - 1) == (500, 600)
 
 
 def test_a_modality_lut_comes_before_the_window():
