@@ -120,7 +120,7 @@ class LayerLoading(QObject):
             self._tell(
                 FileProblem(reason, subject=str(instance.path), remedy="Its images may not be open")
             )
-        elif not viewport.is_presented(viewport.frame_index) and viewport.instance is not None:
+        elif viewport.presented(viewport.frame_index) is None and viewport.instance is not None:
             uid = viewport.instance.sop_instance_uid
             viewport.scroll_to(min(frame for named, frame in state.images if named == uid))
 

@@ -312,7 +312,7 @@ class MainWindow(QMainWindow):
         if needed:
             column = [self.docks[name] for name in ("Studies", "Layers", "Findings")]
             height = self.splitter.height()
-            sizes = [round(height * share) for share in (0.36, 0.4, 0.24)]
+            sizes = [round(height * share) for share in (0.36, 0.36, 0.28)]
             QTimer.singleShot(
                 0, self, lambda: self.resizeDocks(column, sizes, Qt.Orientation.Vertical)
             )

@@ -121,7 +121,7 @@ class Viewport:
         if not self._is_about(self.presentation):
             self.presentation = None  # it is about other images
         self.display = self._carried(frame_index) if keep_display else self.own_display(frame_index)
-        self._applied = self._presented(frame_index)
+        self._applied = self.presented(frame_index)
         self._number += 1
         self.image_changed.emit()
         if instance is not None and instance.has_frames:
@@ -139,7 +139,7 @@ class Viewport:
         """Take a decoded frame; returns False when the request is no longer the latest."""
         if request.number != self._number:
             return False
-        presented = self._presented(request.frame_index)
+        presented = self.presented(request.frame_index)
         self.frame = presenting.apply(frame, presented) if presented is not None else frame
         self.error = ""
         display = self._carried(request.frame_index)
@@ -155,17 +155,13 @@ class Viewport:
         image is, and applies as soon as those are shown.
         """
         self.presentation = state if self._is_about(state) else None
-        self._applied = self._presented(self.frame_index)
+        self._applied = self.presented(self.frame_index)
         self.set_display(self.own_display(self.frame_index))
         self._request(self.frame_index)
 
     def reset_display(self) -> None:
         """The image's own window, as it lies in the file or as the applied state wants it."""
         self.set_display(self.own_display(self.frame_index))
-
-    def is_presented(self, frame_index: int) -> bool:
-        """Whether the presentation state applies to a frame of the shown image."""
-        return self._presented(frame_index) is not None
 
     def _is_about(self, state: PresentationState | None) -> bool:
         """Whether a state says something of the shown image or of one of its frames."""
@@ -176,14 +172,15 @@ class Viewport:
             named == uid for named, _ in state.images
         )
 
-    def _presented(self, frame_index: int) -> ImagePresentation | None:
+    def presented(self, frame_index: int) -> ImagePresentation | None:
+        """What the presentation state says of a frame of the shown image, or None."""
         if self.presentation is None or self.instance is None:
             return None
         return self.presentation.of(self.instance.sop_instance_uid, frame_index)
 
     def own_display(self, frame_index: int) -> Display:
         """Its own window, as the presentation state turns it."""
-        return _display_of(self._presented(frame_index))
+        return _display_of(self.presented(frame_index))
 
     def _carried(self, frame_index: int) -> Display:
         """What is set now, for another frame or a neighbour.
@@ -191,7 +188,7 @@ class Viewport:
         Where a presentation state begins or ends to apply, its own display counts: neither must
         its flip stay on a frame that it says nothing of, nor a window by hand hide its own.
         """
-        before, now = self._applied, self._presented(frame_index)
+        before, now = self._applied, self.presented(frame_index)
         same_turn = _display_of(before) == _display_of(now)
         if (before is None) == (now is None) and same_turn:
             return self.display

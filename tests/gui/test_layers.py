@@ -3,21 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future
 from pathlib import Path
 
 import numpy as np
+import pydicom
 import pytest
-from PySide6.QtCore import Qt
+from pydicom.uid import generate_uid
+from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Polygon, Polyline
-from app.imaging.types import Content, Series
+from app.imaging.layers import LayerFrame
+from app.imaging.report import nodes_of
+from app.imaging.types import Content, Series, Window
 from app.views.browser.study_model import SeriesRow
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
+from app.workspace.layers import LayerRequest, key_of
 from tests.conformance import kinds
 from tests.gui.viewer_support import WaitUntil
+from tests.unit.imaging.files import item
+from tests.unit.imaging.layer_files import frame_group, make_seg, make_slice
 
 pytestmark = pytest.mark.gui
 
@@ -127,3 +135,196 @@ def test_a_segmentation_is_drawn_over_the_slice_that_it_names(
     wait_until(lambda: not window.busy)
     assert window.workspace.viewport.instance.content is Content.IMAGE
     assert window.canvas.layer_drawing.count == 1
+
+
+def open_objects(window: MainWindow, wait_until: WaitUntil, *paths: Path) -> None:
+    window.open_paths(list(paths))
+    wait_until(lambda: bool(window.workspace.studies.all) and not window.busy)
+
+
+def test_a_reports_region_is_drawn_when_the_reader_goes_to_its_image(
+    window: MainWindow, shared_data: Path, wait_until: WaitUntil
+):
+    folder = shared_data / "dicom" / "objects"
+    open_objects(window, wait_until, folder / "ct_image.dcm", folder / "sr_document.dcm")
+    click(window, series(window, Content.REPORT))
+    page = window.documents.report
+    wait_until(lambda: page.report is not None and not window.busy)
+    assert window.workspace.layers.entries == () or not window.canvas.layer_drawing.count
+    (link,) = {link for node in nodes_of(page.report.root) for link in node.links}
+    page.text.link_clicked.emit(link)
+    wait_until(lambda: not window.busy and window.canvas.layer_drawing.count == 1)
+    (entry,) = window.workspace.layers.entries
+    assert entry.layer.instance.content is Content.REPORT
+    assert entry.items[0].label == "Planar ROI Measurements"
+    (shape,) = entry.shapes()
+    # The file says: a circle about (58, 52) through (58, 41), corners of pixels.
+    region = next(
+        item
+        for group in pydicom.dcmread(folder / "sr_document.dcm").ContentSequence[-1].ContentSequence
+        for item in group.ContentSequence
+        if item.ValueType == "SCOORD"
+    )
+    center_x, center_y, edge_x, edge_y = map(float, region.GraphicData)
+    points = np.array(shape.geometry.points) + 0.5
+    radii = np.hypot(points[:, 0] - center_x, points[:, 1] - center_y)
+    assert np.abs(radii - np.hypot(edge_x - center_x, edge_y - center_y)).max() < 0.02
+
+
+def test_the_image_says_in_which_presentation_state_it_is_shown(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    opened(window, kinds.presentation_state(tmp_path), wait_until)
+    assert not any("Presentation" in line for line in window.canvas.overlay.corners.mark)
+    click(window, series(window, Content.PRESENTATION))
+    wait_until(lambda: window.canvas.layer_drawing.count == 1 and not window.busy)
+    assert window.canvas.overlay.corners.mark == ("Presentation: EXAMPLE",)
+    window.canvas.set_window(Window(0, 100))
+    wait_until(lambda: not window.busy)
+    assert window.canvas.overlay.corners.mark == ("Presentation: EXAMPLE (changed by hand)",)
+    window.canvas.reset()
+    wait_until(lambda: not window.busy)
+    assert window.canvas.overlay.corners.mark == ("Presentation: EXAMPLE",)
+    assert window.canvas.shown_window.width == 350
+
+
+def flipped_state(folder: Path, frames: list[int]) -> Path:
+    """A cine of three frames and a state that flips those with the given numbers."""
+    kinds.presentation_state(folder)
+    image = pydicom.dcmread(folder / "ct.dcm")
+    image.NumberOfFrames = 3
+    image.PixelData = image.PixelData * 3
+    image.save_as(folder / "ct.dcm")
+    state = pydicom.dcmread(folder / "state.dcm")
+    state.ImageHorizontalFlip, state.ImageRotation = "Y", 0
+    state.ReferencedSeriesSequence[0].ReferencedImageSequence[0].ReferencedFrameNumber = frames
+    area = state.DisplayedAreaSelectionSequence[0]
+    area.DisplayedAreaTopLeftHandCorner = [33, 1]
+    area.DisplayedAreaBottomRightHandCorner = [64, 32]
+    del state.GraphicAnnotationSequence
+    state.save_as(folder / "state.dcm")
+    return folder
+
+
+def test_frames_that_a_state_says_nothing_of_are_not_flipped_by_it(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    opened(window, flipped_state(tmp_path, [2, 3]), wait_until)
+    canvas, viewport = window.canvas, window.workspace.viewport
+    before = canvas.grab().toImage()
+    click(window, series(window, Content.PRESENTATION))
+    # It is not about the first frame: the first that it is about is shown.
+    wait_until(lambda: viewport.frame_index == 1 and not window.busy)
+    assert canvas.turn.flip_h
+    assert canvas.overlay.corners.mark[0] == "Presentation: EXAMPLE"
+    assert canvas.overlay.sides.left == "L"
+    middle = canvas.to_image(QPointF(canvas.viewport().rect().center()))
+    assert abs(middle.x() - 47.5) < 1  # the displayed area: columns 33 to 64 from 1
+    assert abs(middle.y() - 15.5) < 1
+    viewport.scroll_to(0)
+    wait_until(lambda: not window.busy)
+    assert not canvas.turn.flip_h
+    assert canvas.overlay.sides.left == "R"
+    assert canvas.overlay.corners.mark == ("Presentation EXAMPLE: says nothing of this frame",)
+    window.workspace.present(None)
+    wait_until(lambda: not window.busy)
+    assert canvas.grab().toImage() == before
+
+
+def heat_folder(folder: Path) -> Path:
+    """A CT slice and a fractional segmentation of two segments, each of one value."""
+    image = make_slice(folder / "ct.dcm", 0.0, (64, 64), PatientID="p", PixelSpacing=[1.0, 1.0])
+    one = pydicom.dcmread(image)
+    values = np.zeros((2, 64, 64), np.uint8)
+    values[0, 10:20, 10:20] = 255
+    values[1, 40:50, 40:50] = 64
+    groups = [frame_group(n, (-30.0, 40.0, 0.0), [(one.SOPInstanceUID, None)]) for n in (1, 2)]
+    measures = item(PixelSpacing=[1.0, 1.0], SliceThickness=3.0)
+    shared = item(
+        PlaneOrientationSequence=[item(ImageOrientationPatient=[1, 0, 0, 0, 1, 0])],
+        PixelMeasuresSequence=[measures],
+    )
+    make_seg(
+        folder / "seg.dcm",
+        values,
+        groups,
+        PatientID="p",
+        StudyInstanceUID=one.StudyInstanceUID,
+        SeriesInstanceUID=generate_uid(),
+        SharedFunctionalGroupsSequence=[shared],
+    )
+    return folder
+
+
+def test_heat_maps_have_their_segments_colour_by_value_and_follow_the_opacity(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    opened(window, heat_folder(tmp_path), wait_until)
+    wait_until(lambda: window.canvas.layer_drawing.count == 2)
+    grey = np.array(pixel(window, 30, 30), float)
+    colors = [item.color for item in window.workspace.layers.entries[0].items]
+    for percent in (35, 10, 100, 0):
+        window.layers_panel.opacity.setValue(percent)
+        dense = min(1.0, 2 * percent / 100)
+        for color, at, value in zip(colors, (15, 45), (1.0, 64 / 255), strict=True):
+            expected = grey + (np.array(color) - grey) * dense * value
+            assert np.abs(np.array(pixel(window, at, at)) - expected).max() <= 3
+
+
+def test_a_segmentations_menu_shows_one_segment_only_and_all_again(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    opened(window, heat_folder(tmp_path), wait_until)
+    wait_until(lambda: window.canvas.layer_drawing.count == 2)
+    tree = window.layers_panel.tree
+    second = tree.topLevelItem(0).child(1)
+    actions = {one.text(): one for one in window.layers_panel.menu_of(second).actions()}
+    actions["Show only this"].trigger()
+    wait_until(lambda: window.canvas.layer_drawing.count == 1)
+    assert tree.topLevelItem(0).child(0).checkState(0) == Qt.CheckState.Unchecked
+    tree.setCurrentItem(tree.topLevelItem(0).child(0))
+    QTest.keyClick(tree, Qt.Key.Key_Space)
+    wait_until(lambda: window.canvas.layer_drawing.count == 2)
+    assert tree.currentItem() is tree.topLevelItem(0).child(0)
+
+
+def test_what_is_not_drawn_is_said_in_the_panel(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    heat_folder(tmp_path)
+    seg = pydicom.dcmread(tmp_path / "seg.dcm")
+    seg.FrameOfReferenceUID = "1.2.3.4"
+    seg.save_as(tmp_path / "seg.dcm")
+    opened(window, tmp_path, wait_until)
+    wait_until(lambda: "another frame of reference" in window.layers_panel.notes.text())
+    assert window.layers_panel.notes.isVisible()
+    assert window.canvas.layer_drawing.count == 0
+
+
+def test_an_object_opened_alone_says_what_it_needs_and_works_once_it_is_there(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    kinds.structure_set(tmp_path)
+    open_objects(window, wait_until, tmp_path / "structures.dcm")
+    wait_until(lambda: window.documents.currentWidget() is window.documents.note)
+    assert "Open" in window.documents.note.text.text()
+    open_objects(window, wait_until, tmp_path / "ct.dcm")
+    wait_until(lambda: not window.busy)
+    click(window, series(window, Content.STRUCTURES))
+    wait_until(lambda: window.canvas.layer_drawing.count == 1)
+
+
+def test_requests_for_frames_that_are_gone_are_cancelled(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    opened(window, heat_folder(tmp_path), wait_until)
+    wait_until(lambda: window.canvas.layer_drawing.count == 2)
+    layers, loading = window.workspace.layers, window.layer_loading
+    never: Future[LayerFrame] = Future()
+    monkeypatch.setattr(loading._decoder, "layer_frame", lambda *_: never)
+    image = window.workspace.viewport.instance
+    seg = series(window, Content.SEGMENTATION).instances[0]
+    layers.frame_wanted.emit(LayerRequest(key_of(seg), seg, image, 7))
+    window.canvas.picture_changed.emit()
+    assert never.cancelled()
+    wait_until(lambda: not window.busy)

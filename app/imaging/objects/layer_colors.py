@@ -20,7 +20,16 @@ _PALETTE: tuple[RGB, ...] = (
 )
 """After Okabe and Ito, who chose colours that colour-blind readers tell apart."""
 
+_SHADES = ((0, 0.0), (255, 0.5), (0, 0.35))
+"""(what a colour is mixed with, share of that) of each further dozen."""
+
 
 def palette_color(number: int) -> RGB:
-    """A colour for an item that has none of its own, by its number from 1."""
-    return _PALETTE[(number - 1) % len(_PALETTE)]
+    """A colour for an item that has none of its own, by its number from 1.
+
+    After the first dozen come lighter, then darker shades: a whole body has over a hundred parts.
+    """
+    turn, place = divmod(number - 1, len(_PALETTE))
+    toward, share = _SHADES[turn % len(_SHADES)]
+    red, green, blue = (round(v + (toward - v) * share) for v in _PALETTE[place])
+    return red, green, blue

@@ -30,6 +30,7 @@ _FAMILY = "1.2.840.10008.5.1.4.1.1.11."
 _COLOR = f"{_FAMILY}2"
 _BLENDING = frozenset({f"{_FAMILY}4", f"{_FAMILY}8"})
 _GREY = frozenset(f"{_FAMILY}{end}" for end in (1, 3, 5, 12))
+_SIZES = {"TRUE SIZE": "its true size on the screen", "MAGNIFY": "a magnification of its own"}
 _MAX_SHAPES = 200_000
 
 
@@ -221,6 +222,8 @@ class _Reader:
         known = _positive(spacing)
         pair = known or _positive(ratio)
         mode = text_of(item, "PresentationSizeMode").upper()
+        if mode in ("TRUE SIZE", "MAGNIFY"):
+            self._warn(f"it asks for {_SIZES[mode]}: the image is fitted to the window instead")
         return _Area(
             box,
             known,

@@ -179,7 +179,8 @@ class LayersPanel(QWidget):
                 for entry in entries:
                     item = self._make_item(entry)
                     self.tree.addTopLevelItem(item)
-                    item.setExpanded(not self._folded.get(entry.key, len(entry.items) > MOST_OPEN))
+                    long = len(entry.items) > MOST_OPEN and len(entries) > 1
+                    item.setExpanded(not self._folded.get(entry.key, long))
                 self._choose(chosen)
             for number, entry in enumerate(entries):
                 item = self.tree.topLevelItem(number)

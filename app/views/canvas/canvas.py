@@ -183,7 +183,7 @@ class Canvas(ImageView):
                     model.frame,
                     model.display,
                     state,
-                    is_presented=model.is_presented(model.frame_index),
+                    model.presented(model.frame_index),
                 )
             )
 
@@ -210,6 +210,9 @@ class Canvas(ImageView):
         if before is not None and before.stored.shape[:2] != job.frame.stored.shape[:2]:
             self._refit = True  # pages of one document may differ in size
         self._picture = picture
+        area = job.presented.displayed_area if job.presented is not None else None
+        if self.set_area(area):
+            self._refit = True
         self._lay_out(job.frame)
         self.show_levels(picture.levels, job.frame.spacing.aspect, refit=other and self._refit)
         if other:
@@ -289,7 +292,7 @@ class Canvas(ImageView):
         model = self._viewport_model
         own = model.own_display(model.frame_index)
         return corner_text.presentation_text(
-            job.presentation, applies=job.is_presented, changed=model.display != own
+            job.presentation, applies=job.presented is not None, changed=model.display != own
         )
 
     def _place_at(self, position: QPointF) -> Place | None:

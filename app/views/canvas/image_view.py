@@ -27,6 +27,9 @@ WHEEL_STEP = 1.2  # zoom factor of one notch
 DRAG_ZOOM = 0.006  # natural log of the zoom factor for one px of a zoom drag
 
 
+Area = tuple[float, float, float, float]
+
+
 class ImageView(pg.GraphicsView):
     """Shows an image; wheel zooms at the cursor, a drag with any button pans, double click fits."""
 
@@ -49,6 +52,7 @@ class ImageView(pg.GraphicsView):
         self.layer.setParentItem(self._content)
         self._aspect = 1.0
         self._turn = turning.UPRIGHT
+        self._area: Area | None = None
         self._fitted = True
         self._drag_from: QPointF | None = None
         self._lock_aspect()
@@ -148,11 +152,33 @@ class ImageView(pg.GraphicsView):
     # Zoom and pan
 
     def fit(self) -> None:
-        """Show the whole image, and keep doing so when the view is resized."""
-        columns, rows = turning.shown_size(self.image_size, self._turn)
+        """Show the whole image or its area, and keep doing so when the view is resized."""
+        columns, rows = self.image_size
         self._fitted = True
         if columns and rows:
-            self.box.setRange(QRectF(-0.5, -0.5, columns, rows), padding=0)
+            whole = QRectF(-0.5, -0.5, columns, rows)
+            part = whole
+            if self._area is not None:
+                x0, y0, x1, y1 = self._area
+                part = QRectF(x0, y0, x1 - x0, y1 - y0)
+            # An area that shows next to nothing of the image is none.
+            seen = part.intersected(whole)
+            if min(seen.width(), seen.height()) < 1 or part.width() > MAX_SHRINK * columns:
+                part = whole
+            turned = turning.transform(self.image_size, self._turn)
+            self.box.setRange(turned.mapRect(part), padding=0)
+
+    def set_area(self, area: Area | None) -> bool:
+        """Which part of the image `fit` brings into view; None for all of it.
+
+        Args:
+            area: (x0, y0, x1, y1) edges of pixels.
+
+        Returns:
+            Whether it is another one than before.
+        """
+        other, self._area = area != self._area, area
+        return other
 
     def one_to_one(self) -> None:
         """One image pixel on one physical screen pixel, about the centre of the view."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from app.errors import SightlineError
 from app.imaging.pixels import pipeline
 from app.imaging.pixels.windows import lut_window
-from app.imaging.presentation import PresentationState
+from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
 from app.views.background import Background
 from app.views.canvas.image_layer import pyramid
@@ -28,7 +28,7 @@ class Job:
     frame: Frame
     display: Display
     presentation: PresentationState | None = None
-    is_presented: bool = False  # whether `frame` is as that state wants it
+    presented: ImagePresentation | None = None  # what of it `frame` is shown by
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -324,7 +324,7 @@ def test_a_states_flip_ends_with_the_frames_that_it_is_about_and_comes_back_with
     assert viewport.display == Display(flip_h=True)
     scrolled(viewport, 1)
     assert viewport.display == Display()
-    assert not viewport.is_presented(1)
+    assert viewport.presented(1) is None
     scrolled(viewport, 0)
     assert viewport.display == Display(flip_h=True)
 
