@@ -9,42 +9,60 @@ from app import __version__
 from app.views.theme import SPACE
 from app.views.widgets import IconLabel, label, push_button, rule
 
-_GESTURES = (
+Rows = tuple[tuple[str, str], ...]
+"""(keys or gesture, what it does)."""
+
+GESTURES: tuple[tuple[str, Rows], ...] = (
     (
-        "Mouse",
+        "Mouse on the image",
         (
             ("Left drag", "window: right is wider, down raises the centre"),
-            ("Middle drag, or Space + left", "move the image"),
+            ("Middle, or Space + left", "move the image"),
             ("Right drag", "zoom"),
-            ("Wheel", "frames or images of the series; zoom where there is one"),
+            ("Wheel", "through the series, else zoom"),
             ("Ctrl + wheel", "zoom at the cursor"),
+            ("Drag at the right edge", "through the series"),
             ("Double click", "fit to the window"),
             ("Click on a finding", "select it"),
             ("Drag a measurement's point", "move it"),
         ),
     ),
     (
+        "Window",
+        (
+            ("Ctrl+O, Ctrl+Shift+O", "open files, a folder"),
+            ("Ctrl+W, Ctrl+Q", "close the study, quit"),
+            ("Ctrl+1 to Ctrl+5", "studies, attributes, findings, assistant, layers"),
+            ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),
+            ("Delete", "remove the selected finding"),
+            ("F1", "this list"),
+        ),
+    ),
+    (
         "Keys on the image",
         (
             ("Arrows", "next and previous frame or image"),
+            ("Ctrl+Right, Ctrl+Left", "the same, wherever the focus is"),
             ("Page Up, Page Down", "ten at a time"),
             ("Home, End", "first and last"),
+            ("N, Shift+N", "next, previous series"),
+            ("K, Shift+K", "next, previous key image"),
+            ("P", "play or pause a cine or a stack"),
+            (". and ,", "play faster, slower"),
+            ("A, C, S, O", "axial, coronal, sagittal; as acquired"),
             ("I", "invert"),
             ("R", "reset window and view"),
-            ("F", "fit"),
-            ("1", "one image pixel on one screen pixel"),
-            ("+ and -", "zoom"),
-            ("A, C, S, O", "axial, coronal, sagittal sections; as acquired"),
+            ("F, 1", "fit; one image pixel on one screen pixel"),
+            ("+ and -", "zoom (also Ctrl++, Ctrl+-)"),
             ("H, V", "flip left-right, top-bottom"),
             ("[ and ]", "rotate left, right"),
-            ("L, Shift+L", "measure a length (drag), an angle (three clicks)"),
+            ("L, Shift+L", "measure a length, an angle"),
             ("Escape", "put the measuring tool away, deselect"),
-            ("P", "play or pause a cine"),
-            ("Delete", "remove the selected finding"),
-            ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),
         ),
     ),
 )
+_COLUMNS = ((0, 1), (2,))
+"""Which groups stand below each other: all of them fit the smallest window side by side."""
 
 
 def about(parent: QWidget) -> QDialog:
@@ -87,18 +105,31 @@ def shortcuts(parent: QWidget) -> QDialog:
     dialog = _dialog(parent, "Keyboard and mouse")
     column = dialog.layout()
     assert isinstance(column, QVBoxLayout)
-    for title, rows in _GESTURES:
-        column.addWidget(label(title, "title"))
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(SPACE.l)
-        grid.setVerticalSpacing(6)
-        grid.setColumnStretch(1, 1)
-        for number, (keys, what) in enumerate(rows):
-            grid.addWidget(label(keys, "key"), number, 0, Qt.AlignmentFlag.AlignLeft)
-            grid.addWidget(label(what, "muted"), number, 1)
-        column.addLayout(grid)
+    beside = QHBoxLayout()
+    beside.setSpacing(SPACE.xl)
+    for groups in _COLUMNS:
+        below = QVBoxLayout()
+        below.setSpacing(SPACE.m)
+        for number in groups:
+            title, rows = GESTURES[number]
+            below.addWidget(label(title, "title"))
+            below.addLayout(_grid(rows))
+        below.addStretch(1)
+        beside.addLayout(below, 1)
+    column.addLayout(beside)
     column.addWidget(push_button("Close", dialog.accept), 0, Qt.AlignmentFlag.AlignRight)
     return dialog
+
+
+def _grid(rows: Rows) -> QGridLayout:
+    grid = QGridLayout()
+    grid.setHorizontalSpacing(SPACE.l)
+    grid.setVerticalSpacing(6)
+    grid.setColumnStretch(1, 1)
+    for number, (keys, what) in enumerate(rows):
+        grid.addWidget(label(keys, "key"), number, 0, Qt.AlignmentFlag.AlignLeft)
+        grid.addWidget(label(what, "muted"), number, 1)
+    return grid
 
 
 def _dialog(parent: QWidget, title: str) -> QDialog:

@@ -208,6 +208,7 @@ class MainWindow(QMainWindow):
             about=lambda: dialogs.about(self).open(),
             key_image=self.documents.key_images.step,
             has_key_images=lambda: bool(self.documents.key_images.links),
+            step_series=self.study_list.step,
         )
 
     # What the window can do

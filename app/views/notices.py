@@ -21,6 +21,7 @@ TOLD = 2  # reasons in one notice; the study list has all
 WIDTH = 420
 CLEARANCE = 104  # px above the bottom: clear of the canvas's corner text
 SHORT_MS = 8000  # a notice that asks for nothing goes by itself
+LISTED_MS = 15000  # and so does one of what the study list keeps
 _TONES = {
     "error": ("circle-alert", THEME.error),
     "warning": ("triangle-alert", THEME.warning),
@@ -113,9 +114,7 @@ class Notices(QWidget):
         notice.installEventFilter(self)
         self._column.addWidget(notice)
         if tone == "info":
-            timer = QTimer(notice, singleShot=True, interval=SHORT_MS)
-            timer.timeout.connect(notice.dismiss)
-            timer.start()
+            _leave_after(notice, SHORT_MS)
         self._place()
         return notice
 
@@ -136,11 +135,12 @@ class Notices(QWidget):
             told = [f"{reason.heading}: {reason.text}." for reason in reasons[:TOLD]]
             more = len(reasons) - TOLD
             rest = f" {counted(more, 'other reason')}." if more > 0 else ""
-            self.show_notice(
+            notice = self.show_notice(
                 "warning",
                 f"{counted(len(problems), 'file')} could not be opened",
                 f"{' '.join(told)}{rest} The study list says what to do.",
             )
+            _leave_after(notice, LISTED_MS)
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         kind = event.type()
@@ -163,3 +163,10 @@ class Notices(QWidget):
         self.setGeometry(left, room.bottom() - CLEARANCE - height, width, height)
         self.show()
         self.raise_()
+
+
+def _leave_after(notice: Notice, delay_ms: int) -> None:
+    """Take a notice away by itself: it lies over an image that somebody reads."""
+    timer = QTimer(notice, singleShot=True, interval=delay_ms)
+    timer.timeout.connect(notice.dismiss)
+    timer.start()

@@ -40,6 +40,7 @@ class Commands:
     about: Callable[[], object]
     key_image: Callable[[int], object]
     has_key_images: Callable[[], bool]
+    step_series: Callable[[int], object]
 
 
 class WindowActions:
@@ -169,6 +170,8 @@ class WindowActions:
             checkable=True,
         )
         self.play = self._action("Play cine", scroll.toggle, "P", "play", checkable=True)
+        self.faster = self._action("Faster cine", lambda: scroll.change_speed(1), ".")
+        self.slower = self._action("Slower cine", lambda: scroll.change_speed(-1), ",")
         self.next = self._action("Next image or frame", lambda: scroll.step(1), "Ctrl+Right")
         self.previous = self._action(
             "Previous image or frame", lambda: scroll.step(-1), "Ctrl+Left"
@@ -176,6 +179,10 @@ class WindowActions:
         do = self._commands
         self.next_key = self._action("Next key image", lambda: do.key_image(1), "K", "star")
         self.previous_key = self._action("Previous key image", lambda: do.key_image(-1), "Shift+K")
+        self.next_series = self._action("Next series", lambda: do.step_series(1), "N")
+        self.previous_series = self._action(
+            "Previous series", lambda: do.step_series(-1), "Shift+N"
+        )
         self._on_image = (
             self.invert,
             self.reset,
@@ -247,9 +254,14 @@ class WindowActions:
                 None,
                 self.previous,
                 self.next,
-                self.next_key,
+                self.previous_series,
+                self.next_series,
                 self.previous_key,
+                self.next_key,
+                None,
                 self.play,
+                self.faster,
+                self.slower,
             ],
             "Findings": [
                 self.undo,
@@ -346,7 +358,8 @@ class WindowActions:
         self.ruler.setChecked(tool == measurements.RULER)
         self.angle.setChecked(tool == measurements.ANGLE)
         scroll = self._canvas.scroller
-        self.play.setEnabled(scroll.playable)
+        for action in (self.play, self.faster, self.slower):
+            action.setEnabled(scroll.playable)
         self.play.setChecked(scroll.playing)
         # An icon set anew at every step of a drag would flicker.
         if scroll.playing != self._playing:
@@ -356,7 +369,8 @@ class WindowActions:
             action.setEnabled(scroll.scrollable)
         for action in (self.next_key, self.previous_key):
             action.setEnabled(self._commands.has_key_images())
-        self.close_study.setEnabled(bool(self._workspace.studies.all))
+        for action in (self.close_study, self.next_series, self.previous_series):
+            action.setEnabled(bool(self._workspace.studies.all))
         for action, label in ((self.undo, stack.undo_label), (self.redo, stack.redo_label)):
             action.setEnabled(bool(label))
         self.undo.setStatusTip(wording.one_line(stack.undo_label))

@@ -283,3 +283,16 @@ def test_thousands_of_problems_are_told_by_reason(desk: Desk):
 def test_one_problem_keeps_its_own_words():
     (reason,) = by_reason([Problem(Path("/x/a.dcm"), "frame 3 of 5 is missing", "Ask again")])
     assert (reason.heading, reason.text, reason.names) == ("a.dcm", "frame 3 of 5 is missing", "")
+
+
+def test_the_shown_series_stays_in_sight_when_another_panel_takes_room(desk: Desk):
+    desk.workspace.add(found(a_study(*(a_series(name) for name in "abcdef"))))
+    last = desk.workspace.studies.all[0].series[-1].instances[0]
+    desk.list.resize(300, 600)
+    desk.workspace.viewport.show(last)
+    QApplication.processEvents()
+    view = desk.list.view
+    for height in (420, 300):
+        desk.list.resize(300, height)
+        QApplication.processEvents()
+        assert view.viewport().rect().contains(view.visualRect(view.currentIndex()))

@@ -20,7 +20,7 @@ from app.views import icons
 from app.views.browser.problem_list import ProblemList
 from app.views.browser.study_delegate import StudyDelegate
 from app.views.browser.study_model import StudyModel
-from app.views.browser.study_rows import SeriesRow
+from app.views.browser.study_rows import Row, SeriesRow
 from app.views.loader import Loader
 from app.views.widgets import EmptyState
 from app.workspace.studies import key_of
@@ -137,6 +137,34 @@ class StudyList(QWidget):
         if shown is None or studies.series_of(shown) is not studies.series_of(wanted):
             viewport.show(wanted)
 
+    def step(self, steps: int) -> None:
+        """Show the series `steps` places on in the list; stays at the ends.
+
+        What is drawn over the images of another series is passed over: the layers list has it.
+        """
+        model = self.model
+        places = [
+            number
+            for number in range(model.rowCount())
+            if self._stands_alone(model.row(model.index(number)))
+        ]
+        shown = self.view.currentIndex().row()
+        before = sum(place < shown for place in places)
+        if shown in places:
+            target = before + steps
+        else:
+            target = before + (steps - 1 if steps > 0 else steps)
+        if places and 0 <= target < len(places):
+            self._show(model.index(places[target]))
+
+    def _stands_alone(self, row: Row) -> bool:
+        """Whether a row is a series that is shown by itself."""
+        if not isinstance(row, SeriesRow) or row.first is None:
+            return False
+        if row.series.content not in _OVER_IMAGES:
+            return True
+        return all(self._workspace.image_of(item) is None for item in row.series.instances)
+
     def _menu(self, position: QPoint) -> None:
         index = self.view.indexAt(position)
         if index.isValid():
@@ -151,6 +179,12 @@ class StudyList(QWidget):
         share = round(event.size().height() * PROBLEMS_SHARE)
         self.problems.setMaximumHeight(max(LOWEST_PROBLEMS, share))
         super().resizeEvent(event)
+        index = self.view.currentIndex()
+        lost = max(0, event.oldSize().height() - event.size().height())
+        place = self.view.visualRect(index)
+        # Another panel that opens below must not take the shown series out of sight.
+        if lost and index.isValid() and 0 <= place.top() < self.view.viewport().height() + lost:
+            self.view.scrollTo(index)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         index = self.view.currentIndex()

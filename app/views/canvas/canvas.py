@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPointF, Qt, Signal
+from PySide6.QtCore import QEvent, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
@@ -37,6 +37,7 @@ from app.views.canvas.measuring import Measuring
 from app.views.canvas.overlay import Overlay
 from app.views.canvas.rendering import Job, Picture, Renderer
 from app.views.canvas.scrolling import Scroller
+from app.views.canvas.scrubber import Scrubber
 from app.workspace.workspace import REFORMAT, Workspace
 
 
@@ -75,6 +76,9 @@ class Canvas(ImageView):
         )
         self.measuring.tool_changed.connect(lambda _tool: self._show_cursor(None))
         self.scroller = Scroller(workspace, self)
+        self.scrubber = Scrubber(self, workspace, self.scroller)
+        self.scroller.playing_changed.connect(self._update_overlay)
+        self.scroller.speed_changed.connect(self._update_overlay)
         model = self._viewport_model
         self._keys = key_actions(self, workspace.annotations)
         self._disconnects: list[Callable[[], None]] = [
@@ -97,6 +101,7 @@ class Canvas(ImageView):
         self._disconnects.clear()
         self.layer_drawing.close()
         self.findings_layer.close()
+        self.scrubber.close_models()
         self.scroller.stop()
 
     # What is shown
@@ -284,6 +289,7 @@ class Canvas(ImageView):
                 self.zoom,
                 self._place,
                 self._presentation_text(job),
+                scroller.rate if scroller.playing else 0.0,
             )
         )
 
@@ -325,6 +331,7 @@ class Canvas(ImageView):
         super().resizeEvent(ev)
         if hasattr(self, "overlay"):  # pyqtgraph resizes itself inside its constructor
             self.overlay.setGeometry(self.viewport().geometry())
+            self.scrubber.lay_out(QRectF(self.viewport().geometry()))
             self._update_overlay()
 
     def mousePressEvent(self, ev: QMouseEvent) -> None:

@@ -77,6 +77,7 @@ class Shown:
         zoom: Screen pixels of one image pixel, or None to leave it out.
         place: The pixel under the cursor.
         presentation: Which presentation state it is shown in, see `presentation_text`.
+        rate: Frames a second of the cine that runs, or 0.
     """
 
     instance: Instance
@@ -91,6 +92,7 @@ class Shown:
     zoom: float | None = None
     place: Place | None = None
     presentation: str = ""
+    rate: float = 0.0
 
 
 def corners_of(shown: Shown) -> Corners:
@@ -236,6 +238,7 @@ def display_lines(shown: Shown) -> Lines:
     return _kept(
         f"x {place.x}  y {place.y}   {place.value}" if place else "",
         place.point if place else "",
+        f"Cine {wording.number(round(shown.rate, 1))} frames/s" if shown.rate else "",
         f"Zoom {zoom * 100:.0f}%" if zoom is not None else "",
         "   ".join(part for part in grey if part),
     )

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from itertools import accumulate
+
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
 
 from app.imaging.types import Content, Instance, Series
@@ -9,10 +12,12 @@ from app.workspace.workspace import Workspace
 
 DEFAULT_FRAME_MS = 100.0  # where the file gives no frame time
 FASTEST_FRAME_MS = 15.0
+SPEEDS = (0.25, 0.5, 1.0, 2.0, 4.0)
+"""How much faster or slower than the file says a cine may run."""
 
 
 class Scroller(QObject):
-    """Moves the viewport through frames.
+    """Moves the viewport through the frames and images of a series, one after another.
 
     The viewport drops every answer but the newest, so a wheel that turns faster than frames are
     decoded would show none. While a frame is awaited, steps only add up; the sum is asked for when
@@ -20,6 +25,7 @@ class Scroller(QObject):
     """
 
     playing_changed = Signal(bool)
+    speed_changed = Signal()
 
     def __init__(self, workspace: Workspace, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -30,6 +36,8 @@ class Scroller(QObject):
         self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)
         self._playing = False
+        self._speed = 1.0
+        self._stepping = False  # what is shown next was asked for here, not chosen by the user
         self._late = False  # a frame was due while another was still awaited
         self._due = 0.0  # ms on the clock at which the next frame is due
         self._clock = QElapsedTimer()
@@ -42,6 +50,7 @@ class Scroller(QObject):
         self._instance = self._model.instance
         self._series: Series | None = None
         self._place: tuple[Instance, tuple[int, int]] | None = None
+        self._ends: tuple[Series, list[int]] | None = None
 
     def stop(self) -> None:
         """Stop playing and listening."""
@@ -63,10 +72,29 @@ class Scroller(QObject):
 
     @property
     def playable(self) -> bool:
-        """Whether the image is a cine."""
+        """Whether the image is a cine, or one of a stack that can be run through like one."""
         instance = self._model.instance
         pages = (Content.DOCUMENT, Content.WAVEFORM)
-        return instance is not None and instance.frames > 1 and instance.content not in pages
+        pictured = instance is not None and instance.has_frames and instance.content not in pages
+        return pictured and self.scrollable
+
+    @property
+    def place(self) -> tuple[int, int]:
+        """(place from 0, number) of what is asked for among all frames of the series."""
+        instance = self._model.instance
+        if instance is None:
+            return 0, 0
+        ends, place = self._frame_ends(instance), self.position_of(instance)[0]
+        return (ends[place - 1] if place else 0) + self._model.frame_index, ends[-1]
+
+    def _frame_ends(self, instance: Instance) -> list[int]:
+        """Where each instance of the series ends among all of its frames."""
+        series = self.series_of(instance)
+        if series is None:
+            return [max(instance.frames, 1)]
+        if self._ends is None or self._ends[0] is not series:
+            self._ends = (series, list(accumulate(max(one.frames, 1) for one in series.instances)))
+        return self._ends[1]
 
     def position_of(self, instance: Instance) -> tuple[int, int]:
         """(place from 0, number) of an instance in its series."""
@@ -96,23 +124,32 @@ class Scroller(QObject):
 
     def to_end(self, direction: int) -> None:
         """Go to the first (-1) or last (1) frame or image."""
+        self.to(0 if direction < 0 else self.place[1] - 1)
+
+    def to(self, place: int) -> None:
+        """Go to a place among all frames of the series, from 0."""
         self._owed = 0
-        self.step(direction * 10_000_000)
+        self.step(place - self.place[0])
 
     def _go(self, steps: int) -> None:
         instance = self._model.instance
         if instance is None:
             return
-        if instance.frames > 1:
-            target = self._model.frame_index + steps
-            self._model.scroll_to(max(0, min(target, instance.frames - 1)))
+        place, count = self.place
+        target = max(0, min(place + steps, count - 1))
+        ends = self._frame_ends(instance)
+        number = bisect_right(ends, target)
+        frame_index = target - (ends[number - 1] if number else 0)
+        step = number - self.position_of(instance)[0]
+        if step == 0:
+            self._model.scroll_to(frame_index)
             return
-        place, count = self.position_of(instance)
-        step = max(0, min(place + steps, count - 1)) - place
-        following = self._workspace.next_instance(step) if step else None
+        following = self._workspace.next_instance(step)
         if following is not None:
             # A window that was set for one slice holds for its neighbours.
-            self._model.show(following, keep_display=True)
+            self._stepping = True
+            self._model.show(following, frame_index, keep_display=True)
+            self._stepping = False
 
     def _requested(self) -> None:
         self._waiting = True
@@ -129,7 +166,8 @@ class Scroller(QObject):
         self._waiting = False
         if self._model.instance is not self._instance:
             self._instance = self._model.instance
-            self.pause()
+            if not self._stepping:
+                self.pause()
 
     # Cine
 
@@ -149,6 +187,27 @@ class Scroller(QObject):
             self._schedule()
             self.playing_changed.emit(True)
 
+    @property
+    def speed(self) -> float:
+        """How many times as fast as the file says a cine runs."""
+        return self._speed
+
+    def change_speed(self, steps: int) -> None:
+        """Run faster (1) or slower (-1)."""
+        place = SPEEDS.index(self._speed) + steps
+        self._speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
+        self.speed_changed.emit()
+
+    @property
+    def rate(self) -> float:
+        """Frames a second at which the shown cine runs."""
+        instance = self._model.instance
+        return 1000.0 / self._duration(instance) if instance is not None else 0.0
+
+    def _duration(self, instance: Instance) -> float:
+        time = frame_duration(instance, self._model.frame_index) / self._speed
+        return max(time, FASTEST_FRAME_MS)
+
     def pause(self) -> None:
         """Stop the cine."""
         if self.playing:
@@ -163,7 +222,7 @@ class Scroller(QObject):
             return
         # Counted from when it was due: what the event loop adds to every wait must not add up.
         now = float(self._clock.elapsed())
-        time = frame_duration(instance, self._model.frame_index)
+        time = self._duration(instance)
         self._due = max(self._due + time, now)
         self._timer.start(round(self._due - now))
 
@@ -174,8 +233,16 @@ class Scroller(QObject):
         # A frame that is late delays the cine; skipping would hide that.
         self._late = self._waiting
         if not self._late:
-            self._model.scroll_to((self._model.frame_index + 1) % instance.frames)
+            self._advance(instance)
             self._schedule()
+
+    def _advance(self, instance: Instance) -> None:
+        """The next frame: a cine goes round in itself, a stack of single images as a whole."""
+        if instance.frames > 1:
+            self._model.scroll_to((self._model.frame_index + 1) % instance.frames)
+            return
+        place, count = self.place
+        self._go(1 if place < count - 1 else -place)
 
 
 def frame_duration(instance: Instance, index: int) -> float:

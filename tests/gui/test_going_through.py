@@ -1,0 +1,223 @@
+"""Going through a study: frames and images in turn, the slider, stacks as cines, series by keys."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from app.imaging.types import Content, Problem, Series
+from app.views import dialogs, notices
+from app.views.canvas.scrolling import SPEEDS
+from app.views.main_window import MainWindow
+from app.workspace.workspace import Workspace
+from tests.gui.canvas_scene import LEFT, Scene, move
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
+
+pytestmark = pytest.mark.gui
+
+
+def stack(scene: Scene, *frames: int) -> None:
+    """A series of images with so many frames each, the first of them shown."""
+    images = [instance(f"1.{number}", frames=count) for number, count in enumerate(frames)]
+    scene.workspace.add(found(study(*images)))
+    scene.settle()
+
+
+def shown(scene: Scene) -> tuple[str, int]:
+    model = scene.workspace.viewport
+    return model.instance.sop_instance_uid, model.frame_index
+
+
+def test_every_frame_of_every_image_of_a_series_is_reached(scene: Scene):
+    stack(scene, 2, 1, 3)
+    every = [("1.0", 0), ("1.0", 1), ("1.1", 0), ("1.2", 0), ("1.2", 1), ("1.2", 2)]
+    seen = [shown(scene)]
+    for _ in range(7):
+        scene.key(Qt.Key.Key_Down)
+        seen.append(shown(scene))
+    assert seen == [*every, every[-1], every[-1]]
+    back = [shown(scene)]
+    for _ in range(5):
+        scene.wheel(120)
+        back.append(shown(scene))
+    assert back == every[::-1]
+    scene.key(Qt.Key.Key_End)
+    assert shown(scene) == every[-1]
+    scene.key(Qt.Key.Key_Home)
+    assert shown(scene) == every[0]
+
+
+def test_the_slider_is_there_only_where_there_is_something_to_scroll(scene: Scene):
+    stack(scene, 1)
+    assert not scene.canvas.scrubber.isVisible()
+    stack(scene, 1, 1)
+    assert scene.canvas.scrubber.isVisible()
+
+
+def test_the_slider_follows_and_leads(scene: Scene):
+    stack(scene, *[1] * 20)
+    slider = scene.canvas.scrubber
+    area = scene.canvas.viewport().geometry()
+    assert slider.geometry().right() == area.right()
+    tops = [slider.handle.top()]
+    for _ in range(19):
+        scene.key(Qt.Key.Key_Right)
+        tops.append(slider.handle.top())
+    assert tops == sorted(set(tops))
+    assert slider.handle.bottom() <= slider.height()
+
+    at = slider.handle.center().toPoint()
+    QTest.mousePress(slider, LEFT, pos=at)
+    assert shown(scene) == ("1.19", 0)  # taking the handle alone moves nothing
+    to = QPoint(at.x(), 0)
+    move(slider, to, LEFT)
+    QTest.mouseRelease(slider, LEFT, pos=to)
+    scene.settle()
+    assert shown(scene) == ("1.0", 0)
+
+    QTest.mouseClick(slider, LEFT, pos=QPoint(6, slider.height() - 2))
+    scene.settle()
+    assert shown(scene) == ("1.19", 0)
+    QTest.mouseClick(slider, LEFT, pos=QPoint(6, slider.height() // 2))
+    scene.settle()
+    assert shown(scene) in {("1.9", 0), ("1.10", 0)}
+    assert scene.workspace.viewport.display.window is None  # no drag of the window began
+
+
+def test_a_stack_is_played_like_a_cine_and_goes_round(scene: Scene):
+    stack(scene, 1, 1, 1)
+    seen: list[str] = []
+    model = scene.workspace.viewport
+    model.image_changed.connect(lambda: seen.append(model.instance.sop_instance_uid))
+    scene.canvas.scroller.change_speed(1)
+    scene.canvas.scroller.toggle()
+    scene.wait_until(lambda: len(seen) >= 5)
+    assert "Cine 20 frames/s" in scene.canvas.overlay.corners.bottom_left
+    scene.canvas.scroller.pause()
+    scene.settle()
+    assert seen[:5] == ["1.1", "1.2", "1.0", "1.1", "1.2"]
+    assert not any("Cine" in line for line in scene.canvas.overlay.corners.bottom_left)
+
+
+def test_a_stack_that_plays_stops_when_another_is_chosen(scene: Scene):
+    stack(scene, 1, 1, 1)
+    scene.canvas.scroller.toggle()
+    scene.workspace.viewport.show(scene.workspace.studies.all[0].series[0].instances[2])
+    assert not scene.canvas.scroller.playing
+    scene.settle()
+
+
+def test_a_cine_runs_as_fast_as_asked(scene: Scene):
+    stack(scene, 8)
+    scroller = scene.canvas.scroller
+    assert scroller.rate == pytest.approx(50)
+    rates = []
+    for _ in range(len(SPEEDS)):
+        scroller.change_speed(-1)
+        rates.append(scroller.rate)
+    assert rates[:2] == pytest.approx([25, 12.5])
+    assert rates[2:] == [rates[1]] * 3
+
+
+@pytest.fixture
+def window(qapp: QApplication, tmp_path: Path, wait_until: WaitUntil) -> Iterator[MainWindow]:
+    made = MainWindow(
+        Workspace(), FakeDecoder(), QLabel("chat"), layout_file=tmp_path / "window.ini"
+    )
+    made.resize(1024, 700)
+    made.show()
+    made.canvas.setFocus()
+    wait_until(lambda: not made.busy)
+    yield made
+    made.close()
+    made.deleteLater()
+
+
+def test_keys_go_from_series_to_series(window: MainWindow, wait_until: WaitUntil):
+    first, second, third = instance("1.1"), instance("2.1"), instance("3.1")
+    mask = replace(instance("2.9"), content=Content.SEGMENTATION, references=("1.1",))
+    one = study(first, uid="s")
+    over = Series("s.9", "Mask", "SEG", 9, (mask,))
+    two = Series("s.2", "Late", "CT", 2, (second,))
+    window.workspace.add(
+        found(replace(one, series=(*one.series, over, two)), study(third, uid="t"))
+    )
+    wait_until(lambda: not window.busy)
+    model = window.workspace.viewport
+
+    def press(key: str) -> str:
+        held = Qt.KeyboardModifier
+        modifier = held.ShiftModifier if key.isupper() else held.NoModifier
+        QTest.keyClick(window.canvas, Qt.Key.Key_N, modifier)
+        wait_until(lambda: not window.busy)
+        return model.instance.sop_instance_uid
+
+    # A segmentation of what is shown has no images of its own to stop at.
+    assert [press("n") for _ in range(3)] == ["2.1", "3.1", "3.1"]
+    assert [press("N") for _ in range(3)] == ["2.1", "1.1", "1.1"]
+
+
+def test_the_help_lists_every_key_of_the_window(window: MainWindow):
+    words = " ".join(keys for _, rows in dialogs.GESTURES for keys, _ in rows)
+    known = set(re.split(r"[ ,]+| and ", words)) | {",", "."}
+    spans = {f"Ctrl+{number}" for number in range(1, 6)} | {"Ctrl++", "Ctrl+-"}
+    text = " ".join(what for _, rows in dialogs.GESTURES for _, what in rows)
+    assert "Ctrl+1 to Ctrl+5" in words
+    assert "Ctrl++, Ctrl+-" in text
+    actions = window.findChildren(QAction)
+    shortcuts = {
+        QKeySequence(key).toString()
+        for action in actions
+        for key in action.shortcuts()
+        if not key.isEmpty()
+    }
+    assert len(shortcuts) > 25
+    assert shortcuts - known - spans == set()
+    names = {"Up": "Arrows", "Left": "Arrows", "Down": "Arrows", "Right": "Arrows"}
+    names |= {"PageUp": "Page Up", "PageDown": "Page Down", "Plus": "+", "Equal": "+", "Minus": "-"}
+    names |= {"BracketLeft": "[", "BracketRight": "]"}
+    for key in window.canvas._keys:
+        name = key.name.removeprefix("Key_")
+        assert names.get(name, name) in words
+
+
+def test_no_two_actions_share_a_key(window: MainWindow):
+    keys = list(
+        chain.from_iterable(
+            [key.toString() for key in action.shortcuts()]
+            for action in window.findChildren(QAction)
+        )
+    )
+    assert sorted(keys) == sorted(set(keys))
+
+
+def test_the_help_fits_the_smallest_screen(window: MainWindow):
+    dialog = dialogs.shortcuts(window)
+    dialog.show()
+    assert dialog.width() <= 1024
+    assert dialog.height() <= 640
+    dialog.close()
+
+
+def test_what_the_study_list_keeps_does_not_stay_over_the_image(
+    window: MainWindow, wait_until: WaitUntil, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(notices, "LISTED_MS", 50)
+    problems = tuple(
+        Problem(Path(f"/x/{name}"), "it is a text file", "Open images") for name in "ab"
+    )
+    window.notices.show_problems(problems)
+    assert len(window.notices.all()) == 1
+    wait_until(lambda: not window.notices.all())
+    window.notices.show_problems(problems[:1])  # one file that was opened on purpose
+    (kept,) = window.notices.all()
+    assert not kept.findChildren(QTimer)
