@@ -10,6 +10,7 @@ import io
 import math
 import struct
 import zlib
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -37,20 +38,39 @@ _JPEG_LS = 0xF7
 _END_OF_IMAGE = b"\xff\xd9"
 
 
-def start_of_frame(data: bytes) -> tuple[int, int, int, int] | None:
-    """(marker, precision, rows, columns) of a JPEG or JPEG-LS code stream, or None."""
+@dataclass(frozen=True, slots=True)
+class StartOfFrame:
+    """What a JPEG or JPEG-LS code stream says of itself."""
+
+    marker: int
+    precision: int
+    rows: int
+    columns: int
+    components: int
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """How many samples a pixel has in a code stream, and of how many bits."""
+
+    components: int
+    precision: int
+
+
+def start_of_frame(data: bytes) -> StartOfFrame | None:
+    """The start of frame of a JPEG or JPEG-LS code stream, or None."""
     if data[:2] != b"\xff\xd8":
         return None
     position = 2
-    while position + 9 <= len(data) and data[position] == 0xFF:
+    while position + 10 <= len(data) and data[position] == 0xFF:
         marker = data[position + 1]
         if marker == 0xFF:
             position += 1
             continue
         is_start_of_frame = 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)
         if is_start_of_frame or marker == _JPEG_LS:
-            precision, rows, columns = struct.unpack(">BHH", data[position + 4 : position + 9])
-            return marker, precision, rows, columns
+            figures = struct.unpack(">BHHB", data[position + 4 : position + 10])
+            return StartOfFrame(marker, *figures)
         position += 2 + int(struct.unpack(">H", data[position + 2 : position + 4])[0])
     return None
 
@@ -61,7 +81,16 @@ def code_stream_size(data: bytes) -> tuple[int, int] | None:
         x1, y1, x0, y0 = struct.unpack(">LLLL", data[8:24])
         return y1 - y0, x1 - x0
     start = start_of_frame(data)
-    return (start[2], start[3]) if start is not None and start[2] else None
+    return (start.rows, start.columns) if start is not None and start.rows else None
+
+
+def code_stream_samples(data: bytes) -> Samples | None:
+    """What a JPEG, JPEG-LS or JPEG 2000 code stream says of its samples, or None."""
+    if data[:4] == b"\xff\x4f\xff\x51" and len(data) >= 43:
+        components, size = struct.unpack(">HB", data[40:43])
+        return Samples(components, (size & 0x7F) + 1)
+    start = start_of_frame(data)
+    return Samples(start.components, start.precision) if start is not None else None
 
 
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
@@ -69,13 +98,13 @@ def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
     start = start_of_frame(data)
     if start is None:
         return by_pydicom(header, layout, data, JPEGBaseline8Bit)
-    marker, precision = start[:2]
-    if marker == _JPEG_LS:
+    if start.marker == _JPEG_LS:
         return by_pydicom(header, layout, data, JPEGLSLossless)
-    if precision == 8 and marker in (0xC0, 0xC1, 0xC2):
+    narrow = start.precision == 8 and layout.word_bytes == 1
+    if narrow and start.marker in (0xC0, 0xC1, 0xC2):
         # It leaves the colours as they are encoded; which those are, markers may tell.
         return by_pydicom(header, layout, data, JPEGBaseline8Bit)
-    return _decode_jpeg_wide(layout, data, lossless=marker == _LOSSLESS_JPEG)
+    return _decode_jpeg_wide(layout, data, lossless=start.marker == _LOSSLESS_JPEG)
 
 
 def _decode_jpeg_wide(layout: Layout, data: bytes, *, lossless: bool) -> Decoded:
@@ -171,7 +200,8 @@ def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Deco
     }
     options.pop("extended_offsets", None)
     if layout.samples > 1:
-        options["planar_configuration"] = int(layout.planar)
+        # Code streams have an order of their own, whatever the header says (PS3.5 8.2.1 to 8.2.4).
+        options["planar_configuration"] = 0
     source = io.BytesIO(encapsulate([data]))
     array, properties = get_decoder(syntax).as_array(source, index=0, raw=True, **options)
     return array, str(properties["photometric_interpretation"])

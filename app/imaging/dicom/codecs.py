@@ -21,7 +21,7 @@ from pydicom.uid import UID
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom import code_streams
-from app.imaging.dicom.code_streams import Decoded, code_stream_size
+from app.imaging.dicom.code_streams import Decoded, code_stream_samples, code_stream_size
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.fragments import Fragments, find_fragments, frame_spans
 from app.imaging.dicom.native_pixels import read_words, values_of
@@ -170,12 +170,7 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
 
 def stored_values(header: Header, layout: Layout, words: Array) -> Array:
     """What `decode_words` gave, without the bits that are not the value's."""
-    high = layout.high
-    if header.encapsulated and high != layout.stored - 1 and words.dtype.kind in "iu":
-        unsigned = words.view(f"u{words.dtype.itemsize}")
-        if not int(unsigned.max(initial=0)) >> layout.stored:
-            high = layout.stored - 1  # compressors often move the value to the lowest bits
-    values = values_of(words, layout, high)
+    values = values_of(words, layout)
     return np.ascontiguousarray(values, values.dtype.newbyteorder("="))
 
 
@@ -262,7 +257,22 @@ def _read_compressed(
     data = _frame_bytes(header, layout, source, index)
     _check_code_stream(header, layout, data)
     words, photometric = decoder(header, layout, data)
-    return code_streams.shaped_like(words, layout), photometric
+    return _as_declared(code_streams.shaped_like(words, layout), layout, data), photometric
+
+
+def _as_declared(words: Array, layout: Layout, data: bytes) -> Array:
+    """Words of the declared size with the value where High Bit says.
+
+    Decoders give fewer bytes where the code stream needs no more, and compressors often move the
+    value to the lowest bits.
+    """
+    if words.dtype.itemsize < layout.word_bytes and words.dtype.kind in "iu":
+        words = words.astype(f"{words.dtype.kind}{layout.word_bytes}")
+    up = layout.high - (layout.stored - 1)
+    coded = code_stream_samples(data)
+    if not up or coded is None or coded.precision > layout.stored:
+        return words
+    return np.left_shift(words.view(f"u{words.dtype.itemsize}"), up)
 
 
 @lru_cache(maxsize=8)
@@ -294,12 +304,20 @@ def _frame_bytes(header: Header, layout: Layout, source: BinaryIO, index: int) -
 
 
 def _check_code_stream(header: Header, layout: Layout, data: bytes) -> None:
-    """Refuse a code stream whose own size is not the declared one, before it is decoded."""
+    """Refuse a code stream of another size or number of samples, before it is decoded."""
     size = code_stream_size(data)
     if size is not None and size != (layout.rows, layout.columns):
         raise guards.problem(
             header.path,
             f"it declares {layout.columns} x {layout.rows} pixels, but its compressed data holds "
             f"{size[1]} x {size[0]}",
+            guards.COPY_AGAIN,
+        )
+    coded = code_stream_samples(data)
+    if coded is not None and coded.components != layout.samples:
+        raise guards.problem(
+            header.path,
+            f"it declares {layout.samples} samples a pixel, but its compressed data holds "
+            f"{coded.components}",
             guards.COPY_AGAIN,
         )

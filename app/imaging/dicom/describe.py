@@ -35,6 +35,10 @@ _UNITS = {
     "OD": "10^-3 OD",
 }
 """Rescale Type (C.11.1.1.2) and PET Units (C.8.9.1.1.3) that are not units as they are written."""
+_STORED_VALUES_SHOWN = frozenset(f"1.2.840.10008.5.1.4.1.1.12.{number}" for number in (1, 2, 3))
+"""X-Ray Angiographic, Radiofluoroscopic and (retired) biplane images: their modality transformation
+makes values proportional to X-ray intensity, for measuring; the windows are meant for the stored
+values (C.8.7.1.1.2)."""
 _LARGEST_FACTOR = 1e12
 _METHODS = {
     "ISO_10918_1": "JPEG",
@@ -76,7 +80,12 @@ def _possible(factor: float | None) -> float | None:
 
 
 def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
-    """The modality transformation: the LUT where there is one, else rescale (C.11.1)."""
+    """The modality transformation: the LUT where there is one, else rescale (C.11.1).
+
+    None for X-ray angiography and fluoroscopy, whose windows are meant for the stored values.
+    """
+    if attributes.header.text("SOPClassUID") in _STORED_VALUES_SHOWN:
+        return Rescale(), None
     luts = luts_of(attributes, "ModalityLUTSequence")
     if not luts:
         return rescale_of(attributes), None

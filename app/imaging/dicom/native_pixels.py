@@ -124,19 +124,18 @@ def _unpack_24(data: bytes, count: int, *, little: bool) -> Array:
     return wide.view("<u4").reshape(-1)
 
 
-def values_of(words: Array, layout: Layout, high: int | None = None) -> Array:
+def values_of(words: Array, layout: Layout) -> Array:
     """Words without the bits that are not the value's, signed where the file says so.
 
     Args:
         words: As `words_of` gives them.
         layout: Its bits.
-        high: The value's most significant bit, where it is not the layout's.
     """
     if layout.floating or layout.allocated == 1:
         return words
     bits = 8 * words.dtype.itemsize
     unsigned = words.view(f"u{words.dtype.itemsize}")
-    up = bits - 1 - (layout.high if high is None else high)
+    up = bits - 1 - layout.high
     down = bits - layout.stored
     lifted = np.left_shift(unsigned, up) if up else unsigned
     if layout.signed:

@@ -269,3 +269,28 @@ def test_the_default_window_is_the_files_first_also_beside_a_lut(tmp_path: Path)
         VOILUTSequence=[lut_item(500, 12, CURVE)],
     )
     assert default_window(read_frame(path, 0)) == Window(7, 9)
+
+
+@pytest.mark.parametrize("relationship", ["LIN", "LOG"])
+@pytest.mark.parametrize("number", [1, 2])
+def test_x_ray_angiography_is_windowed_in_stored_values_as_in_dcmtk(
+    number: int, relationship: str, tmp_path: Path
+):
+    # Its modality LUT makes values proportional to X-ray intensity (C.8.7.1.1.2).
+    if shutil.which("dcm2pnm") is None:
+        pytest.skip("dcmtk is not installed (dcm2pnm)")
+    path = make_dicom(
+        tmp_path / "a.dcm",
+        RAMP,
+        SOPClassUID=f"1.2.840.10008.5.1.4.1.1.12.{number}",
+        Modality="XA",
+        PixelIntensityRelationship=relationship,
+        ModalityLUTSequence=[with_type(lut_item(0, 12, CURVE), "US")],
+        WindowCenter=2048,
+        WindowWidth=4096,
+    )
+    out = tmp_path / "out.pnm"
+    subprocess.run(["dcm2pnm", "+opb", "+Wi", "1", str(path), str(out)], check=True, timeout=30)
+    picture = render(read_frame(path, 0)).astype(int)
+    assert np.abs(picture - np.asarray(Image.open(out))).max() <= 1
+    assert np.abs(picture - np.floor(RAMP / 4095 * 255 + 0.5)).max() <= 1
