@@ -7,19 +7,39 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from pydicom.sequence import Sequence
 
-from app.imaging.dicom.dicom_file import Header
-from app.imaging.dicom.frame_attributes import numbers
+from app.imaging.dicom.dicom_file import Header, value_of, value_text
+from app.imaging.dicom.frame_attributes import FrameAttributes, numbers
 from app.imaging.dicom.luts import lut_data
 from app.imaging.pixels.lut_ranges import signed_first, stored_range
 
 _DISCRETE, _LINEAR, _INDIRECT = 0, 1, 2
 _COLOURS = ("Red", "Green", "Blue")
+_FRAME_TYPES = ("CTImageFrameTypeSequence", "MRImageFrameTypeSequence", "PETFrameTypeSequence")
 
 
 def has_palette(header: Header) -> bool:
     """Whether the file brings a palette at all."""
     return header.value("RedPaletteColorLookupTableDescriptor") is not None
+
+
+def is_supplemented(attributes: FrameAttributes) -> bool:
+    """Whether a grey frame's palette colours some of its values (C.7.6.19).
+
+    The frame's own Pixel Presentation counts where frames differ (C.8.13.3.1, C.8.15.3.2).
+    """
+    whole = attributes.text("PixelPresentation").upper()
+    if whole != "MIXED":
+        return whole == "COLOR"
+    for keyword in _FRAME_TYPES:
+        items: Any = attributes.value(keyword)
+        if not isinstance(items, Sequence) or not len(items):
+            continue
+        own = value_text(value_of(items[0], "PixelPresentation")).upper()
+        if own:
+            return own == "COLOR"
+    return True
 
 
 def palette_of(header: Header) -> tuple[NDArray[np.uint8], int] | None:
@@ -79,14 +99,18 @@ def expand_segments(words: list[int], entries: int, *, small: bool = False) -> l
         small: Whether they are bytes: an indirect segment's offset then takes four of them.
     """
     values: list[int] = []
+    begins: set[int] = set()
     position = 0
     while position + 2 < len(words) and len(values) < entries:
+        begins.add(position)
         kind, count = words[position], words[position + 1]
         if kind == _INDIRECT:
             parts = words[position + 2 : position + (6 if small else 4)]
             if len(parts) != (4 if small else 2):
                 break
             start = sum(part << (8 if small else 16) * n for n, part in enumerate(parts))
+            if start not in begins and start % 2 == 0 and start // 2 in begins:
+                start //= 2  # some count bytes, others the table's own words
             values += _repeat(words, start, count, values[-1] if values else None, entries)
             position += 2 + len(parts)
             continue

@@ -19,7 +19,7 @@ from app.imaging.dicom.dicom_file import Header, IndexFile, read_header
 from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.instance_attributes import attribute_texts, cached_header
 from app.imaging.dicom.overlays import overlays_of, visible_overlays
-from app.imaging.dicom.palette import has_palette, palette_of
+from app.imaging.dicom.palette import has_palette, is_supplemented, palette_of
 from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
 from app.imaging.dicom.placement import frame_regions, orientation_of, spacing_and_calibration
 from app.imaging.dicom.real_world import real_world_of
@@ -196,8 +196,8 @@ def _with_greys(frame: Frame, attributes: FrameAttributes) -> Frame:
         if found is None:
             raise guards.problem(header.path, "its colour palette is missing or damaged")
         return replace(frame, palette=found[0], palette_first=found[1])
-    coloured = header.text("PixelPresentation").upper() in ("COLOR", "MIXED")
-    supplemental = palette_of(header) if coloured and has_palette(header) else None
+    coloured = has_palette(header) and is_supplemented(attributes)
+    supplemental = palette_of(header) if coloured else None
     rescale, modality_lut = modality_of(attributes)
     presentation_luts = luts_of(attributes, "PresentationLUTSequence")
     return replace(

@@ -204,3 +204,10 @@ def test_segmented_palettes_expand_by_the_standards_example():
     words = [0, 2, 10, 20, 1, 3, 50, 2, 2, 0, 0]
     assert expand_segments(words, 10) == [10, 20, 30, 40, 50, 10, 20, 30, 40, 50]
     assert expand_segments([7, 9, 9, 9], 10) == []
+
+
+@pytest.mark.parametrize("offset", [4, 8])
+def test_an_indirect_segment_may_count_words_or_bytes(offset: int):
+    # Words as pydicom and GDCM count them; bytes as the element is written.
+    words = [0, 2, 10, 20, 1, 3, 50, 0, 1, 9, 2, 1, offset, 0]
+    assert expand_segments(words, 9) == [10, 20, 30, 40, 50, 9, 23, 36, 50]

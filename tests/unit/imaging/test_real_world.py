@@ -114,6 +114,23 @@ def test_the_supplemental_palette_colours_only_values_from_its_first_on(shared_d
     assert found.real == float(frame.stored[inside]) - 1024
 
 
+def test_of_mixed_frames_only_those_of_colour_have_the_supplemental_palette(tmp_path: Path):
+    """PS3.3 C.7.6.19, C.8.13.3.1: the frame type says which frame is of which kind."""
+    elements: dict[str, Any] = {"PixelPresentation": "MIXED", "NumberOfFrames": 3}
+    for number, colour in enumerate(("Red", "Green", "Blue")):
+        elements[f"{colour}PaletteColorLookupTableDescriptor"] = [2, 10, 8]
+        elements[f"{colour}PaletteColorLookupTableData"] = bytes([50 * number, 255])
+    kinds = [item(PixelPresentation=kind) for kind in ("MONOCHROME", "COLOR")]
+    groups = [item(MRImageFrameTypeSequence=[kind]) for kind in kinds]
+    pixels = np.tile(np.arange(12, dtype=np.uint8).reshape(3, 4), (3, 1, 1))
+    path = make_dicom(
+        tmp_path / "a.dcm", pixels, **elements, PerFrameFunctionalGroupsSequence=[*groups, item()]
+    )
+    assert [read_frame(path, index).supplemental for index in range(3)] == [False, True, True]
+    assert render(read_frame(path, 0)).ndim == 2
+    assert render(read_frame(path, 1))[2, 2].tolist() == [0, 50, 100]
+
+
 def test_palettes_of_8_bits_and_segments_of_bytes(tmp_path: Path):
     """PS3.3 C.7.9.2: with 8-bit entries the segments are bytes too, two to a word."""
     segments = bytes([0, 2, 10, 20, 1, 3, 50, 2, 2, 0, 0, 0, 0, 0])
