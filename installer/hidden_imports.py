@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-PLUGINS = ("jpeg_ls", "openjpeg", "rle")
+PLUGINS = ("jpeg_ls", "openjpeg")
 """Decoders that pydicom and pylibjpeg find by name; their metadata must be copied too."""
 
 _NAME = re.compile(r"(app(?:\.\w+|\.\*)+)(?::[\w*]+)?")
