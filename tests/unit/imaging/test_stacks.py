@@ -18,6 +18,7 @@ from app.imaging.space.stacks import (
     as_text,
     describe,
     geometry_of,
+    grid_of,
     stack_of,
     warnings_of,
 )
@@ -103,6 +104,14 @@ def test_what_is_no_stack_is_refused_with_the_reason(changed: list[FramePlane], 
 def test_slices_out_of_each_others_reach_are_refused():
     with pytest.raises(NotAStackError, match="above each other"):
         geometry_of(stack([0, 5, 10], drift=20))
+
+
+def test_the_grid_is_just_as_large_as_the_slices_need():
+    """Uneven slices need no more rows; sheared ones as many as the last is shifted by."""
+    assert grid_of(stack([0, 1, 3])).shape == (4, 64, 64)
+    forth, back = grid_of(stack([0, 2, 4], drift=1.0)), grid_of(stack([0, 2, 4], drift=-1.0))
+    assert forth.shape == back.shape == (3, 64 + 8, 64)
+    assert (forth.corner, back.corner) == ((0, 0), (0, -8))
 
 
 def test_headers_alone_tell_the_geometry():
