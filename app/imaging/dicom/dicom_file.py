@@ -10,14 +10,17 @@ import logging
 import struct
 import warnings
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import IO, Any
 
 import pydicom
-from pydicom.datadict import dictionary_has_tag
+from pydicom import config
+from pydicom.datadict import dictionary_has_tag, tag_for_keyword
 from pydicom.dataset import Dataset
 from pydicom.errors import InvalidDicomError
 from pydicom.multival import MultiValue
+from pydicom.tag import BaseTag
 from pydicom.uid import (
     UID,
     DeflatedExplicitVRLittleEndian,
@@ -137,14 +140,28 @@ class Header:
 
 def value_of(dataset: Dataset, keyword: str) -> Any:
     """`dataset.keyword`, or None when it is absent, empty or cannot be parsed."""
+    tag = _tag_of(keyword)
     try:
-        value = dataset.get(keyword)
+        if tag is None:
+            value = dataset.get(keyword)
+        # Most of what is asked for while scanning is absent, which pydicom is slow to say.
+        elif tag not in dataset.keys():  # noqa: SIM118 - makes a tag of it first
+            return None
+        else:
+            value = dataset[tag].value
     except Exception:
         # pydicom converts on access, and a damaged value raises almost anything.
         return None
     if isinstance(value, str | bytes | list) and not value:
         return None
     return value
+
+
+@cache
+def _tag_of(keyword: str) -> BaseTag | None:
+    """The tag of a keyword that stands in our code; None for a group of tags."""
+    tag = tag_for_keyword(keyword)
+    return None if tag is None else BaseTag(tag)
 
 
 def value_text(value: Any) -> str:
@@ -158,8 +175,12 @@ def value_text(value: Any) -> str:
 
 
 def be_quiet() -> None:
-    """Keep pydicom's warnings out of logs: they quote values, which may identify a patient."""
+    """Keep pydicom's warnings out of logs: they quote values, which may identify a patient.
+
+    Nor does it look for what to warn of, which takes longer than to read the values.
+    """
     warnings.simplefilter("ignore")
+    config.settings.reading_validation_mode = config.IGNORE
     logging.getLogger("pydicom").setLevel(logging.CRITICAL + 1)
 
 

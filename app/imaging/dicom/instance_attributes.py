@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
+
+from pydicom.datadict import dictionary_VR, tag_for_keyword
+from pydicom.dataelem import RawDataElement
+from pydicom.tag import BaseTag
 
 from app.imaging.dicom.dicom_file import Header, read_header
 from app.imaging.dicom.frame_attributes import FrameAttributes
@@ -35,17 +41,68 @@ ATTRIBUTES = tuple(
 )
 """Attributes that an Instance carries (`Instance.attributes`), and TransferSyntaxUID."""
 
+_READ = tuple(
+    (keyword, BaseTag(tag), dictionary_VR(tag))
+    for keyword in ATTRIBUTES
+    if (tag := tag_for_keyword(keyword)) is not None
+)
+
 
 def attribute_texts(header: Header) -> dict[str, str]:
     """The texts of `ATTRIBUTES` that the file has, and TransferSyntaxUID."""
-    texts = {keyword: header.text(keyword) for keyword in ATTRIBUTES}
+    texts = _texts(header)
     attributes = FrameAttributes(header, 0)
     for keyword in ("ImagePositionPatient", "ImageOrientationPatient", "PixelSpacing"):
-        texts[keyword] = texts[keyword] or attributes.text(keyword)
-    texts["DiffusionBValue"] = texts["DiffusionBValue"] or private_b_value(header)
+        texts[keyword] = texts.get(keyword) or attributes.text(keyword)
+    texts["DiffusionBValue"] = texts.get("DiffusionBValue") or private_b_value(header)
     texts[STACK_KEYWORD] = frames_geometry(header)
     texts["TransferSyntaxUID"] = str(header.syntax)
     return {keyword: text[:1024] for keyword, text in texts.items() if text}
+
+
+def _texts(header: Header) -> dict[str, str]:
+    """`header.text` of each of `ATTRIBUTES`; codes, UIDs, dates and times without a parser.
+
+    Reading headers takes most of the time in which a large folder opens, and most of that were
+    values made of plain text only to be made text again.
+    """
+    elements = dict(header.dataset.items())
+    texts: dict[str, str] = {}
+    for keyword, tag, vr in _READ:
+        element = elements.get(tag)
+        if element is None:
+            continue
+        plain = None
+        if isinstance(element, RawDataElement) and element.VR in (vr, None):
+            plain = _plain_text(vr, element.value)
+        texts[keyword] = header.text(keyword) if plain is None else plain
+    return texts
+
+
+def _plain_text(vr: str, raw: Any) -> str | None:
+    """A value's text where it is that of the file; None where a parser must have its say."""
+    looks_right = _PLAIN.get(vr)
+    if looks_right is None or not isinstance(raw, bytes) or not raw.isascii() or b"\x1b" in raw:
+        return None
+    parts = [part.strip() for part in raw.decode("ascii").rstrip(" \0").split("\\")]
+    return "\\".join(parts) if all(map(looks_right, parts)) else None
+
+
+def _any(part: str) -> bool:
+    return "\0" not in part
+
+
+def _is_decimal(part: str) -> bool:
+    return _DECIMAL.fullmatch(part) is not None
+
+
+_DECIMAL = re.compile(r"[+-]?\d{1,9}(\.\d{0,12})?")
+_PLAIN = dict.fromkeys(("AS", "CS", "DA", "LO", "SH", "TM", "UI"), _any) | {
+    "DS": _is_decimal,
+    "IS": str.isdigit,
+}
+"""VRs whose values are the text that stands in the file -> how such a value looks. All character
+sets agree on what is ASCII (PS3.5 6.1.2)."""
 
 
 @lru_cache(maxsize=4)
