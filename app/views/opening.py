@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Signal
+from PySide6.QtCore import QElapsedTimer, QObject, Signal
 from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QWidget
 
 from app.errors import SightlineError
@@ -18,7 +18,11 @@ from app.views.loader import Loader
 from app.views.notices import Notices
 from app.views.theme import SPACE
 from app.views.widgets import label, tool_button
+from app.workspace.viewport import Display
 from app.workspace.workspace import Workspace
+
+SETTLES_MS = 5000
+"""How long after an opening began the shown image may still give way to the first of its series."""
 
 
 @dataclass(eq=False)
@@ -31,6 +35,7 @@ class _Scan:
         cancel: Stops it.
         grown: Whether something of it is open.
         shown: Whether something of it was shown.
+        clock: Since it began.
     """
 
     paths: tuple[Path, ...]
@@ -38,6 +43,7 @@ class _Scan:
     cancel: CancelToken = field(default_factory=CancelToken)
     grown: bool = False
     shown: bool = False
+    clock: QElapsedTimer = field(default_factory=QElapsedTimer)
 
 
 class Opening(QObject):
@@ -70,6 +76,7 @@ class Opening(QObject):
         if not paths:
             return
         scan = _Scan(tuple(paths), self._workspace.viewport.instance)
+        scan.clock.start()
         self._running.append(scan)
         self.progress.begin(paths)
         self._loader.scan(
@@ -116,6 +123,18 @@ class Opening(QObject):
             scan.shown = True
             self._own = self._workspace.viewport.instance
 
+    def _begin_at_the_first(self) -> None:
+        """The first image that was found need not be the first of its series: go there.
+
+        Only while nobody has touched what is shown, and soon: a reader's image never jumps.
+        """
+        viewport, shown = self._workspace.viewport, self._workspace.viewport.instance
+        untouched = viewport.display == Display() and viewport.frame_index == 0
+        place = self._workspace.studies.place_of(shown) if shown is not None else None
+        if shown is self._own and untouched and place is not None and place[1] > 0:
+            viewport.show(place[0].instances[0])
+            self._own = viewport.instance
+
     def _finished(self, scan: _Scan) -> bool:
         if scan not in self._running:
             return False  # stopped by the user while the answer was on its way
@@ -129,6 +148,8 @@ class Opening(QObject):
             return
         paths = scan.paths
         self._add(scan, result, images_only=False)
+        if scan.shown and scan.clock.elapsed() < SETTLES_MS:
+            self._begin_at_the_first()
         if result.problems:
             self._notices.show_problems(result.problems)
         elif not result.studies:

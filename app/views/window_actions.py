@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QDockWidget,
     QMainWindow,
     QMenu,
     QSizePolicy,
-    QToolBar,
     QToolButton,
     QWidget,
 )
@@ -22,7 +21,7 @@ from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.image_menus import PlaneMenu, PresetMenu
-from app.views.theme import SPACE
+from app.views.toolbar import Toolbar
 from app.views.widgets import plain_tip
 from app.workspace import measurements
 from app.workspace.workspace import Workspace
@@ -293,12 +292,8 @@ class WindowActions:
         action.setToolTip(plain_tip(f"{name}  ({action.shortcut().toString()})"))
         return action
 
-    def _make_toolbar(self) -> QToolBar:
-        bar = QToolBar("Toolbar", self._window)
-        bar.setObjectName("toolbar")
-        bar.setMovable(False)
-        bar.setIconSize(QSize(SPACE.icon, SPACE.icon))
-        bar.setContextMenuPolicy(Qt.ContextMenuPolicy.PreventContextMenu)
+    def _make_toolbar(self) -> Toolbar:
+        bar = Toolbar(self._window)
         bar.addWidget(self._text_button("Open", "folder-open", self.open_files))
         bar.addSeparator()
         window_button = self._text_button("Window", "sun-medium", None)
@@ -333,6 +328,7 @@ class WindowActions:
         for dock in self._docks.values():
             bar.addAction(dock.toggleViewAction())
         self._window.addToolBar(bar)
+        bar.settle()
         return bar
 
     def _text_button(self, text: str, icon: str, action: QAction | None) -> QToolButton:

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QApplication, QLabel, QToolButton
 
 from app.imaging.types import Content, Problem, Series
 from app.views import dialogs, notices
@@ -221,3 +221,28 @@ def test_what_the_study_list_keeps_does_not_stay_over_the_image(
     window.notices.show_problems(problems[:1])  # one file that was opened on purpose
     (kept,) = window.notices.all()
     assert not kept.findChildren(QTimer)
+
+
+def test_every_tool_is_in_reach_at_every_width(window: MainWindow, wait_until: WaitUntil):
+    bar = window.actions_.toolbar
+    more = bar.findChild(QToolButton, "qt_toolbar_ext_button")
+    words = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+    for width, worded, whole in ((1440, True, True), (1024, False, True), (820, False, False)):
+        window.resize(width, 700)
+        wait_until(lambda width=width: bar.width() == width)
+        QApplication.processEvents()
+        assert (window.actions_.window_button.toolButtonStyle() == words) is worded
+        assert more.isVisible() is not whole
+        if whole:
+            shown = [one for one in bar.findChildren(QToolButton) if one is not more]
+            assert all(one.isVisible() for one in shown)
+        else:
+            seen = more.grab().toImage()
+            across = range(seen.width())
+            tints = {seen.pixel(x, y) for x in across for y in range(seen.height())}
+            assert len(tints) > 3, "its arrow can be seen"
+
+
+def test_every_icon_says_what_it_is(window: MainWindow):
+    for button in window.actions_.toolbar.findChildren(QToolButton):
+        assert button.toolTip()

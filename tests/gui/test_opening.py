@@ -12,7 +12,8 @@ from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
 from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
-from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study
+from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study, Window
+from app.views import opening
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance
@@ -74,9 +75,33 @@ def test_the_first_image_is_shown_while_the_scan_goes_on(
     assert decoder.held is not None
     decoder.held.set_result(found(a_study(A, B, C)))
     wait_until(lambda: not window.busy)
-    assert shown(window) == "1.2"
+    assert shown(window) == "1.1", "a short scan ends at the first image of the series"
     assert not window.opening.progress.isVisible()
     assert len(window.workspace.studies.instances()) == 3
+
+
+@pytest.mark.parametrize("touch", ["window", "scroll", "late"])
+def test_an_image_that_is_looked_at_stays(
+    window: MainWindow,
+    decoder: FakeDecoder,
+    wait_until: WaitUntil,
+    monkeypatch: pytest.MonkeyPatch,
+    touch: str,
+):
+    opened_in_parts(window, decoder, found(a_study(B, C)), found(a_study(A, B, C)))
+    wait_until(lambda: window.canvas.picture is not None)
+    if touch == "window":
+        window.canvas.set_window(Window(40, 80))
+    elif touch == "scroll":
+        window.canvas.scroller.step(1)
+        wait_until(lambda: not window.canvas.busy)
+    else:
+        monkeypatch.setattr(opening, "SETTLES_MS", -1)
+    before = shown(window)
+    assert decoder.held is not None
+    decoder.held.set_result(found(a_study(A, B, C)))
+    wait_until(lambda: not window.busy)
+    assert shown(window) == before != "1.1"
 
 
 def test_a_report_waits_for_an_image_but_not_for_ever(
