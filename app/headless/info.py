@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ from pydicom.uid import UID
 
 from app.agent.jsonable import plain
 from app.errors import FileProblem
+from app.headless.about_objects import ObjectFacts, facts_of, json_of
 from app.headless.common import print_json, program_of
 from app.imaging.decode import Decoder
 from app.imaging.report import report_text
@@ -17,6 +18,7 @@ from app.imaging.space.stacks import describe
 from app.imaging.types import Content, Instance, ScanResult, Series, Study
 from app.workspace.studies import key_of
 
+Objects = Mapping[int, ObjectFacts]
 _READ = (Content.REPORT, Content.KEY_OBJECTS)
 
 
@@ -27,22 +29,28 @@ def info(sources: Sequence[Path], *, as_json: bool) -> int:
     """
     with program_of() as program:
         result = program.decoder.scan(list(sources)).result()
+        objects = facts_of(program.decoder, result)
         if as_json:
-            studies = [_study_json(study) for study in result.studies]
+            studies = [_study_json(study, objects) for study in result.studies]
             print_json({"studies": studies, "problems": plain(result.problems)})
         else:
-            _print_result(result)
+            _print_result(result, objects)
             _print_reports(program.decoder, result, sources)
     return 0 if result.studies else 1
 
 
-def _study_json(study: Study) -> dict[str, Any]:
+def _study_json(study: Study, objects: Objects) -> dict[str, Any]:
     fields = plain(study)
     fields["key"] = key_of(study)
     for made, series in zip(fields["series"], study.series, strict=True):
         made["key"] = series.key
         made["content"] = series.content.value
         made["stack"] = plain(describe(series))
+        for item, instance in zip(made["instances"], series.instances, strict=True):
+            about = objects.get(id(instance))
+            if about is not None:
+                item["title"], item["parts"] = about.title, json_of(about.parts)
+                item["warnings"] = list(about.warnings)
         if len(series.instances) > 1:
             for item, instance in zip(made["instances"], series.instances, strict=True):
                 if instance.frames > 1:
@@ -50,17 +58,17 @@ def _study_json(study: Study) -> dict[str, Any]:
     return fields
 
 
-def _print_result(result: ScanResult) -> None:
+def _print_result(result: ScanResult, objects: Objects) -> None:
     for study in result.studies:
         print("  ".join(part for part in (f"Study {study.uid}", study.date, study.title) if part))
         _print_warnings(study.warnings, "  ")
         for series in study.series:
-            _print_series(series)
+            _print_series(series, objects)
     for problem in result.problems:
         print(f"Problem: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
 
 
-def _print_series(series: Series) -> None:
+def _print_series(series: Series, objects: Objects) -> None:
     part = f"[{series.split}]" if series.split else ""
     named = (f"Series {series.key}", series.modality, series.description, part)
     print("  " + "  ".join(text for text in named if text))
@@ -80,6 +88,10 @@ def _print_series(series: Series) -> None:
     _print_warnings(series.warnings, "    ")
     for item in series.instances:
         print(f"    {item.path}  {_facts(item)}".rstrip())
+        about = objects.get(id(item))
+        for line in about.lines if about is not None else ():
+            print(f"      {line}")
+        _print_warnings(about.warnings if about is not None else (), "      ")
 
 
 def _facts(item: Instance) -> str:

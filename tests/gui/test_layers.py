@@ -9,16 +9,18 @@ from pathlib import Path
 import numpy as np
 import pydicom
 import pytest
+from PIL import Image
 from pydicom.uid import generate_uid
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.imaging.findings import Polygon, Polyline
-from app.imaging.layers import LayerFrame
+from app.imaging.layers import LayerFrame, Shape
 from app.imaging.report import nodes_of
 from app.imaging.types import Content, Series, Window
 from app.views.browser.study_model import SeriesRow
+from app.views.canvas.layer_drawing import build
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
 from app.workspace.layers import LayerRequest, key_of
@@ -328,3 +330,40 @@ def test_requests_for_frames_that_are_gone_are_cancelled(
     window.canvas.picture_changed.emit()
     assert never.cancelled()
     wait_until(lambda: not window.busy)
+
+
+def test_an_outline_within_another_is_a_hole_and_one_within_that_an_island():
+    def ring(start: float, end: float) -> Shape:
+        corners = ((start, start), (end, start), (end, end), (start, end))
+        return Shape(1, Polygon(corners), filled=True)
+
+    drawing = build((ring(1.5, 31.5), ring(6.5, 26.5), ring(11.5, 16.5)))
+    expected = np.zeros((40, 40), bool)
+    expected[2:32, 2:32] = True
+    expected[7:27, 7:27] = False
+    expected[12:17, 12:17] = True
+    inside = [[drawing.filled.contains(QPointF(x, y)) for x in range(40)] for y in range(40)]
+    assert np.array_equal(inside, expected)
+
+
+def test_each_page_of_a_document_is_fitted_whatever_its_size(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    pages = [Image.new("RGB", size, "white") for size in ((600, 300), (300, 900))]
+    pages[0].save(tmp_path / "two.pdf", save_all=True, append_images=pages[1:], resolution=100)
+    made = kinds.new_object("1.2.840.10008.5.1.4.1.1.104.1", "DOC", pydicom.Dataset())
+    made.MIMETypeOfEncapsulatedDocument = "application/pdf"
+    data = (tmp_path / "two.pdf").read_bytes()
+    made.EncapsulatedDocument = data + b"\0" * (len(data) % 2)
+    made.StudyInstanceUID = generate_uid()
+    made.save_as(tmp_path / "two.dcm", enforce_file_format=True)
+    opened(window, tmp_path / "two.dcm", wait_until)
+    canvas = window.canvas
+    canvas.zoom_by(3.0)
+    QTest.keyClick(canvas, Qt.Key.Key_Down)
+    wait_until(lambda: window.workspace.viewport.frame_index == 1 and not window.busy)
+    columns, rows = canvas.image_size
+    assert rows > columns
+    top, bottom = canvas.to_widget(0, -0.5), canvas.to_widget(0, rows - 0.5)
+    assert abs(top.y()) < 1.5
+    assert abs(bottom.y() - canvas.viewport().height()) < 1.5

@@ -9,10 +9,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.findings import XY, Mask, Point, Polygon, Polyline
+from app.imaging.findings import XY, Point, Polygon, Polyline
 from app.imaging.layers import Layer, LayerFrame, Shape
 from app.imaging.objects.layer_targets import SAME_PLANE_MM, Target, refusal
-from app.imaging.objects.outlines import combined
 from app.imaging.objects.structure_index import ALL_FRAMES, CLOSED, StructureIndex, structure_index
 from app.imaging.types import Instance
 
@@ -152,29 +151,27 @@ def _count_astray(
 
 
 def _shapes(index: StructureIndex, chosen: list[int], target: Target) -> list[Shape]:
-    """One region's contours on a frame: a mask if some lie within others, else each by itself."""
+    """One region's contours on a frame, where the file has them, to a part of a pixel.
+
+    Closed ones are filled by the even-odd rule, all of a region together: one within another is a
+    hole, and one within that an island (PS3.3 C.8.8.6.3).
+    """
     assert target.grid is not None
     roi = index.contours[chosen[0]].roi
     shapes: list[Shape] = []
-    closed: list[tuple[Floats, bool]] = []
     for number in chosen:
         contour = index.contours[number]
         xy, _ = target.grid.project(contour.points)
         named = _names(index, number, target)
         if contour.kind in CLOSED and len(xy) > 2:
-            closed.append((xy, named))
+            shapes.append(Shape(roi, Polygon(_pairs(xy)), filled=True, by_reference=named))
         elif contour.kind == "POINT":
             shapes += [Shape(roi, Point(x, y), by_reference=named) for x, y in xy.tolist()]
         elif len(xy) == 1:
             shapes.append(Shape(roi, Point(*xy[0].tolist()), by_reference=named))
         else:
             shapes.append(Shape(roi, Polyline(_pairs(xy)), by_reference=named))
-    rows, columns = target.shape
-    mask = combined([xy for xy, _ in closed], rows, columns) if len(closed) > 1 else None
-    if mask is not None:
-        named = all(named for _, named in closed)
-        return [*shapes, Shape(roi, Mask(mask), by_reference=named)]
-    return shapes + [Shape(roi, Polygon(_pairs(xy)), by_reference=named) for xy, named in closed]
+    return shapes
 
 
 def _pairs(xy: Floats) -> tuple[XY, ...]:

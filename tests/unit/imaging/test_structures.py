@@ -16,12 +16,10 @@ import SimpleITK
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from PIL import Image, ImageDraw
 
-from app.imaging.findings import Mask, Point, Polygon, Polyline
+from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.layers import LayerFrame
 from app.imaging.objects.layer_reading import read_layer
-from app.imaging.objects.outlines import combined, inside
 from app.imaging.reading.image_entries import read_instance
 from tests.unit.imaging.files import item
 from tests.unit.imaging.layer_files import contour, drawn, make_slice, make_structures
@@ -232,17 +230,18 @@ def test_contours_across_the_image_are_counted_not_drawn(tmp_path: Path):
 # Holes.
 
 
-def test_a_contour_within_another_is_a_hole_and_one_within_that_an_island(tmp_path: Path):
+def test_contours_within_others_stay_where_they_are_and_are_filled_together(
+    tmp_path: Path,
+):
     image = make_slice(tmp_path / "i.dcm", shape=(40, 40), PixelSpacing=[1.0, 1.0])
     nested = [square(-28.5, 41.5, 30), square(-23.5, 46.5, 20), square(-18.5, 51.5, 5)]
     structures = make_structures(tmp_path / "s.dcm", {1: [contour(one) for one in nested]})
-    (shape,) = drawn(structures, image).shapes
-    assert isinstance(shape.geometry, Mask)
-    expected = np.zeros((40, 40), bool)
-    expected[2:32, 2:32] = True
-    expected[7:27, 7:27] = False
-    expected[12:17, 12:17] = True
-    np.testing.assert_array_equal(shape.geometry.pixels, expected)
+    shapes = drawn(structures, image).shapes
+    assert all(shape.filled and shape.item == 1 for shape in shapes)
+    for shape, points in zip(shapes, nested, strict=True):
+        assert isinstance(shape.geometry, Polygon)
+        # x = (mm + 30) / 1, y = mm - 40: nothing is rounded to pixels.
+        np.testing.assert_allclose(shape.geometry.points, points[:, :2] - (-30, 40), atol=1e-9)
 
 
 def test_contours_side_by_side_are_outlines(tmp_path: Path):
@@ -261,69 +260,6 @@ def test_contours_of_two_regions_do_not_cut_each_other(tmp_path: Path):
     )
     shapes = drawn(structures, image).shapes
     assert [(shape.item, type(shape.geometry)) for shape in shapes] == [(1, Polygon), (2, Polygon)]
-
-
-def filled(outline: Array, rows: int, columns: int) -> Array:
-    mask = np.zeros((rows, columns), bool)
-    part, top, left = inside(outline, rows, columns)
-    mask[top : top + part.shape[0], left : left + part.shape[1]] = part
-    return mask
-
-
-def odd_crossings(x: float, y: float, outline: Array) -> bool:
-    """Whether a ray to the right crosses the outline an odd number of times."""
-    inside = False
-    for (x0, y0), (x1, y1) in zip(outline, np.roll(outline, -1, axis=0), strict=True):
-        if (y0 > y) != (y1 > y) and x < x0 + (y - y0) / (y1 - y0) * (x1 - x0):
-            inside = not inside
-    return inside
-
-
-@settings(max_examples=60, deadline=None)
-@given(
-    st.lists(st.tuples(st.floats(-5, 25), st.floats(-5, 20)), min_size=3, max_size=9).map(
-        lambda corners: np.round(np.array(corners), 2)
-    )
-)
-def test_filling_is_even_odd_at_pixel_centres_even_where_an_outline_crosses_itself(outline: Array):
-    found = filled(outline, 15, 20)
-    expected = [[odd_crossings(x, y, outline) for x in range(20)] for y in range(15)]
-    # On the outline itself either answer is right.
-    step = outline - np.roll(outline, -1, axis=0)
-    near = np.zeros((15, 20), bool)
-    for (x0, y0), (dx, dy) in zip(outline, -step, strict=True):
-        length = math.hypot(dx, dy)
-        for y in range(15):
-            for x in range(20):
-                t = 0 if length == 0 else np.clip(((x - x0) * dx + (y - y0) * dy) / length**2, 0, 1)
-                near[y, x] |= math.hypot(x - x0 - t * dx, y - y0 - t * dy) < 1e-6
-    np.testing.assert_array_equal(found[~near], np.array(expected)[~near])
-
-
-def test_filling_agrees_with_pillow_away_from_the_edge():
-    angles = np.linspace(0, 2 * math.pi, 90, endpoint=False)
-    outline = np.stack([60 + 40 * np.cos(angles), 50 + 30 * np.sin(angles)], axis=1)
-    canvas = Image.new("1", (120, 100))
-    ImageDraw.Draw(canvas).polygon([tuple(p) for p in outline.tolist()], fill=1)
-    different = filled(outline, 100, 120) != np.asarray(canvas)
-    assert different.sum() < 200  # the rim of 224 pixels, which Pillow draws too
-    yy, xx = np.mgrid[:100, :120]
-    radius = np.hypot((xx - 60) / 40, (yy - 50) / 30)
-    assert not different[np.abs(radius - 1) > 0.06].any()
-
-
-def test_contours_far_outside_the_image_share_no_pixel_of_it():
-    outlines = [square(1000.0 * n, -1e6, 1e5)[:, :2] for n in range(50)]
-    assert combined(outlines, 30, 30) is None
-
-
-def test_one_contour_around_the_whole_image_and_one_beyond_it():
-    outlines = [square(-100, -100, 300)[:, :2], square(-50, -50, 60)[:, :2]]
-    mask = combined(outlines, 30, 30)
-    assert mask is not None
-    expected = np.ones((30, 30), bool)
-    expected[:10, :10] = False
-    np.testing.assert_array_equal(mask, expected)
 
 
 # Damage.
