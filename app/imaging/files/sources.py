@@ -30,11 +30,20 @@ class FileStatus:
         size: Bytes.
         mtime_ns: Time of modification, ns; the archive's own for a member of one.
         archive_size: Bytes of the archive that it is a member of, else 0.
+        changed_ns: When anything about it last changed, ns; 0 for a member of an archive. Unlike
+            `mtime_ns`, nothing sets it back: unpacking another export over the first may leave
+            slices of equal size and time. (On Windows it is the time of creation.)
     """
 
     size: int
     mtime_ns: int
     archive_size: int = 0
+    changed_ns: int = 0
+
+    @property
+    def stamp(self) -> list[int]:
+        """What of it the index keeps: size, time, and what else tells a file from its successor."""
+        return [self.size, self.mtime_ns, self.archive_size or self.changed_ns]
 
 
 def status(path: Path) -> FileStatus:
@@ -54,7 +63,7 @@ def status(path: Path) -> FileStatus:
     except (OSError, ValueError) as error:
         raise guards.unreadable(path, error) from None
     guards.check_regular(path, found)
-    return FileStatus(found.st_size, found.st_mtime_ns)
+    return FileStatus(found.st_size, found.st_mtime_ns, changed_ns=found.st_ctime_ns)
 
 
 def open_file(path: Path) -> BinaryIO:

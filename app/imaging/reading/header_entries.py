@@ -23,8 +23,8 @@ def headers_entry(payload: Message) -> Message:
 
     Returns:
         "answers": for each path {"same": True}; or "instances", "problem" or "index" (a DICOMDIR
-        within a folder), with the "stamp" (size, mtime in ns, size of its archive) of the file
-        that was read where the answer will hold as long as the file does not change.
+        within a folder), with the "stamp" (`FileStatus.stamp`) of the file that was read where
+        the answer will hold as long as the file does not change.
         "seconds": how long it took.
     """
     be_quiet()
@@ -38,7 +38,7 @@ def _answer(path: Path, known: list[int] | None) -> Message:
     stamp: list[int] | None = None
     try:
         status = sources.status(path)
-        stamp = [status.size, status.mtime_ns, status.archive_size]
+        stamp = status.stamp
         if stamp == known:
             return {"same": True}
         return {"instances": pack(read_instances(path)), "stamp": stamp}

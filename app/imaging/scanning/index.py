@@ -32,7 +32,7 @@ from app import __version__
 READER_VERSION = 1
 """Raise it when headers are read differently though no file of app/imaging has changed."""
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
 MAX_FILES = 400_000
 """Files that are remembered; the least recently used go first."""
 
@@ -50,7 +50,7 @@ CREATE TABLE reader (version TEXT);
 CREATE TABLE segments (id INTEGER PRIMARY KEY, answers BLOB NOT NULL);
 CREATE TABLE files (
     path BLOB PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
-    archive_size INTEGER NOT NULL, segment INTEGER NOT NULL, place INTEGER NOT NULL,
+    other INTEGER NOT NULL, segment INTEGER NOT NULL, place INTEGER NOT NULL,
     used INTEGER NOT NULL
 ) WITHOUT ROWID;
 """
@@ -64,8 +64,7 @@ class Known:
     """What is remembered of a file.
 
     Attributes:
-        stamp: Its size, time of modification and archive's size when it was read; the answer
-            holds as long as they do.
+        stamp: `FileStatus.stamp` of it when it was read; the answer holds as long as that does.
         answer: JSON values as they were stored, not to be changed.
     """
 
@@ -116,7 +115,7 @@ class Index:
                 asked = {_key(path): path for path in paths[start : start + _ASK_AT_ONCE]}
                 marks = ",".join("?" * len(asked))
                 rows = database.execute(
-                    "SELECT path, size, mtime_ns, archive_size, segment, place, used FROM files"
+                    "SELECT path, size, mtime_ns, other, segment, place, used FROM files"
                     f" WHERE path IN ({marks})",
                     list(asked),
                 ).fetchall()
@@ -142,7 +141,7 @@ class Index:
             cursor = database.execute("INSERT INTO segments (answers) VALUES (?)", (blob,))
             database.executemany(
                 "INSERT OR REPLACE INTO files"
-                " (path, size, mtime_ns, archive_size, segment, place, used)"
+                " (path, size, mtime_ns, other, segment, place, used)"
                 f" VALUES (?, ?, ?, ?, {int(cursor.lastrowid or 0)}, ?, ?)",
                 rows,
             )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,26 @@ def test_a_changed_file_is_read_again(
     result = scan(remembering, folder, file)
     assert read == ["2.dcm"]
     assert sorted(item.rows for item in instances(result)) == [3, 3, 9]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows tells no time of change")
+def test_a_file_of_equal_size_and_time_that_took_anothers_place_is_read_again(
+    remembering: Decoder, folder: Path, file: Path
+):
+    """As when the export of another patient is unpacked over the first."""
+    scan(remembering, folder, file)
+    before = (folder / "2.dcm").stat()
+    data = (folder / "2.dcm").read_bytes()
+    assert data.count(b"Doe^Jane") == 1
+    (folder / "2.dcm").write_bytes(data.replace(b"Doe^Jane", b"Roe^Dick"))
+    settled(folder / "2.dcm", before.st_mtime_ns)
+    assert (folder / "2.dcm").stat().st_mtime_ns == before.st_mtime_ns
+    assert (folder / "2.dcm").stat().st_size == before.st_size
+    names = {
+        item.path.name: item.get("PatientName")
+        for item in instances(scan(remembering, folder, file))
+    }
+    assert names == {"1.dcm": "Doe^Jane", "2.dcm": "Roe^Dick", "3.dcm": "Doe^Jane"}
 
 
 def test_new_files_are_found_and_those_that_are_gone_are_forgotten(
