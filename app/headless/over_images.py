@@ -35,9 +35,17 @@ def images_under(result: ScanResult, series: Series) -> tuple[Series, list[Insta
 
 
 def layers_on(
-    decoder: Decoder, result: ScanResult, instance: Instance, index: int
+    decoder: Decoder, result: ScanResult, instance: Instance, index: int, acquired: Instance
 ) -> tuple[Drawn, ...]:
-    """What the scanned segmentations and contours draw on a frame; empty ones are left out."""
+    """What the scanned segmentations and contours draw on a frame; empty ones are left out.
+
+    Args:
+        decoder: Reads them.
+        result: Of the scan.
+        instance: The image, or sections through its series.
+        index: Its frame.
+        acquired: The image itself.
+    """
     objects = [
         item
         for study in result.studies
@@ -46,7 +54,7 @@ def layers_on(
         for item in one.instances
     ]
     drawn: list[Drawn] = []
-    for item in layers_for(instance, objects):
+    for item in layers_for(acquired, objects):
         frame = decoder.layer_frame(item, instance, index).result()
         if frame.shapes:
             drawn.append((decoder.layer(item).result(), frame))

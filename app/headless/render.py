@@ -81,33 +81,41 @@ def _pixels(decoder: Decoder, result: ScanResult, request: RenderRequest) -> NDA
         found = images_under(result, series)
         if found is not None:
             series, under = found
-            instance, index = _counted_through(under, index)
+            instance, index = under[0], request.frame
+            if request.plane is Plane.ACQUIRED:
+                instance, index = _counted_through(under, index)
     if not instance.has_frames:
         raise _not_shown(instance)
     whole = bool(request.series) and not over and request.plane is Plane.ACQUIRED
+    acquired = instance
     if request.plane is not Plane.ACQUIRED:
         instance = _sections(decoder, series, instance, request.plane)
     elif whole:
         instance, index = _counted_through(series.instances, index)
     if not 0 <= index < instance.frames:
+        several = series.instances if whole else under
+        counted = several if request.plane is Plane.ACQUIRED and several else [instance]
         raise UsageError(
             f"there is no frame {request.frame}",
             subject=str(request.src),
-            remedy=_frames_text(series.instances if whole else under or [instance]),
+            remedy=_frames_text(counted),
         )
     frame = decoder.frame(instance, index).result()
-    return _picture(decoder, result, request, _Chosen(series, instance, index, frame, state))
+    return _picture(
+        decoder, result, request, _Chosen(series, instance, index, frame, state, acquired)
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """What is to be shown: a frame of an image, and the states one of which is to be applied."""
+    """A frame to be shown, the states one of which is to be applied, and the acquired image."""
 
     series: Series
     instance: Instance
     index: int
     frame: Frame
     states: Sequence[Instance]
+    acquired: Instance
 
 
 def _picture(
@@ -137,7 +145,7 @@ def _picture(
         frame_index=index,
         turn=turn,
         series=chosen.series,
-        layers=(*layers_on(decoder, result, instance, index), *layers),
+        layers=(*layers_on(decoder, result, instance, index, chosen.acquired), *layers),
         state=state,
     )
 

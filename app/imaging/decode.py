@@ -206,9 +206,25 @@ class Decoder:
             index: Frame of the image, from 0.
         """
         if target.kind == reformat.KIND:
-            return done(LayerFrame(warnings=("nothing is drawn on sections through a volume",)))
+            return self._section_layer(instance, target, index)
         payload = {"instance": pack(instance), "target": pack(target), "index": index}
         reply = self._object("layer_frame_entry", payload)
+        return then(reply, instance.path, lambda message: unpack(LayerFrame, message["frame"]))
+
+    def _section_layer(
+        self, instance: Instance, target: Instance, index: int
+    ) -> Future[LayerFrame]:
+        found = self._volumes.slices_of(target, index)
+        if found is None:
+            text = "not drawn: these sections were resampled, and are not the slices it was made on"
+            return done(LayerFrame(warnings=(text,)))
+        slices, cut = found
+        payload = {
+            "instance": pack(instance),
+            "slices": slices,
+            "cut": pack(cut),
+        }
+        reply = self._object("section_layer_entry", payload)
         return then(reply, instance.path, lambda message: unpack(LayerFrame, message["frame"]))
 
     def report(self, instance: Instance) -> Future[Report]:

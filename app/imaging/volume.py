@@ -31,6 +31,8 @@ class Volume:
         affine: [4, 4] float64: (i, j, k, 1) -> patient mm, LPS. Voxel centres have integer
             coordinates.
         template: A frame of it, for rescale, windows and names; its pixels are not used.
+        slices: Which of the frames that it was made from each k is, by their place in the series;
+            () where it was resampled.
         warnings: E.g. "resampled to a slice distance of 1.08 mm: the acquired one changes".
     """
 
@@ -38,6 +40,7 @@ class Volume:
     affine: NDArray[np.float64]
     template: Frame
     warnings: tuple[str, ...] = ()
+    slices: tuple[int, ...] = ()
 
     @property
     def spacing(self) -> tuple[float, float, float]:

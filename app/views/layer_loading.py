@@ -17,7 +17,7 @@ from app.views.background import Background
 from app.views.canvas.canvas import Canvas
 from app.views.loader import DecoderLike
 from app.workspace.layers import LayerRequest, Place
-from app.workspace.workspace import Workspace
+from app.workspace.workspace import REFORMAT, Workspace
 
 
 class LayerLoading(QObject):
@@ -153,7 +153,9 @@ class LayerLoading(QObject):
             for item in states
             if shown is not None and uid in item.references and may_be_same_patient(item, shown)
         )
-        found = layers_for(shown, objects) if shown is not None else ()
+        # What may draw on a section is what may draw on the slices it was cut from.
+        over = self._workspace.acquired if shown is not None and shown.kind == REFORMAT else shown
+        found = layers_for(over, objects) if over is not None else ()
         self._workspace.layers.set_image([item for item in found if item is not shown])
 
     def _picture_changed(self) -> None:

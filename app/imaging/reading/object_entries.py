@@ -11,6 +11,7 @@ from app.imaging.dicom.dicom_file import be_quiet
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
 from app.imaging.reading.image_entries import check_unchanged
+from app.imaging.space.reformat import SectionCut
 from app.imaging.types import Instance
 
 Message = dict[str, Any]
@@ -29,6 +30,21 @@ def layer_frame_entry(payload: Message) -> Message:
 
     target = _opened(payload, "target")
     frame = read_layer_frame(_opened(payload, "instance"), target, payload["index"])
+    return {"frame": pack(frame)}
+
+
+def section_layer_entry(payload: Message) -> Message:
+    """What `payload["instance"]` draws on the section `payload["cut"]` through `slices`."""
+    from app.imaging.objects.section_layers import read_section_frame
+
+    slices = [(unpack(Instance, one["image"]), one["index"]) for one in payload["slices"]]
+    image = slices[0][0]
+    frame = read_section_frame(
+        _opened(payload, "instance"),
+        slices,
+        unpack(SectionCut, payload["cut"]),
+        (image.rows, image.columns),
+    )
     return {"frame": pack(frame)}
 
 

@@ -13,6 +13,7 @@ import hashlib
 import itertools
 import math
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,6 +70,36 @@ class Cut:
     down: int
     signs: tuple[int, int, int]
     degrees: float
+
+
+@dataclass(frozen=True, slots=True)
+class SectionCut:
+    """One section of a volume: which plane of its voxels, and how that is turned to be seen.
+
+    Attributes:
+        across: Voxel axis (0 = i, 1 = j, 2 = k) that the section is at right angles to.
+        at: Voxel index along it.
+        turned: Whether rows and columns are exchanged.
+        down: 1, or -1 where rows run against the voxel index.
+        right: The same for columns.
+    """
+
+    across: int
+    at: int
+    turned: bool
+    down: int
+    right: int
+
+    def oriented(self, plane: NDArray[Any]) -> NDArray[Any]:
+        """A plane of voxels, [of the slower axis, of the faster], as it is seen."""
+        seen = plane.T if self.turned else plane
+        return np.ascontiguousarray(seen[:: self.down, :: self.right])
+
+
+def section_cut(cut: Cut, counts: tuple[int, ...], index: int) -> SectionCut:
+    """Section `index` of a plane, of a volume with so many voxels along i, j and k."""
+    at = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
+    return SectionCut(cut.across, at, cut.right > cut.down, cut.signs[2], cut.signs[1])
 
 
 def planes_of(source: Series | Instance) -> tuple[Plane, ...]:
@@ -160,12 +191,10 @@ def _pixels(volume: Volume, cut: Cut, index: int) -> tuple[NDArray[np.generic], 
     axes = (cut.across, cut.right, cut.down)
     for axis, sign in zip(axes, cut.signs, strict=True):
         corner[axis] = 0 if sign > 0 else counts[axis] - 1
-    corner[cut.across] = index if cut.signs[0] > 0 else counts[cut.across] - 1 - index
+    seen = section_cut(cut, counts, index)
+    corner[cut.across] = seen.at
     # Voxels are indexed [k, j, i]; numpy's axis of voxel axis n is 2 - n.
-    plane = np.take(volume.voxels, int(corner[cut.across]), axis=2 - cut.across)
-    if cut.right > cut.down:
-        plane = plane.T
-    pixels = np.ascontiguousarray(plane[:: cut.signs[2], :: cut.signs[1]])
+    pixels = seen.oriented(np.take(volume.voxels, seen.at, axis=2 - cut.across))
     pixels.flags.writeable = False
     return pixels, corner
 
@@ -217,4 +246,14 @@ def _uid(source: Series | Instance, plane: Plane) -> str:
     return f"2.25.{int.from_bytes(digest[:16], 'big')}"
 
 
-__all__ = ["KIND", "Cut", "Plane", "cut_of", "planes_of", "reformat", "section"]
+__all__ = [
+    "KIND",
+    "Cut",
+    "Plane",
+    "SectionCut",
+    "cut_of",
+    "planes_of",
+    "reformat",
+    "section",
+    "section_cut",
+]

@@ -6,14 +6,16 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
+from typing import Any
 
 from app.errors import Cancelled
 from app.imaging import guards
 from app.imaging.processes.futures import Pending, Reply, as_file_problem, done, mapped
+from app.imaging.processes.records import pack
 from app.imaging.processes.workers import CancelLike
-from app.imaging.space.reformat import reformat, section
+from app.imaging.space.reformat import Cut, SectionCut, cut_of, reformat, section, section_cut
 from app.imaging.space.volumes import MAX_BYTES, Assembly
 from app.imaging.types import Content, Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
@@ -22,6 +24,7 @@ BUDGET_BYTES = 2 * 1024**3
 MAX_SLICES = 20_000
 
 Source = Series | Instance
+Message = dict[str, Any]
 Key = tuple[tuple[str, int, int, int], ...]
 Progress = Callable[[int, int], None]
 Decode = Callable[[Instance, int], Future[Frame]]
@@ -46,6 +49,31 @@ class _Job:
             raise Cancelled
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Sections:
+    """What the sections of a plane were made from, and how."""
+
+    source: Source
+    plane: Plane
+    slices: list[Message]
+    cut: Cut
+    counts: tuple[int, ...]
+
+
+def _sections(source: Source, plane: Plane, volume: Volume) -> _Sections:
+    every = _slices(source) if volume.slices else []
+    chosen = [every[place] for place in volume.slices]
+    # Once, off the thread that asks: thousands of slices take many milliseconds.
+    slices = [{"image": pack(_bare(one)), "index": index} for one, index in chosen]
+    return _Sections(source, plane, slices, cut_of(volume, plane), volume.voxels.shape[::-1])
+
+
+def _bare(instance: Instance) -> Instance:
+    """An image with only what tells patient and space: thousands of them go to a worker."""
+    kept = {key: instance.get(key) for key in ("FrameOfReferenceUID", "PatientID")}
+    return replace(instance, attributes=kept, references=())
+
+
 class VolumeStore:
     """Makes volumes and sections through them; thread-safe.
 
@@ -60,7 +88,7 @@ class VolumeStore:
         self._lock = threading.Lock()
         self._volumes: OrderedDict[Key, Volume] = OrderedDict()
         self._pending: dict[Key, tuple[_Job, Pending[Volume]]] = {}
-        self._sections: dict[str, tuple[Source, Plane]] = {}
+        self._sections: dict[str, _Sections] = {}
 
     def volume(
         self,
@@ -109,7 +137,7 @@ class VolumeStore:
         def made(volume: Volume) -> Instance:
             instance = reformat(source, plane, volume)
             with self._lock:
-                self._sections[instance.sop_instance_uid] = (source, plane)
+                self._sections[instance.sop_instance_uid] = _sections(source, plane, volume)
             return instance
 
         return mapped(self.volume(source, cancel), made)
@@ -123,7 +151,7 @@ class VolumeStore:
             reason = "these sections belong to a volume that is no longer open"
             lost.set_exception(guards.problem(instance.path, reason, "Open the series again"))
             return lost
-        source, plane = known
+        source, plane = known.source, known.plane
 
         def cut(volume: Volume) -> Frame:
             if not 0 <= index < instance.frames:
@@ -132,6 +160,19 @@ class VolumeStore:
             return section(volume, plane, index, instance.sop_instance_uid)
 
         return mapped(self.volume(source), cut)
+
+    def slices_of(self, instance: Instance, index: int) -> tuple[list[Message], SectionCut] | None:
+        """What a section of `reformat` was cut from; None where its volume was resampled.
+
+        Returns:
+            Image and frame of each of the volume's slices as messages, with only those attributes
+            that tell patient and space; and the section's place among their voxels.
+        """
+        with self._lock:
+            known = self._sections.get(instance.sop_instance_uid)
+        if known is None or not known.slices or not 0 <= index < instance.frames:
+            return None
+        return known.slices, section_cut(known.cut, known.counts, index)
 
     def clear(self) -> None:
         """Forget all volumes; what is under way is cancelled."""

@@ -140,7 +140,8 @@ class Assembly:
             pixels = resampled(pixels, stack, grid, _fill(pixels, template), check)
             warnings += _resampling(stack, grid)
         pixels.flags.writeable = False
-        return Volume(pixels, grid.affine, template, tuple(warnings))
+        slices = tuple(order) if stack.regular else ()
+        return Volume(pixels, grid.affine, template, tuple(warnings), slices)
 
     def _values(self, pixels: Array, frames: Sequence[Frame]) -> tuple[Array, Frame]:
         """Stored values where one rescale holds for all slices, else modality values."""

@@ -36,7 +36,8 @@ REFERENCE_PX = 900.0
 SMALLEST_SIZE = 0.75  # smaller text could not be read
 NO_TEXT_PX = 160  # a shorter side below this has no room for corner text
 LEGIBLE_PX = 512  # shorter side, at least, of a picture that is enlarged anyway
-MAX_PX = 8192  # longer side, at most, of such a picture, unless the matrix itself is longer
+LARGE_PX = 2048  # longer side up to which a picture is enlarged for that
+MAX_PX = 8192  # longer side, at most, of a picture in true shape, unless the matrix is longer
 _SQUARE = 1e-3  # relative difference of width and height that is not worth a resampling
 
 
@@ -149,7 +150,8 @@ def _in_true_shape(picture: QImage, aspect: float, turn: Display) -> QImage:
         return plain
     width, height = picture.width() * max(1 / tall, 1.0), picture.height() * max(tall, 1.0)
     longest = max(MAX_PX, picture.width(), picture.height())
-    scale = min(max(LEGIBLE_PX / min(width, height), 1.0), longest / max(width, height))
+    legible = min(LEGIBLE_PX / min(width, height), LARGE_PX / max(width, height))
+    scale = min(max(legible, 1.0), longest / max(width, height))
     size = max(round(width * scale), 1), max(round(height * scale), 1)
     shaped = QImage(*size, QImage.Format.Format_RGB32)
     painter = QPainter(shaped)

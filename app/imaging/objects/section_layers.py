@@ -1,0 +1,200 @@
+"""What segmentations and contours draw on a section through a volume. In a worker process.
+
+An object speaks about acquired slices. So it is drawn on each slice of the volume by the rules that
+hold there (references, planes, frames of reference), and the section takes the line of pixels that
+it has in common with each: nothing is interpolated between slices. What lies on another pixel grid
+than the slices is not drawn.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.findings import Heatmap, Mask, Polygon
+from app.imaging.layers import LayerFrame, Shape
+from app.imaging.objects.layer_reading import read_layer_frame
+from app.imaging.objects.outlines import inside
+from app.imaging.objects.segment_placing import RESAMPLED
+from app.imaging.space.reformat import SectionCut
+from app.imaging.types import Instance
+
+Array = NDArray[Any]
+Slice = tuple[Instance, int]
+
+OTHER_GRID = "it lies on another pixel grid than the slices: not drawn on sections through them"
+LINES = "its points and lines are not drawn on sections, only on acquired images"
+TOO_MUCH = "not drawn on sections: its masks need too much memory"
+
+MAX_BYTES = 2**29
+"""What the masks of all objects may take that a worker process keeps."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """One item on one slice: the box of its pixels; those of a mask as bits along its rows."""
+
+    item: int
+    top: int
+    left: int
+    columns: int
+    values: Array
+    by_reference: bool
+
+    @property
+    def is_mask(self) -> bool:
+        return self.values.dtype == np.uint8
+
+    def line(self, across: int, at: int) -> tuple[int, Array] | None:
+        """Its values along column (`across` 0) or row (1) `at`, and where they begin."""
+        if across == 1:
+            row = at - self.top
+            if not 0 <= row < len(self.values):
+                return None
+            return self.left, self.pixels(self.values[row : row + 1])[0]
+        column = at - self.left
+        if not 0 <= column < self.columns:
+            return None
+        if not self.is_mask:
+            return self.top, self.values[:, column]
+        return self.top, (self.values[:, column // 8] >> (7 - column % 8) & 1).astype(np.bool_)
+
+    def pixels(self, rows: Array) -> Array:
+        """Rows of `values` as they are drawn."""
+        if not self.is_mask:
+            return rows
+        return np.unpackbits(rows, axis=1, count=self.columns).astype(np.bool_)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Drawn:
+    """An object on every slice of a volume."""
+
+    slices: tuple[tuple[_Part, ...], ...]
+    warnings: tuple[str, ...]
+    size: int
+
+
+_known: OrderedDict[object, _Drawn] = OrderedDict()
+
+
+def read_section_frame(
+    instance: Instance, slices: Sequence[Slice], cut: SectionCut, shape: tuple[int, int]
+) -> LayerFrame:
+    """What an object draws on one section.
+
+    Args:
+        instance: The object.
+        slices: Image and frame of each of the volume's slices, in the order of its voxels' k.
+        cut: The section.
+        shape: (rows, columns) of a slice.
+
+    Raises:
+        FileProblem: It or an image cannot be read.
+    """
+    if cut.across == 2:
+        parts, warnings = _on_slice(instance, slices[cut.at], shape)
+        drawn = _Drawn((tuple(parts),), tuple(warnings), 0)
+    else:
+        drawn = _on_all(instance, slices, shape)
+    planes: dict[int, Array] = {}
+    named: dict[int, bool] = {}
+    extent = (len(slices), *shape)
+    size = tuple(extent[2 - axis] for axis in (2, 1, 0) if axis != cut.across)
+    for k, parts in enumerate(drawn.slices):
+        for part in parts:
+            plane = planes.get(part.item)
+            if plane is None:
+                kind = np.bool_ if part.is_mask else np.float32
+                plane = planes.setdefault(part.item, np.zeros(size, kind))
+            _lay(plane, part, cut, k)
+            named[part.item] = named.get(part.item, True) and part.by_reference
+    shapes: list[Shape] = []
+    for item, plane in sorted(planes.items()):
+        if plane.any():
+            pixels = cut.oriented(plane)
+            geometry = Mask(pixels) if pixels.dtype == np.bool_ else Heatmap(pixels)
+            shapes.append(Shape(item, geometry, True, named[item]))
+    return LayerFrame(tuple(shapes), drawn.warnings)
+
+
+def _lay(plane: Array, part: _Part, cut: SectionCut, k: int) -> None:
+    """What one item has on slice `k` in common with a section; where both are, the higher stays."""
+    if cut.across == 2:
+        pixels = part.pixels(part.values)
+        target = plane[part.top : part.top + len(pixels), part.left : part.left + part.columns]
+        np.maximum(target, pixels, out=target)
+        return
+    found = part.line(cut.across, cut.at)
+    if found is not None:
+        start, line = found
+        target = plane[k, start : start + len(line)]
+        np.maximum(target, line, out=target)
+
+
+def _on_all(instance: Instance, slices: Sequence[Slice], shape: tuple[int, int]) -> _Drawn:
+    """An object on every slice, kept while sections are asked for one by one."""
+    own = (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part)
+    images = ((str(one.path), one.mtime_ns, one.part, index) for one, index in slices)
+    key = (own, tuple(images))
+    known = _known.get(key)
+    if known is not None:
+        _known.move_to_end(key)
+        return known
+    every: list[tuple[_Part, ...]] = []
+    warnings: dict[str, None] = {}
+    size = 0
+    for one in slices:
+        parts, found = _on_slice(instance, one, shape)
+        warnings |= dict.fromkeys(found)
+        size += sum(part.values.nbytes for part in parts)
+        every.append(tuple(parts))
+        if OTHER_GRID in warnings or size > MAX_BYTES:
+            last = OTHER_GRID if OTHER_GRID in warnings else TOO_MUCH
+            every, size, warnings = [], 0, {last: None}
+            break
+    drawn = _known[key] = _Drawn(tuple(every), tuple(warnings), size)
+    while sum(one.size for one in _known.values()) > MAX_BYTES or len(_known) > 8:
+        _known.popitem(last=False)
+    return drawn
+
+
+def _on_slice(
+    instance: Instance, one: Slice, shape: tuple[int, int]
+) -> tuple[list[_Part], list[str]]:
+    image, index = one
+    frame = read_layer_frame(instance, image, index)
+    if RESAMPLED in frame.warnings:
+        return [], [OTHER_GRID]
+    warnings = list(frame.warnings)
+    parts: list[_Part] = []
+    for shape_ in frame.shapes:
+        geometry, top, left = shape_.geometry, 0, 0
+        if isinstance(geometry, Mask):
+            pixels: Array = geometry.pixels
+        elif isinstance(geometry, Heatmap):
+            pixels = geometry.values
+        elif isinstance(geometry, Polygon):
+            pixels, top, left = inside(np.array(geometry.points, np.float64), *shape)
+        else:
+            warnings.append(LINES)
+            continue
+        part = _packed(shape_, pixels, top, left)
+        if part is not None:
+            parts.append(part)
+    return parts, warnings
+
+
+def _packed(shape: Shape, pixels: Array, top: int, left: int) -> _Part | None:
+    rows, columns = (np.flatnonzero(pixels.any(axis=axis)) for axis in (1, 0))
+    if not rows.size:
+        return None
+    box = pixels[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
+    values = np.packbits(box, axis=1) if box.dtype == np.bool_ else box.astype(np.float32)
+    corner = int(rows[0]) + top, int(columns[0]) + left
+    return _Part(shape.item, *corner, box.shape[1], values, shape.by_reference)
