@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
+from app.imaging.dicom.codecs import DECODERS, syntax_name
+from tests.conformance import disagreements
 from tests.conformance.files import Source
 from tests.conformance.table import Row
 
@@ -20,13 +22,13 @@ read it:
 - **SimpleITK**, **tifffile**: the stored values of pictures and volumes.
 
 "equal" is no difference at all, "1/255" one grey level at most; a witness that cannot read a file
-says so and proves nothing. Colour is compared with the formulas only.
+says so and proves nothing. Colour is not compared with GDCM.
 """
 
 
 def text(sources: Sequence[Source], table: Sequence[Row]) -> str:
     """The whole page as Markdown."""
-    parts = [_HEAD, _summary(sources, table)]
+    parts = [_HEAD, _summary(sources, table), _decoders(), _disagreements()]
     for source in sources:
         parts.append(f"## {source.name}\n")
         parts.append(_rows(row for row in table if row.source == source.name))
@@ -46,6 +48,45 @@ def _summary(sources: Sequence[Source], table: Sequence[Row]) -> str:
         disputed = sum(row.disputed for row in mine)
         cells = " | ".join(str(count) for count in (len(mine), *counts, disputed))
         lines.append(f"| {source.name} | {cells} |")
+    return "\n".join(lines) + "\n"
+
+
+def _decoders() -> str:
+    lines = [
+        "## Which decoder serves which syntax, and why\n",
+        "`DECODERS` in `app/imaging/dicom/codecs.py`, which the decode workers use. All licences "
+        "fit a closed bundle.\n",
+        "| transfer syntax | UID | decoder | licence | why |",
+        "|---|---|---|---|---|",
+    ]
+    for uid, decoder in DECODERS.items():
+        cells = (syntax_name(uid), uid, decoder.library, decoder.licence, decoder.why)
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+    lines.append(
+        "\nVideo (MPEG-2, MPEG-4, HEVC) and JPIP are refused with a remedy: the first needs a "
+        "player, the second holds no pixels. Any other syntax is refused by its name."
+    )
+    return "\n".join(lines) + "\n"
+
+
+def _disagreements() -> str:
+    lines = [
+        "## Where witnesses are known to disagree\n",
+        "A witness that differs or stays silent on any other file fails a test.\n",
+        "| witness | file | what |",
+        "|---|---|---|",
+    ]
+    for name, known in (
+        ("GDCM", disagreements.GDCM_FAULTS | disagreements.GDCM_UNREAD),
+        ("dcmtk", disagreements.DCMTK_FAULTS | disagreements.DCMTK_UNREAD),
+    ):
+        lines += [f"| {name} | {_cell(file)} | {_cell(what)} |" for file, what in known.items()]
+    lines += [
+        "\nWhere the standard or the files leave room, and implementations differ:\n",
+        "| what | shown here | others |",
+        "|---|---|---|",
+    ]
+    lines += [f"| {' | '.join(map(_cell, choice))} |" for choice in disagreements.CHOICES]
     return "\n".join(lines) + "\n"
 
 

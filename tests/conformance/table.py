@@ -116,9 +116,10 @@ def _frame_verdicts(
     instance: Instance, index: int, frame: Frame, gdcm: Gdcm, folder: Path
 ) -> Iterator[Verdict]:
     yield witness.standard(instance, index, frame)
-    if not frame.is_color and np.isfinite(frame.stored.astype(np.float64)).all():
+    if np.isfinite(frame.stored.astype(np.float64)).all():
         yield witness.dcmtk(instance, index, frame, folder)
-        yield gdcm.judge(instance, index, frame)
+        if not frame.is_color:
+            yield gdcm.judge(instance, index, frame)
 
 
 def _what(instance: Instance) -> str:
