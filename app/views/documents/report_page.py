@@ -10,8 +10,8 @@ from PySide6.QtGui import QImage, QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from app.errors import SightlineError
+from app.imaging.objects.report_regions import report_layer
 from app.imaging.report import ImageLink, Report, key_images, nodes_of
-from app.imaging.report_regions import report_layer
 from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.canvas.image_layer import to_qimage
