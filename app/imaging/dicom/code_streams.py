@@ -118,9 +118,21 @@ def _decode_jpeg_wide(layout: Layout, data: bytes, *, lossless: bool) -> Decoded
     else:
         # Lossless JPEG has no colour transform of its own.
         coded = "RGB" if lossless or not photometric.startswith("YBR") else "YCBCR"
+        if not lossless and _names_its_colours(data):
+            coded = None  # the encoder's marker knows better than the header
         array = imagecodecs.jpeg8_decode(data, colorspace=coded, outcolorspace="RGB")
         photometric = photometric if lossless else "RGB"
     return fitted(array, layout), photometric
+
+
+def _names_its_colours(data: bytes) -> bool:
+    """Whether a JFIF or Adobe marker says which colour model the code stream is in."""
+    position = 2
+    while position + 4 <= len(data) and data[position] == 0xFF and data[position + 1] != 0xDA:
+        if data[position + 4 : position + 9] in (b"JFIF\0", b"Adobe"):
+            return True
+        position += 2 + int(struct.unpack(">H", data[position + 2 : position + 4])[0])
+    return False
 
 
 def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:

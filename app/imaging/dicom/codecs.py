@@ -85,7 +85,7 @@ _JPEG_LS = Decoder(
 _JPEG_2000 = Decoder(
     "pylibjpeg-openjpeg (OpenJPEG)",
     "MIT, BSD-2-Clause",
-    "1 to 32 bits, signed and unsigned; mends a sign that differs from the header's",
+    "signed and unsigned, tested from 1 to 24 bits; mends a sign that differs from the header's",
     code_streams.decode_jpeg_2000,
 )
 _HTJ2K = Decoder(

@@ -99,3 +99,21 @@ def test_another_number_of_samples_than_declared_is_refused(
     path = packed(tmp_path / "a.dcm", header, JPEG, [jpeg_bytes(stream)])
     with pytest.raises(FileProblem, match=f"declares {declared} samples.*holds {coded}"):
         read_frame(path, 0)
+
+
+@pytest.mark.parametrize("header", ["RGB", "YBR_FULL_422"])
+def test_12_bit_colour_is_in_the_model_that_its_marker_names(header: str, tmp_path: Path):
+    pixels = np.empty((16, 16, 3), np.uint16)
+    pixels[...] = (3000, 1200, 300)
+    code = bytes(imagecodecs.jpeg8_encode(pixels, level=95, bitspersample=12))
+    assert b"JFIF" in code[:20]  # so it is in YCbCr
+    path = packed(
+        tmp_path / "a.dcm",
+        pixels,
+        "1.2.840.10008.1.2.4.51",
+        [code],
+        BitsStored=12,
+        HighBit=11,
+        PhotometricInterpretation=header,
+    )
+    assert np.abs(read_frame(path, 0).stored.astype(int) - pixels).max() <= 2
