@@ -168,6 +168,7 @@ def test_a_reports_region_is_drawn_when_the_reader_goes_to_its_image(
         if item.ValueType == "SCOORD"
     )
     center_x, center_y, edge_x, edge_y = map(float, region.GraphicData)
+    assert isinstance(shape.geometry, Polygon | Polyline)
     points = np.array(shape.geometry.points) + 0.5
     radii = np.hypot(points[:, 0] - center_x, points[:, 1] - center_y)
     assert np.abs(radii - np.hypot(edge_x - center_x, edge_y - center_y)).max() < 0.02
@@ -280,11 +281,14 @@ def test_a_segmentations_menu_shows_one_segment_only_and_all_again(
     wait_until(lambda: window.canvas.layer_drawing.count == 2)
     tree = window.layers_panel.tree
     second = tree.topLevelItem(0).child(1)
+    assert second is not None
     actions = {one.text(): one for one in window.layers_panel.menu_of(second).actions()}
     actions["Show only this"].trigger()
     wait_until(lambda: window.canvas.layer_drawing.count == 1)
     assert tree.topLevelItem(0).child(0).checkState(0) == Qt.CheckState.Unchecked
-    tree.setCurrentItem(tree.topLevelItem(0).child(0))
+    first = tree.topLevelItem(0).child(0)
+    assert first is not None
+    tree.setCurrentItem(first)
     QTest.keyClick(tree, Qt.Key.Key_Space)
     wait_until(lambda: window.canvas.layer_drawing.count == 2)
     assert tree.currentItem() is tree.topLevelItem(0).child(0)
@@ -325,6 +329,7 @@ def test_requests_for_frames_that_are_gone_are_cancelled(
     never: Future[LayerFrame] = Future()
     monkeypatch.setattr(loading._decoder, "layer_frame", lambda *_: never)
     image = window.workspace.viewport.instance
+    assert image is not None
     seg = series(window, Content.SEGMENTATION).instances[0]
     layers.frame_wanted.emit(LayerRequest(key_of(seg), seg, image, 7))
     window.canvas.picture_changed.emit()
