@@ -141,7 +141,12 @@ def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
-    """High-throughput JPEG 2000."""
+    """High-throughput JPEG 2000; of wide samples OpenJPEG refuses the blocks, OpenJPH does not."""
+    coded = code_stream_samples(data)
+    if coded is not None and coded.precision > 16 and layout.samples == 1:
+        import imagecodecs
+
+        return imagecodecs.htj2k_decode(data), layout.photometric
     return by_pydicom(header, layout, data, HTJ2KLossless)
 
 

@@ -89,9 +89,9 @@ _JPEG_2000 = Decoder(
     code_streams.decode_jpeg_2000,
 )
 _HTJ2K = Decoder(
-    "pylibjpeg-openjpeg (OpenJPEG)",
-    "MIT, BSD-2-Clause",
-    "the same library decodes the high-throughput coding",
+    "pylibjpeg-openjpeg (OpenJPEG); imagecodecs (OpenJPH) above 16 bits",
+    "MIT, BSD-2-Clause; BSD-3-Clause, BSD-2-Clause",
+    "the library of JPEG 2000 decodes the high-throughput coding too, up to 16 bits",
     code_streams.decode_htj2k,
 )
 _JPEG_XL = Decoder(

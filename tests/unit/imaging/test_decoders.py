@@ -122,7 +122,10 @@ def test_jpeg_xl(syntax: str, shape: tuple[int, ...], dtype: str, tmp_path: Path
 
 
 @pytest.mark.parametrize("syntax", ["90", "91", "92", "93", "201", "203"])
-@pytest.mark.parametrize(("dtype", "bits"), [("<u1", 8), ("<u2", 12), ("<u2", 16), ("<i2", 16)])
+@pytest.mark.parametrize(
+    ("dtype", "bits"),
+    [("<u1", 1), ("<u1", 8), ("<u2", 12), ("<u2", 16), ("<i2", 16), ("<u4", 24), ("<i4", 24)],
+)
 def test_jpeg_2000_and_its_part_2_and_htj2k(syntax: str, dtype: str, bits: int, tmp_path: Path):
     imagecodecs = pytest.importorskip("imagecodecs")
     pixels = noise(dtype, bits, (32, 40))
@@ -140,6 +143,15 @@ def test_jpeg_2000_and_its_part_2_and_htj2k(syntax: str, dtype: str, bits: int, 
         BitsStored=bits,
         HighBit=bits - 1,
     )
+    np.testing.assert_array_equal(read_frame(path, 0).stored, pixels)
+
+
+@pytest.mark.parametrize("dtype", ["<u4", "<i4"])
+def test_htj2k_of_32_bits(dtype: str, tmp_path: Path):
+    imagecodecs = pytest.importorskip("imagecodecs")
+    pixels = noise(dtype, 32, (32, 40))
+    code = bytes(imagecodecs.htj2k_encode(pixels, reversible=True))
+    path = packed(tmp_path / "a.dcm", pixels, "1.2.840.10008.1.2.4.201", [code])
     np.testing.assert_array_equal(read_frame(path, 0).stored, pixels)
 
 
