@@ -6,6 +6,7 @@ import io
 import struct
 import warnings
 import zlib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +20,30 @@ from pydicom.uid import ExplicitVRLittleEndian, SecondaryCaptureImageStorage, ge
 Array = NDArray[Any]
 
 
+def save_dicom(path: Path, values: Mapping[str, Any]) -> Path:
+    """A DICOM file of elements by keyword, whatever they are; None leaves one out."""
+    meta = FileMetaDataset()
+    meta.MediaStorageSOPClassUID = values.get("SOPClassUID") or SecondaryCaptureImageStorage
+    meta.MediaStorageSOPInstanceUID = values.get("SOPInstanceUID") or generate_uid()
+    meta.TransferSyntaxUID = ExplicitVRLittleEndian
+    ds = FileDataset(str(path), {}, file_meta=meta, preamble=b"\0" * 128)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for keyword, value in values.items():
+            if value is not None:
+                setattr(ds, keyword, value)
+        ds.save_as(path, enforce_file_format=True)
+    return path
+
+
 def make_dicom(path: Path, pixels: Array | None = None, **elements: Any) -> Path:
     """An uncompressed DICOM file; `elements` by keyword, None leaves one out."""
     array = np.arange(12, dtype=np.uint16).reshape(3, 4) if pixels is None else pixels
     colour = array.ndim == 3 and array.shape[-1] == 3
     rows, columns = array.shape[:2] if colour else array.shape[-2:]
-    meta = FileMetaDataset()
-    meta.MediaStorageSOPClassUID = SecondaryCaptureImageStorage
-    meta.MediaStorageSOPInstanceUID = generate_uid()
-    meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    ds = FileDataset(str(path), {}, file_meta=meta, preamble=b"\0" * 128)
     values: dict[str, Any] = {
-        "SOPClassUID": meta.MediaStorageSOPClassUID,
-        "SOPInstanceUID": meta.MediaStorageSOPInstanceUID,
+        "SOPClassUID": SecondaryCaptureImageStorage,
+        "SOPInstanceUID": generate_uid(),
         "StudyInstanceUID": "1.2.3",
         "SeriesInstanceUID": "1.2.3.4",
         "PatientName": "Doe^Jane",
@@ -48,13 +60,7 @@ def make_dicom(path: Path, pixels: Array | None = None, **elements: Any) -> Path
         "PixelRepresentation": int(array.dtype.kind == "i"),
         "PixelData": array.tobytes() + b"\0" * (array.nbytes % 2),
     }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        for keyword, value in (values | elements).items():
-            if value is not None:
-                setattr(ds, keyword, value)
-        ds.save_as(path, enforce_file_format=True)
-    return path
+    return save_dicom(path, values | elements)
 
 
 def item(**elements: Any) -> pydicom.Dataset:

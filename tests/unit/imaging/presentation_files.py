@@ -13,8 +13,7 @@ import pydicom
 import pytest
 from numpy.typing import NDArray
 from PIL import Image
-from pydicom.dataset import FileDataset, FileMetaDataset
-from pydicom.uid import ExplicitVRLittleEndian, generate_uid
+from pydicom.uid import generate_uid
 
 from app.imaging.objects.presentation_reading import read_presentation
 from app.imaging.pixels import presenting
@@ -22,7 +21,7 @@ from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import Frame
-from tests.unit.imaging.files import item, make_dicom
+from tests.unit.imaging.files import item, make_dicom, save_dicom
 
 GREY = "1.2.840.10008.5.1.4.1.1.11.1"
 HOUNSFIELD = {"RescaleSlope": 1, "RescaleIntercept": -1024, "RescaleType": "HU"}
@@ -59,15 +58,10 @@ def area(
 def make_state(path: Path, images: Sequence[pydicom.Dataset], **elements: Any) -> Path:
     """A grayscale softcopy presentation state; `elements` by keyword, None leaves one out."""
     first = images[0]
-    meta = FileMetaDataset()
-    meta.MediaStorageSOPClassUID = elements.get("SOPClassUID", GREY)
-    meta.MediaStorageSOPInstanceUID = generate_uid()
-    meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    ds = FileDataset(str(path), {}, file_meta=meta, preamble=b"\0" * 128)
     references = [reference(image) for image in images]
     values: dict[str, Any] = {
         "SOPClassUID": GREY,
-        "SOPInstanceUID": meta.MediaStorageSOPInstanceUID,
+        "SOPInstanceUID": generate_uid(),
         "StudyInstanceUID": first.StudyInstanceUID,
         "SeriesInstanceUID": generate_uid(),
         "StudyDate": "",
@@ -94,11 +88,7 @@ def make_state(path: Path, images: Sequence[pydicom.Dataset], **elements: Any) -
             item(SeriesInstanceUID=first.SeriesInstanceUID, ReferencedImageSequence=references)
         ],
     }
-    for keyword, value in (values | elements).items():
-        if value is not None:
-            setattr(ds, keyword, value)
-    ds.save_as(path, enforce_file_format=True)
-    return path
+    return save_dicom(path, values | elements)
 
 
 def add_overlay(

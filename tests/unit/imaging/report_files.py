@@ -11,13 +11,12 @@ from typing import Any, NamedTuple
 
 import pydicom
 import pytest
-from pydicom.dataset import FileDataset, FileMetaDataset
-from pydicom.uid import ExplicitVRLittleEndian, generate_uid
+from pydicom.uid import generate_uid
 
 from app.imaging.objects.report_reading import read_report
 from app.imaging.reading.image_entries import read_instance
 from app.imaging.report import Report, ReportNode
-from tests.unit.imaging.files import item
+from tests.unit.imaging.files import item, save_dicom
 
 COMPREHENSIVE = "1.2.840.10008.5.1.4.1.1.88.33"
 CT_IMAGE = "1.2.840.10008.5.1.4.1.1.2"
@@ -62,14 +61,9 @@ def image(
 
 def make_report(path: Path, *children: pydicom.Dataset, **elements: Any) -> Path:
     """A comprehensive SR with these items below its root; None leaves an element out."""
-    meta = FileMetaDataset()
-    meta.MediaStorageSOPClassUID = elements.get("SOPClassUID", COMPREHENSIVE)
-    meta.MediaStorageSOPInstanceUID = generate_uid()
-    meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    ds = FileDataset(str(path), {}, file_meta=meta, preamble=b"\0" * 128)
     values: dict[str, Any] = {
         "SOPClassUID": COMPREHENSIVE,
-        "SOPInstanceUID": meta.MediaStorageSOPInstanceUID,
+        "SOPInstanceUID": generate_uid(),
         "StudyInstanceUID": "1.2.3",
         "SeriesInstanceUID": "1.2.3.9",
         "PatientName": "Doe^Jane",
@@ -84,11 +78,7 @@ def make_report(path: Path, *children: pydicom.Dataset, **elements: Any) -> Path
         "ConceptNameCodeSequence": [code("126000", "DCM", "Imaging Measurement Report")],
         "ContentSequence": list(children),
     }
-    for keyword, value in (values | elements).items():
-        if value is not None:
-            setattr(ds, keyword, value)
-    ds.save_as(path, enforce_file_format=True)
-    return path
+    return save_dicom(path, values | elements)
 
 
 class DumpedItem(NamedTuple):

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydicom.dataset import Dataset, FileDataset, FileMetaDataset
-from pydicom.uid import CTImageStorage, ExplicitVRLittleEndian, generate_uid
+from pydicom.uid import CTImageStorage, generate_uid
 
 from app.imaging.reading.image_entries import read_frame, read_instance
 from app.imaging.types import Frame, Instance
 from app.tools.api import CancelToken, ModelHost, Tool, ToolContext, ToolResult
 from app.tools.images import OpenImage, RunImages
+from tests.unit.imaging.files import save_dicom
 
 
 class Inline:
@@ -55,14 +55,9 @@ class FakeHost:
 
 def write_dicom(path: Path, pixels: np.ndarray, **attributes: Any) -> Path:
     """A grey DICOM file; `attributes` are set as given, None leaves one out."""
-    meta = FileMetaDataset()
-    meta.MediaStorageSOPClassUID = CTImageStorage
-    meta.MediaStorageSOPInstanceUID = generate_uid()
-    meta.TransferSyntaxUID = ExplicitVRLittleEndian
-    dataset = FileDataset(str(path), Dataset(), file_meta=meta, preamble=b"\0" * 128)
     values: dict[str, Any] = {
         "SOPClassUID": CTImageStorage,
-        "SOPInstanceUID": meta.MediaStorageSOPInstanceUID,
+        "SOPInstanceUID": generate_uid(),
         "StudyInstanceUID": generate_uid(),
         "SeriesInstanceUID": generate_uid(),
         "PatientName": "Secret^Name",
@@ -80,14 +75,9 @@ def write_dicom(path: Path, pixels: np.ndarray, **attributes: Any) -> Path:
         "HighBit": 8 * pixels.dtype.itemsize - 1,
         "PixelRepresentation": int(pixels.dtype.kind == "i"),
     }
-    for keyword, value in {**values, **attributes}.items():
-        if value is not None:
-            setattr(dataset, keyword, value)
     if pixels.ndim == 3:
-        dataset.NumberOfFrames = len(pixels)
-    dataset.PixelData = pixels.tobytes()
-    dataset.save_as(path, enforce_file_format=True)
-    return path
+        values["NumberOfFrames"] = len(pixels)
+    return save_dicom(path, values | attributes | {"PixelData": pixels.tobytes()})
 
 
 def gradient(rows: int = 40, columns: int = 30) -> np.ndarray:
