@@ -14,9 +14,11 @@ VOI_LUT = "VOI LUT"
 BY_HAND = "Measured by hand"
 DOT = " · "  # between the parts of a line; a line that is too long is broken there
 UNKNOWN_SPACING = "Pixel spacing unknown: lengths in px"
+REGION_SPACING = "Each region has its own scale: lengths in px across them"
 SHORT_FORMS = {
     NOT_FOR_DIAGNOSIS: "AI: not for diagnosis",
     UNKNOWN_SPACING: "Lengths in px",
+    REGION_SPACING: "Each region has its own scale",
 }
 """What must be read whole, also where there is little room."""
 

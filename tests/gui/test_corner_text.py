@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app.imaging.types import (
     Orientation,
     RealWorldMap,
+    Region,
     Rescale,
     Series,
     Spacing,
@@ -100,6 +101,18 @@ def test_notes_of_frame_and_spacing_are_shown(scene: Scene):
         "0.2 mm/px · calibrated",
         "Corrected for a magnification of 2",
     )
+
+
+def test_regions_of_several_scales_are_not_called_an_unknown_spacing(scene: Scene):
+    regions = (
+        Region(0, 0, 49, 79, 0.2, 0.2, "mm", "mm", "2D"),
+        Region(50, 0, 99, 79, 0.005, -10, "s", "mm/s", "spectral"),
+    )
+    scene.show(regions=regions, spacing=Spacing(note="several"))
+    assert scene.canvas.overlay.corners.bottom_right == (wording.REGION_SPACING,)
+    bare = Region(0, 0, 99, 79, 1.0, 1.0, "", "", "2D")
+    scene.show(regions=(bare,), spacing=Spacing(note="no region is calibrated"))
+    assert scene.canvas.overlay.corners.bottom_right == (wording.UNKNOWN_SPACING,)
 
 
 def test_warnings_of_the_series_are_on_the_image_briefly(scene: Scene):

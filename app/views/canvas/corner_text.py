@@ -251,10 +251,18 @@ def frame_lines(frame: Frame, instance: Instance) -> Lines:
         wording.one_line(frame.lossy),
         wording.sentence(frame.note) if frame.note != instance.note else "",
         wording.one_line(frame.calibration),
-        wording.spacing_text(spacing) if spacing.known or instance.content not in _PARTS else "",
+        _scale_text(frame) if spacing.known or instance.content not in _PARTS else "",
         # Without spacing the line above says what it means; why is in the attributes.
         wording.sentence(spacing.note) if spacing.known else "",
     )
+
+
+def _scale_text(frame: Frame) -> str:
+    """What lengths rest on; with regions of several scales, that each has its own."""
+    scaled = any(region.x_units or region.y_units for region in frame.regions)
+    if scaled and not frame.spacing.known:
+        return wording.REGION_SPACING
+    return wording.spacing_text(frame.spacing)
 
 
 def warning_lines(findings: Sequence[Finding]) -> Lines:
