@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from app.imaging.findings import Heatmap, Mask, Polygon
 from app.imaging.layers import LayerFrame, Shape
 from app.imaging.objects.layer_reading import read_layer_frame
-from app.imaging.objects.outlines import inside
+from app.imaging.objects.outlines import filled
 from app.imaging.objects.segment_placing import RESAMPLED
 from app.imaging.space.reformat import SectionCut
 from app.imaging.types import Instance
@@ -172,29 +172,32 @@ def _on_slice(
     if RESAMPLED in frame.warnings:
         return [], [OTHER_GRID]
     warnings = list(frame.warnings)
-    parts: list[_Part] = []
+    parts: list[_Part | None] = []
+    regions: dict[int, list[tuple[Shape, Array]]] = {}
     for shape_ in frame.shapes:
-        geometry, top, left = shape_.geometry, 0, 0
+        geometry = shape_.geometry
         if isinstance(geometry, Mask):
-            pixels: Array = geometry.pixels
+            parts.append(_packed(shape_, geometry.pixels))
         elif isinstance(geometry, Heatmap):
-            pixels = geometry.values
+            parts.append(_packed(shape_, geometry.values))
         elif isinstance(geometry, Polygon):
-            pixels, top, left = inside(np.array(geometry.points, np.float64), *shape)
+            points = np.array(geometry.points, np.float64)
+            regions.setdefault(shape_.item, []).append((shape_, points))
         else:
             warnings.append(LINES)
-            continue
-        part = _packed(shape_, pixels, top, left)
-        if part is not None:
-            parts.append(part)
-    return parts, warnings
+    for outlines in regions.values():
+        # A region's outlines count together, or its holes would be filled.
+        mask = filled([points for _, points in outlines], *shape)
+        named = all(one.by_reference for one, _ in outlines)
+        parts.append(_packed(replace(outlines[0][0], by_reference=named), mask))
+    return [part for part in parts if part is not None], warnings
 
 
-def _packed(shape: Shape, pixels: Array, top: int, left: int) -> _Part | None:
+def _packed(shape: Shape, pixels: Array) -> _Part | None:
     rows, columns = (np.flatnonzero(pixels.any(axis=axis)) for axis in (1, 0))
     if not rows.size:
         return None
     box = pixels[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
     values = np.packbits(box, axis=1) if box.dtype == np.bool_ else box.astype(np.float32)
-    corner = int(rows[0]) + top, int(columns[0]) + left
+    corner = int(rows[0]), int(columns[0])
     return _Part(shape.item, *corner, box.shape[1], values, shape.by_reference)

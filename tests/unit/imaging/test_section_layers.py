@@ -160,6 +160,33 @@ def test_a_contour_lies_on_sections_on_the_slices_that_it_names(decoder: Decoder
             np.testing.assert_array_equal(found, labels_there(frame, witness))
 
 
+def test_a_hole_of_a_region_stays_a_hole_on_sections(decoder: Decoder, tmp_path: Path):
+    """A block of 7 x 6 pixels without its middle of 3 x 2 (PS3.3 C.8.8.6.3)."""
+    row, column = (np.array(part, float) for part in DIRECTIONS["axial"])
+    origins = stack(tmp_path, row, column)
+
+    def block(x0: float, x1: float, y0: float, y1: float) -> Array:
+        xs, ys = -30 + 0.5 * np.array([x0, x1]), 40 + 2 * np.array([y0, y1])
+        corners = [(xs[0], ys[0]), (xs[1], ys[0]), (xs[1], ys[1]), (xs[0], ys[1])]
+        return np.array([(x, y, origins[2][2]) for x, y in corners])
+
+    rings = [block(1.5, 8.5, 1.5, 7.5), block(3.5, 6.5, 3.5, 5.5)]
+    own = [contour(ring, names=["1.2.3"]) for ring in rings]
+    make_structures(tmp_path / "rt.dcm", {4: own}, SeriesInstanceUID="1.2.3.9")
+    labels = np.zeros((COUNT, ROWS, COLUMNS), np.uint8)
+    labels[2, 2:8, 2:9] = 4
+    labels[2, 4:6, 4:7] = 0
+    witness = witness_of(labels, origins, row, column)
+    images, rt = scanned(decoder, tmp_path)
+    for plane in SECTIONS:
+        sections = decoder.reformat(images, plane).result()
+        for index in range(sections.frames):
+            frame = decoder.frame(sections, index).result()
+            drawn = decoder.layer_frame(rt, sections, index).result()
+            found = labels_of(drawn, (frame.rows, frame.columns))
+            np.testing.assert_array_equal(found, labels_there(frame, witness))
+
+
 def test_fractions_keep_their_values(decoder: Decoder, tmp_path: Path):
     row, column = (np.array(part, float) for part in DIRECTIONS["axial"])
     origins = stack(tmp_path, row, column)
