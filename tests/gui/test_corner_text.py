@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import QRectF, Qt
@@ -21,9 +22,9 @@ from app.imaging.types import (
 )
 from app.views import wording
 from app.views.canvas import corner_text, overlay
-from app.views.canvas.corner_text import Corners
+from app.views.canvas.corner_text import Corners, Shown
 from tests.gui.canvas_scene import Scene, move
-from tests.gui.viewer_support import found, instance, study
+from tests.gui.viewer_support import found, frame, instance, study
 
 pytestmark = pytest.mark.gui
 
@@ -155,3 +156,11 @@ def test_long_lines_are_wrapped_and_every_line_fits(qapp: QApplication):
     assert len(left.lines) == 1  # nothing to break at: cut, not "ID" alone
     assert " ".join(text for text, _ in right.lines) == long
     assert not left.rect.intersects(right.rect)
+
+
+def test_the_name_of_a_file_is_told_once():
+    volume = dataclasses.replace(instance("b"), kind="volume", path=Path("/x/b.mha"))
+    plain = dataclasses.replace(volume, attributes={})
+    named = dataclasses.replace(volume, attributes={"SeriesDescription": "b.mha"})
+    for image in (plain, named):
+        assert corner_text.series_lines(Shown(image, frame("b"))).count("b.mha") == 1

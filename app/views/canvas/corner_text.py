@@ -133,6 +133,7 @@ def series_lines(shown: Shown) -> Lines:
     instance, frame, frame_index = shown.instance, shown.frame, shown.frame_index
     get = instance.get
     series = [wording.one_line(get("Modality")), wording.one_line(get("SeriesDescription"))]
+    name = wording.one_line(instance.path.name)
     view = [wording.one_line(get("BodyPartExamined")), wording.one_line(get("ViewPosition"))]
     place, count = shown.position
     time = wording.time_text(_time_of(instance, frame_index, frame))
@@ -144,7 +145,7 @@ def series_lines(shown: Shown) -> Lines:
         f"Image {place + 1} / {count}" if count > 1 else "",
         "   ".join(part for part in (number, time) if part),
         slice_text(frame.orientation, instance.get("SliceThickness")),
-        "" if instance.kind in ("dicom", REFORMAT) else wording.one_line(instance.path.name),
+        "" if instance.kind in ("dicom", REFORMAT) or name in series else name,
     )
 
 

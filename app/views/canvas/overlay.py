@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaintEvent
@@ -25,6 +26,7 @@ MAX_LINES = 3  # of one entry of corner text
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
+@cache
 def corner_font(size: float = 1.0) -> QFont:
     """The font of corner text; figures of equal width, so that live values do not jump."""
     font = ui_font(round(TYPE.label * size))
@@ -125,11 +127,16 @@ def _plate(painter: QPainter, rect: QRectF, size: float) -> None:
 
 def draw_corners(painter: QPainter, corners: Corners, area: QRectF, size: float = 1.0) -> None:
     """Draw the four corners into `area` (px)."""
+    draw_blocks(painter, corner_blocks(corners, area, size), size)
+
+
+def draw_blocks(painter: QPainter, blocks: Sequence[Block], size: float = 1.0) -> None:
+    """Draw corners that are laid out."""
     font = corner_font(size)
     spacing = QFontMetricsF(font).lineSpacing()
     painter.setFont(font)
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    for block in corner_blocks(corners, area, size):
+    for block in blocks:
         _plate(painter, block.rect, size)
         line = QRectF(block.rect.topLeft(), QSizeF(block.rect.width() + 1, spacing))
         for text, tint in block.lines:
@@ -180,6 +187,8 @@ class Overlay(QWidget):
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
         self.setAttribute(Qt.WidgetAttribute.WA_NoSystemBackground)
         self._corners = Corners()
+        self._blocks: list[Block] = []  # laid out once, not in every paint event
+        self._laid_out_in = QRectF()
         self._sides = Sides()
         self._chips: Sequence[Chip] = ()
         self._placed: list[PlacedChip] = []
@@ -204,11 +213,20 @@ class Overlay(QWidget):
         """Show other corner text; only what changed is painted again."""
         if corners == self._corners:
             return
-        area = QRectF(self.rect())
-        before = corner_rects(self._corners, area)
+        before = self._laid_out()
         self._corners = corners
-        for rect in before + corner_rects(corners, area):
-            self.update(rect.adjusted(-PLATE_PAD, -PLATE_PAD, PLATE_PAD, PLATE_PAD).toAlignedRect())
+        self._laid_out_in = QRectF()
+        for block in (*before, *self._laid_out()):
+            rect = block.rect.adjusted(-PLATE_PAD, -PLATE_PAD, PLATE_PAD, PLATE_PAD)
+            self.update(rect.toAlignedRect())
+
+    def _laid_out(self) -> list[Block]:
+        """The corners as they stand in this widget."""
+        area = QRectF(self.rect())
+        if area != self._laid_out_in:
+            self._blocks = corner_blocks(self._corners, area)
+            self._laid_out_in = area
+        return self._blocks
 
     def set_sides(self, sides: Sides) -> None:
         """Show other side letters."""
@@ -219,7 +237,7 @@ class Overlay(QWidget):
     def set_chips(self, chips: Sequence[Chip]) -> None:
         """Show other chips, placed clear of each other and of the corner text."""
         area = QRectF(self.rect())
-        taken = corner_rects(self._corners, area)
+        taken = [block.rect for block in self._laid_out()]
         placed = labels.place(chips, area, taken)
         if placed != self._placed:
             self._placed = placed
@@ -237,6 +255,6 @@ class Overlay(QWidget):
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
         area = QRectF(self.rect())
         draw_sides(painter, self._sides, area)
-        draw_corners(painter, self._corners, area)
+        draw_blocks(painter, self._laid_out())
         labels.draw(painter, self._placed)
         painter.end()
