@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.errors import FileProblem
 from app.imaging import guards
-from app.imaging.dicom.dicom_file import Header, PixelSpan
+from app.imaging.dicom.dicom_file import UNDEFINED_LENGTH, Header, PixelSpan
 from app.imaging.dicom.fragments import find_fragments
 from app.imaging.files import sources
 
@@ -75,6 +75,12 @@ def layout_of(header: Header) -> Layout:
     path = header.path
     if header.pixels is None:
         raise guards.problem(path, "it holds no pixels, only a header", guards.COPY_AGAIN)
+    if header.pixels.declared == UNDEFINED_LENGTH and not header.encapsulated:
+        raise guards.problem(
+            path,
+            f"its pixels are compressed, but it calls them uncompressed ({header.syntax.name})",
+            "Ask for a new export",
+        )
     floating = {"FloatPixelData": 32, "DoubleFloatPixelData": 64}.get(header.pixels.keyword)
     rows, columns = header.count("Rows", 0), header.count("Columns", 0)
     photometric = header.text("PhotometricInterpretation").upper() or "MONOCHROME2"

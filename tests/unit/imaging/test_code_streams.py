@@ -15,7 +15,7 @@ import pytest
 from numpy.typing import NDArray
 
 from app.errors import FileProblem
-from app.imaging.reading.image_entries import read_frame
+from app.imaging.reading.image_entries import read_frame, read_instance
 from tests.unit.imaging.files import jpeg_bytes, make_dicom
 from tests.unit.imaging.test_decoders import noise, packed
 
@@ -117,3 +117,13 @@ def test_12_bit_colour_is_in_the_model_that_its_marker_names(header: str, tmp_pa
         PhotometricInterpretation=header,
     )
     assert np.abs(read_frame(path, 0).stored.astype(int) - pixels).max() <= 2
+
+
+def test_compressed_pixels_under_an_uncompressed_syntax_are_not_shown_as_noise(tmp_path: Path):
+    grey = np.zeros((64, 64), np.uint8)
+    code = jpeg_bytes(grey, quality=100)
+    path = packed(tmp_path / "a.dcm", grey, JPEG, [code * 10])  # long enough for the raw pixels
+    plain = b"1.2.840.10008.1.2.1".ljust(len(JPEG), b"\0")
+    path.write_bytes(path.read_bytes().replace(JPEG.encode(), plain, 1))
+    with pytest.raises(FileProblem, match="its pixels are compressed, but it calls them"):
+        read_instance(path)
