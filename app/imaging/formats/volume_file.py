@@ -116,7 +116,12 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def _stack(header: VolumeHeader, grid: Grid) -> dict[str, str]:
-    """The geometry of its slices, as `stacks.describe` reads it; none where they have no place."""
+    """The geometry of its slices, as `stacks.describe` reads it; none where they have no place.
+
+    None for colour either, of which no volume is assembled.
+    """
+    if header.colour_axis is not None:
+        return {}
     count, rows, columns = (header.shape[axis] for axis in (grid.slices, grid.rows, grid.columns))
     spacing = _spacing(header, grid)
     planes = [plane_of(_orientation(header, grid, index), spacing) for index in range(count)]

@@ -253,12 +253,19 @@ def series_stack(instances: Sequence[Instance]) -> Stack:
 def describe(series: Series | Instance) -> StackGeometry | None:
     """Where the volume of a series lies, from header attributes alone; None when it has none."""
     instances = series.instances if isinstance(series, Series) else (series,)
+    if any(_in_colour(one) for one in instances):
+        return None  # nor can its volume be assembled
     if len(instances) == 1:
         return _from_text(instances[0].get(STACK_KEYWORD))
     try:
         return geometry_of(series_stack(instances))
     except NotAStackError:
         return None
+
+
+def _in_colour(instance: Instance) -> bool:
+    photometric = instance.get("PhotometricInterpretation").upper()
+    return bool(photometric) and not photometric.startswith("MONOCHROME")
 
 
 STACK_KEYWORD = "StackGeometry"

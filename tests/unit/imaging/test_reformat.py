@@ -182,3 +182,15 @@ def test_what_has_no_volume_has_only_its_acquired_images():
     assert planes_of(radiograph) == (Plane.ACQUIRED,)
     one_slice = Series("1", "", "CT", 1, (slice_at(0),))
     assert planes_of(one_slice) == (Plane.ACQUIRED,)
+
+
+def test_a_stack_in_colour_is_offered_no_planes_that_would_then_be_refused():
+    slices = tuple(slice_at(z) for z in (0, 3, 6))
+    grey = Series("1", "", "CT", 1, slices)
+    assert planes_of(grey) == tuple(Plane)
+    for photometric in ("RGB", "YBR_FULL_422", "PALETTE COLOR"):
+        coloured = tuple(
+            replace(one, attributes={**one.attributes, "PhotometricInterpretation": photometric})
+            for one in slices
+        )
+        assert planes_of(replace(grey, instances=coloured)) == (Plane.ACQUIRED,)

@@ -213,6 +213,7 @@ def test_colour_voxels_are_colour(tmp_path: Path, suffix: str):
         assert len(instances) == 1
         shown = read_frame(path, 1).stored
         assert read_frame(path, 1).photometric == "RGB"
+        assert planes_of(instances[0]) == (Plane.ACQUIRED,)
     if suffix == ".nii" or read_frame(path, 1).orientation.cosines:
         np.testing.assert_array_equal(shown, rgb[1])
 
