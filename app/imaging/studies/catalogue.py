@@ -18,7 +18,7 @@ from app.imaging.openable import without_images
 from app.imaging.space.planes import numbers_in
 from app.imaging.space.stacks import NotAStackError, series_stack, warnings_of
 from app.imaging.studies.ordering import POSITION, ordered
-from app.imaging.studies.patients import by_patient, conflict, identity_of_study
+from app.imaging.studies.patients import by_patient, conflict, identity_of, identity_of_study
 from app.imaging.studies.splitting import Part, all_in_place, split
 from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study
 
@@ -149,10 +149,13 @@ def build_study(uid: str, instances: Sequence[Instance]) -> StudyGroup:
     unique = _unique(sorted(instances, key=_path_key), problems)
     patients = by_patient(unique)
     studies: list[Study] = []
-    for number, own in enumerate(patients, start=1):
+    for own in patients:
         study = _study(uid, own)
         if len(patients) > 1:
-            study = replace(study, key=f"{uid}/{number}", warnings=(_SHARED_STUDY,))
+            # Never a mere count: what is kept by a key would become another patient's when a
+            # third turns up.
+            key = f"{uid}/{identity_of(own[0]).digest}"
+            study = replace(study, key=key, warnings=(_SHARED_STUDY,))
         studies.append(study)
     first = min((one.path for one in unique), key=str)
     return StudyGroup(tuple(studies), tuple(problems), first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 import unicodedata
 from collections.abc import Hashable, Iterable
@@ -36,6 +37,11 @@ class Identity:
     def filled(self) -> int:
         """How much it says."""
         return sum(bool(part) for part in (self.patient_id, self.issuer, self.birth, self.names))
+
+    @property
+    def digest(self) -> str:
+        """Tells it from others, and says nothing of the patient to who reads it."""
+        return hashlib.sha256(repr(self).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
 def identity_of(instance: Instance) -> Identity:
@@ -88,6 +94,8 @@ def _same_name(first: tuple[tuple[str, ...], ...], second: tuple[tuple[str, ...]
 
 def by_patient(instances: Iterable[Instance]) -> list[list[Instance]]:
     """Instances of one study by patient, in an order that does not depend on theirs.
+
+    The first of each patient's is of those that say the most.
 
     Files that name no patient, or only a part of what others say, belong to the one patient that
     they fit; where they fit several, they stay by themselves.

@@ -107,6 +107,18 @@ def test_a_second_patient_who_turns_up_while_a_scan_goes_on_leaves_no_ghost_of_t
     assert studies.series_of(shown_image) is not None
 
 
+def test_a_third_patient_takes_no_others_key():
+    """The study list keeps thumbnails by it: they would be those of another patient."""
+    studies, catalogue = Studies(), Catalogue()
+    keys: dict[str, set[str]] = {}
+    for patient in ("P5", "P6", "P1", "P9"):
+        catalogue.add([a_slice(int(patient[1]), PatientID=patient, PatientName="")])
+        studies.add(ScanResult(catalogue.changed(), ()))
+        for study in studies.all if len(studies.all) > 1 else ():
+            keys.setdefault(study.key, set()).add(study.patient_id)
+    assert sorted(map(sorted, keys.values())) == [["P1"], ["P5"], ["P6"], ["P9"]]
+
+
 def test_two_patients_with_one_id_in_two_openings_are_warned_of_once_and_while_both_are_open():
     studies = Studies()
     studies.add(group([a_slice(1)], []))
