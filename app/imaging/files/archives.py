@@ -23,6 +23,8 @@ from app.imaging import guards
 
 UNPACK = "Unpack the archive first, then open the folder"
 
+OUTSIDE = "its name leads out of the archive"
+
 MAX_MEMBERS = 200_000
 MAX_MEMBER_BYTES = 2**30
 MAX_RATIO = 1_100
@@ -112,7 +114,7 @@ class Archive:
     def _take(self, info: zipfile.ZipInfo) -> None:
         name = safe_name(info.filename)
         if name is None:
-            self.refused.append(("", "its name leads out of the archive"))
+            self.refused.append(("", OUTSIDE))
             return
         reason = _objection(info)
         if reason:

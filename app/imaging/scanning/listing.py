@@ -21,7 +21,7 @@ from typing import Any
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files import sources
-from app.imaging.files.archives import UNPACK, looks_like_archive, open_archive
+from app.imaging.files.archives import OUTSIDE, UNPACK, looks_like_archive, open_archive
 from app.imaging.files.natural_order import natural_key
 from app.imaging.scanning import opened_paths
 from app.imaging.scanning.media_directory import files_named_by, without_files
@@ -165,18 +165,23 @@ def _refusals(archive: Path, refused: Sequence[tuple[str, str]]) -> list[Problem
     """Members that are not read: each with its name, or together when there are many."""
     counts = Counter(reason for _, reason in refused)
     problems = {
-        reason: Problem(archive, f"{count} of its files are not read: {reason}", UNPACK)
+        reason: Problem(archive, f"{count} of its files are not read: {reason}", _remedy(reason))
         for reason, count in counts.items()
         if count > _MOST_OF_A_KIND
     }
     single = [
         Problem(archive / name, reason, UNPACK)
         if name
-        else Problem(archive, f"one of its files is not read: {reason}", UNPACK)
+        else Problem(archive, f"one of its files is not read: {reason}", _remedy(reason))
         for name, reason in refused
         if reason not in problems
     ]
     return [*single, *problems.values()]
+
+
+def _remedy(reason: str) -> str:
+    """An archive with such names is damaged, or an attack: the last thing is to unpack it."""
+    return guards.COPY_AGAIN if reason == OUTSIDE else UNPACK
 
 
 def _directory(path: Path, root: int, depth: int, found: Listing) -> None:

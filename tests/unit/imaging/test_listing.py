@@ -293,3 +293,15 @@ def test_thousands_of_missing_files_are_not_thousands_of_lines(tmp_path: Path):
     assert listed.files == (present,)
     assert len(listed.problems) == 101
     assert "899 more" in listed.problems[-1].reason
+
+
+@pytest.mark.parametrize("count", [1, 5])
+def test_nobody_is_told_to_unpack_an_archive_whose_names_lead_out_of_it(tmp_path: Path, count: int):
+    with zipfile.ZipFile(tmp_path / "a.zip", "w") as made:
+        for number in range(count):
+            made.writestr(f"../../{number}.dcm", b"x")
+    files, problems = list_files([tmp_path / "a.zip"])
+    assert files == []
+    (problem,) = problems
+    assert "leads out of the archive" in problem.reason
+    assert "ask for a new export" in problem.remedy
