@@ -130,13 +130,19 @@ def test_bits_beside_the_value_are_an_overlay_and_not_part_of_the_value(
     assert np.abs(drawn[..., 0] - by_dcmtk(path, "+Wi", "1", "+Omr")).max() <= 1
 
 
-def test_a_position_among_the_values_own_bits_is_no_overlay(tmp_path: Path):
-    path = make_dicom(tmp_path / "a.dcm", PIXELS)
+@pytest.mark.parametrize(
+    ("position", "overlay"), [(2, True), (3, False), (8, False), (12, False), (13, True)]
+)
+def test_a_position_among_the_values_own_bits_is_no_overlay(
+    position: int, overlay: bool, tmp_path: Path
+):
+    """Ten bits below and with High Bit 12 are those from 3 to 12."""
+    path = make_dicom(tmp_path / "a.dcm", PIXELS, BitsStored=10, HighBit=12)
     ds = pydicom.dcmread(path)
     ds.add_new((0x6000, 0x0100), "US", 16)
-    ds.add_new((0x6000, 0x0102), "US", 3)
+    ds.add_new((0x6000, 0x0102), "US", position)
     ds.save_as(path)
-    assert read_frame(path, 0).overlays == ()
+    assert len(read_frame(path, 0).overlays) == overlay
 
 
 def test_a_multi_frame_overlay_lies_on_the_frames_it_names(tmp_path: Path):

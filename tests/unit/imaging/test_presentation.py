@@ -81,6 +81,20 @@ def test_presentation_lut_is_that_of_dcmtk(image: Path):
     assert_as_dcmtk(image, state)
 
 
+def test_a_presentation_lut_counts_alone_where_a_shape_contradicts_it(image: Path):
+    """A state has one or the other (C.11.6); inverting what the table gives would undo it."""
+    table = list(range(256))
+    state = state_of(
+        image,
+        SoftcopyVOILUTSequence=voi(),
+        PresentationLUTShape="INVERSE",
+        PresentationLUTSequence=[lut_item(0, 8, table)],
+    )
+    frame, _ = presented(image, state)
+    assert frame.presentation_lut is not None
+    assert not frame.inverse
+
+
 @pytest.mark.parametrize("function", ["SIGMOID", "LINEAR_EXACT"])
 def test_other_window_functions_are_the_standards_formulas(image: Path, function: str):
     """C.11.2.1.3; this dcmtk knows them in images, but not in states."""

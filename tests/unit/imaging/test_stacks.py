@@ -114,6 +114,17 @@ def test_the_grid_is_just_as_large_as_the_slices_need():
     assert (forth.corner, back.corner) == ((0, 0), (0, -8))
 
 
+def test_what_a_regular_stack_drifts_sideways_is_kept_in_its_direction():
+    """By less than it takes to be resampled: the last voxel still lies where its slice says."""
+    slices = [
+        FramePlane((0.0004 * z, 0.001 * z, z), (1, 0, 0), (0, 1, 0), (2.0, 0.5)) for z in range(4)
+    ]
+    found = stack_of(slices, 64, 64)
+    assert found.regular
+    last = grid_of(found).affine @ (0, 0, 3, 1)
+    assert last[:3] == pytest.approx(slices[-1].origin, abs=1e-9)
+
+
 def test_headers_alone_tell_the_geometry():
     series = series_of("1.1", [slice_at(z) for z in range(0, 20, 5)])[0]
     geometry = describe(series)

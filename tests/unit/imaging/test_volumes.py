@@ -22,8 +22,9 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
-from app.imaging.space.stacks import StackGeometry, describe
-from app.imaging.space.volumes import Assembly, assemble
+from app.imaging.space.planes import FramePlane
+from app.imaging.space.stacks import StackGeometry, describe, grid_of, stack_of
+from app.imaging.space.volumes import Assembly, assemble, resampled
 from app.imaging.types import Frame, Rescale, Series
 from app.imaging.volume import Volume
 from tests.unit.imaging.files import item, make_dicom
@@ -43,6 +44,18 @@ def same(first: Volume, second: Volume) -> bool:
     return bool(
         np.array_equal(first.voxels, second.voxels) and np.array_equal(first.affine, second.affine)
     )
+
+
+def test_slices_shifted_by_whole_pixels_keep_every_row_in_spite_of_rounding():
+    """0.1 + 0.2 mm are 3.0000000000000004 pixels of 0.1 mm."""
+    planes = [
+        FramePlane((0, y, z), (1, 0, 0), (0, 1, 0), (0.1, 0.1)) for y, z in ((0, 0), (0.1 + 0.2, 1))
+    ]
+    stack = stack_of(planes, 4, 4)
+    assert stack.aside[1, 1] > 3
+    sevens = np.full((2, 4, 4), 7, np.int16)
+    found = resampled(sevens, stack, grid_of(stack), -1)
+    assert found[:, :, 0].tolist() == [[7, 7, 7, 7, -1, -1, -1], [-1, -1, -1, 7, 7, 7, 7]]
 
 
 def test_mr_t1_equals_simpleitks_volume(decoder: Decoder, shared_data: Path):
