@@ -43,7 +43,10 @@ def _is_image(path: Path) -> bool:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            ds = pydicom.dcmread(path, stop_before_pixels=True, specific_tags=["Rows"])
+            # By force, since some files are bare data sets.
+            ds = pydicom.dcmread(
+                path, stop_before_pixels=True, force=True, specific_tags=["Rows", "SOPClassUID"]
+            )
         except Exception:
             return False  # no DICOM file
-    return "Rows" in ds
+    return "Rows" in ds and "SOPClassUID" in ds

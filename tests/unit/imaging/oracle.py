@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydicom.encaps import get_frame
 from pydicom.multival import MultiValue
 from pydicom.pixels.processing import apply_color_lut
+from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 
 Array = NDArray[Any]
 
@@ -31,6 +32,11 @@ def read(path: Path) -> pydicom.Dataset:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         ds = pydicom.dcmread(path, force=True)
+    if "TransferSyntaxUID" not in ds.file_meta:
+        # A bare data set: pydicom found out how it is encoded.
+        implicit, little = ds.original_encoding
+        explicit = ExplicitVRLittleEndian if little else ExplicitVRBigEndian
+        ds.file_meta.TransferSyntaxUID = ImplicitVRLittleEndian if implicit else explicit
     with contextlib.suppress(ValueError):
         int(ds.get("NumberOfFrames") or 1)
         return ds
