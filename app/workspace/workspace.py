@@ -87,6 +87,13 @@ class Workspace:
             self.viewport.set_display(replace(self.viewport.display, window=window))
         self._swap(instance, instance.frames // 2)
 
+    def lend(self, window: Window) -> None:
+        """Show all sections with this window, unless the user set one; it goes with them."""
+        shown = self.viewport.instance
+        if shown is not None and shown.kind == REFORMAT and self.viewport.display.window is None:
+            self._lent = window
+            self.viewport.set_display(replace(self.viewport.display, window=window))
+
     def show_acquired(self) -> None:
         """Back from a reformat to the acquired image."""
         source = self.acquired

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
 from app.errors import FileProblem
+from app.imaging.pixels.windows import auto_window
 from app.imaging.space import reformat, volumes
 from app.imaging.types import (
     Frame,
@@ -22,6 +24,7 @@ from app.imaging.types import (
     Series,
     Spacing,
     SpacingSource,
+    Voi,
     Window,
 )
 from app.imaging.volume import Plane, Volume
@@ -193,6 +196,35 @@ def test_the_image_s_own_window_is_lent_to_its_sections_and_given_back(stack: Pl
     stack.canvas.set_window(Window(300, 200))
     stack.choose(Plane.ACQUIRED)
     assert stack.workspace.viewport.display.window == Window(300, 200)
+
+
+def test_sections_of_a_stack_without_windows_are_not_seen_through_its_first_slice(
+    stack: PlaneScene,
+):
+    """The first slice of a head is air and noise; its automatic window burns out the brain."""
+    frames = stack.decoder.frames
+    for key, pixels in frames.items():
+        dim = key[0] == "1.1"
+        stored = (pixels.stored // 50 if dim else pixels.stored).astype(pixels.stored.dtype)
+        frames[key] = replace(pixels, stored=stored, voi=Voi())
+    stack.workspace.viewport.show(stack.images[1])
+    stack.settle()
+    stack.workspace.viewport.show(stack.images[0])
+    stack.settle()
+    narrow = stack.canvas.shown_window
+    stack.choose(Plane.CORONAL)
+    lent = stack.canvas.shown_window
+    assert lent.width > 5 * narrow.width
+    middle = stack.canvas.frame
+    assert lent.width == pytest.approx(auto_window(middle).width)
+    for _ in range(3):
+        stack.wheel(-120)
+        assert stack.canvas.shown_window == lent
+    stack.choose(Plane.AXIAL)
+    assert stack.canvas.shown_window == lent
+    stack.choose(Plane.ACQUIRED)
+    assert stack.workspace.viewport.display.window is None
+    assert stack.canvas.shown_window == narrow
 
 
 def test_the_acquired_image_stays_while_the_volume_is_made(stack: PlaneScene):

@@ -9,6 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar
 
 from app.errors import SightlineError
+from app.imaging.pixels.pipeline import AUTO
 from app.imaging.types import Instance, Series
 from app.imaging.volume import Plane
 from app.tools.api import CancelToken
@@ -54,6 +55,7 @@ class PlaneSwitch(QObject):
             viewport.frame_changed.connect(self._frame_changed),
             workspace.studies.changed.connect(self._follow),
         ]
+        canvas.picture_changed.connect(self._lend)
         self._follow()
 
     def close(self) -> None:
@@ -120,7 +122,19 @@ class PlaneSwitch(QObject):
         self._cancel = None
         self.banner.end()
         self._plane = plane
-        self._workspace.show_reformat(instance, self._canvas.shown_window)
+        window = self._canvas.shown_window
+        automatic = window is not None and window.explanation == AUTO
+        self._workspace.show_reformat(instance, None if automatic else window)
+
+    def _lend(self) -> None:
+        """One window for all sections: that of the middle one, which is seen first.
+
+        The automatic window of the acquired image is its own alone, and it may be the first of
+        the stack with nothing but noise; one for each section would change the greys on the way.
+        """
+        picture = self._canvas.picture
+        if picture is not None and picture.job.instance.kind == REFORMAT and picture.window:
+            self._workspace.lend(picture.window)
 
     def _give_up(self, token: CancelToken, error: SightlineError) -> None:
         if token is self._cancel:
