@@ -132,7 +132,10 @@ def _by_extended_table(
         return ()
     (offset,) = struct.unpack_from("<Q", offsets, 8 * index)
     (length,) = struct.unpack_from("<Q", lengths, 8 * index)
+    before = struct.unpack_from("<Q", offsets, 8 * index - 8)[0] if index else -1
+    if offset <= before or (index == 0 and offset):
+        return ()  # frames lie in their order, the first one first
     for place, size in fragments.spans:
         if place - 8 - fragments.base == offset:
-            return ((place, min(size, length)),)
+            return ((place, length),) if 0 < length <= size else ()
     return ()

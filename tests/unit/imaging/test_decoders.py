@@ -278,6 +278,32 @@ def test_an_extended_offset_table_finds_the_frames(
         np.testing.assert_array_equal(read_frame(path, index).stored, pixels[index])
 
 
+@pytest.mark.parametrize("damage", ["no lengths", "too long", "out of order", "elsewhere"])
+def test_a_wrong_extended_offset_table_shows_no_other_frame(
+    damage: str, codes: tuple[Array, list[bytes]], tmp_path: Path
+):
+    pixels, streams = codes
+    _, table, lengths = encapsulate_extended(streams)
+    if damage == "no lengths":
+        lengths = bytes(24)
+    elif damage == "too long":
+        lengths = b"\xff" * 24
+    else:
+        first, second, third = table[:8], table[8:16], table[16:]
+        table = second + first + third if damage == "out of order" else b"\5" * 24
+    path = packed(
+        tmp_path / "a.dcm",
+        pixels,
+        "1.2.840.10008.1.2.4.80",
+        streams,
+        NumberOfFrames=3,
+        ExtendedOffsetTable=table,
+        ExtendedOffsetTableLengths=lengths,
+    )
+    for index in range(3):
+        np.testing.assert_array_equal(read_frame(path, index).stored, pixels[index])
+
+
 def test_a_frame_that_is_not_in_the_file_is_named(codes: tuple[Array, list[bytes]], tmp_path: Path):
     pixels, streams = codes
     path = packed(
