@@ -12,16 +12,26 @@ from functools import partial
 
 import numpy as np
 from PySide6.QtCore import QLineF, QObject, QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPainterPath, QPen
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QImage,
+    QPainter,
+    QPainterPath,
+    QPen,
+    QPolygonF,
+)
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
 from app.errors import SightlineError
 from app.imaging.findings import Heatmap, Mask, Point
 from app.imaging.layers import RGB, Label, Shape
 from app.views.background import Background
-from app.views.canvas import shapes
+from app.views.canvas import many_outlines, shapes
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.items import CROSS, LINE, on_screen
+from app.views.canvas.many_outlines import SMOOTH_EDGES, Outlines, outlines_of
 from app.views.style import color as with_alpha
 from app.views.style import ui_font
 from app.views.theme import THEME, TYPE
@@ -38,8 +48,8 @@ class Drawing:
     """What one item of a layer draws on one frame, in image coordinates.
 
     Attributes:
-        filled: Closed outlines that are filled: masks, filled polygons.
-        lines: Outlines without a fill.
+        filled: What is filled: masks, filled polygons.
+        lines: All outlines, those of the fills too.
         images: Heat maps, and masks too ragged for an outline, with their places: indexed, from 0
             for nothing to the highest index for all of the item's colour.
         points: Single locations.
@@ -47,14 +57,14 @@ class Drawing:
     """
 
     filled: QPainterPath
-    lines: QPainterPath
+    lines: Outlines
     images: tuple[tuple[QImage, QRectF], ...] = ()
     points: tuple[QPointF, ...] = ()
     texts: tuple[tuple[str, QPointF], ...] = ()
 
     def bounds(self) -> QRectF:
         """All of it but the size of texts."""
-        rect = self.filled.boundingRect().united(self.lines.boundingRect())
+        rect = self.filled.boundingRect().united(self.lines.bounds)
         for _, place in self.images:
             rect = rect.united(place)
         for point in (*self.points, *(anchor for _, anchor in self.texts)):
@@ -83,7 +93,7 @@ def build(parts: Sequence[Shape]) -> Drawing:
             if shape.image is not None and shape.image_rect is not None:
                 images.append((shape.image, shape.image_rect))
             (filled if part.filled or isinstance(geometry, Mask) else lines).addPath(shape.path)
-    return Drawing(filled, lines, tuple(images), tuple(points), tuple(texts))
+    return Drawing(filled, outlines_of(filled, lines), tuple(images), tuple(points), tuple(texts))
 
 
 def _heat(geometry: Heatmap) -> tuple[QImage, QRectF]:
@@ -113,7 +123,14 @@ def _tints(color: QColor, opacity: float, levels: int) -> list[int]:
     return [round(255 * most * n / (levels - 1)) << 24 | rgb for n in range(levels)]
 
 
-def draw(painter: QPainter, drawing: Drawing, rgb: RGB, opacity: float, size: float = 1.0) -> None:
+def draw(
+    painter: QPainter,
+    drawing: Drawing,
+    rgb: RGB,
+    opacity: float,
+    size: float = 1.0,
+    exposed: QRectF | None = None,
+) -> None:
     """Paint it; the painter is in image coordinates.
 
     Args:
@@ -122,6 +139,7 @@ def draw(painter: QPainter, drawing: Drawing, rgb: RGB, opacity: float, size: fl
         rgb: Colour of the item.
         opacity: Of fills.
         size: Factor on widths and text: 1 on screen, more in an export of a large matrix.
+        exposed: What of the image is to be seen; None for all of it.
     """
     color = QColor(*rgb)
     fill = with_alpha(color.name(), opacity)
@@ -129,15 +147,17 @@ def draw(painter: QPainter, drawing: Drawing, rgb: RGB, opacity: float, size: fl
     for image, place in drawing.images:
         image.setColorTable(_tints(color, opacity, max(image.colorCount(), 2)))
         painter.drawImage(place, image)
-    pen = QPen(color)
-    pen.setWidthF(LINE * size)
-    pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
     with on_screen(painter) as transform:
-        painter.setPen(pen)
+        painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(fill)
+        # The outline is smooth; a fill of very many corners is not.
+        smooth = drawing.filled.elementCount() <= SMOOTH_EDGES
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, smooth)
         painter.drawPath(transform.map(drawing.filled))
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        many_outlines.draw(painter, drawing.lines, transform, color, LINE * size, exposed)
         painter.setBrush(Qt.BrushStyle.NoBrush)
-        painter.drawPath(transform.map(drawing.lines))
+        painter.setPen(QPen(color, LINE * size))
         _draw_points(painter, [transform.map(p) for p in drawing.points], color, size)
         for text, anchor in drawing.texts:
             _draw_text(painter, text, transform.map(anchor), color, size)
@@ -145,10 +165,11 @@ def draw(painter: QPainter, drawing: Drawing, rgb: RGB, opacity: float, size: fl
 
 def _draw_points(painter: QPainter, points: Sequence[QPointF], color: QColor, size: float) -> None:
     if len(points) > MANY_POINTS:
-        painter.setBrush(color)
-        painter.setPen(Qt.PenStyle.NoPen)
-        for point in points:
-            painter.drawEllipse(point, DOT * size, DOT * size)
+        pen = QPen(color, 2 * DOT * size)
+        pen.setCapStyle(Qt.PenCapStyle.RoundCap)
+        painter.setPen(pen)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, len(points) <= 10 * MANY_POINTS)
+        painter.drawPoints(QPolygonF(points))
         return
     reach = CROSS * size
     for point in points:
@@ -188,6 +209,7 @@ class LayerGraphic(QGraphicsItem):
         margin = max(80.0, bounds.width() * 0.1, bounds.height() * 0.1)
         self._bounds = bounds.adjusted(-margin, -margin, margin * 3, margin)
         self.setZValue(_Z)
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
         self.setAcceptedMouseButtons(Qt.MouseButton.NoButton)
 
     def boundingRect(self) -> QRectF:
@@ -199,7 +221,8 @@ class LayerGraphic(QGraphicsItem):
         option: QStyleOptionGraphicsItem,
         widget: QWidget | None = None,
     ) -> None:
-        draw(painter, self._drawing, self._rgb, self.opacity_of_fill)
+        rgb, opacity = self._rgb, self.opacity_of_fill
+        draw(painter, self._drawing, rgb, opacity, exposed=option.exposedRect)  # pyright: ignore[reportAttributeAccessIssue]
 
     def set_opacity_of_fill(self, opacity: float) -> None:
         """Paint it anew with another opacity."""
@@ -323,7 +346,8 @@ def _parts(entries: Sequence[LayerEntry]) -> list[_Part]:
         for item in entry.items:
             mine = tuple(drawn.get(item.number, ()))
             if mine:
-                mark = tuple(id(shape) for shape in mine)
+                # Of a frame's shapes an item always has the same: the ends stand for all.
+                mark = (id(mine[0]), id(mine[-1]), len(mine))
                 opacity = entry.look.opacity
                 parts.append(_Part(entry.key, item.number, mark, item.color, opacity, mine))
     return parts
