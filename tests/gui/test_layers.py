@@ -15,10 +15,11 @@ from PySide6.QtCore import QPointF, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
-from app.imaging.findings import Polygon, Polyline
+from app.imaging.findings import Mask, Polygon, Polyline
 from app.imaging.layers import LayerFrame, Shape
 from app.imaging.report import nodes_of
 from app.imaging.types import Content, Series, Window
+from app.imaging.volume import Plane
 from app.views.browser.study_model import SeriesRow
 from app.views.canvas.layer_drawing import build
 from app.views.main_window import MainWindow
@@ -27,7 +28,7 @@ from app.workspace.layers import LayerRequest, key_of
 from tests.conformance import kinds
 from tests.gui.viewer_support import WaitUntil
 from tests.unit.imaging.files import item
-from tests.unit.imaging.layer_files import frame_group, make_seg, make_slice
+from tests.unit.imaging.layer_files import CT, frame_group, make_seg, make_slice
 
 pytestmark = pytest.mark.gui
 
@@ -372,3 +373,49 @@ def test_each_page_of_a_document_is_fitted_whatever_its_size(
     top, bottom = canvas.to_widget(0, -0.5), canvas.to_widget(0, rows - 0.5)
     assert abs(top.y()) < 1.5
     assert abs(bottom.y() - canvas.viewport().height()) < 1.5
+
+
+def test_a_segmentation_is_drawn_on_sections_too(
+    window: MainWindow, wait_until: WaitUntil, tmp_path: Path
+):
+    """A bar along the slices, which only names their files: column 5, row 3 of slices 1 and 2."""
+    uids = [generate_uid() for _ in range(4)]
+    for k, uid in enumerate(uids):
+        make_slice(tmp_path / f"{k}.dcm", 3.0 * k, SOPInstanceUID=uid, Modality="CT")
+    bar = np.zeros((2, 10, 12), np.uint8)
+    bar[:, 3, 5] = 255
+    names = [item(ReferencedSOPClassUID=CT, ReferencedSOPInstanceUID=uid) for uid in uids]
+    make_seg(
+        tmp_path / "seg.dcm",
+        bar,
+        [frame_group(1, names=[(uids[k], None)]) for k in (1, 2)],
+        SegmentationType="BINARY",
+        FrameOfReferenceUID=None,
+        SharedFunctionalGroupsSequence=None,
+        Modality="SEG",
+        SeriesInstanceUID="1.2.3.9",
+        ReferencedSeriesSequence=[
+            item(SeriesInstanceUID="1.2.3.4", ReferencedInstanceSequence=names)
+        ],
+    )
+    opened(window, tmp_path, wait_until)
+    wait_until(lambda: len(window.planes.possible) == 4)
+    window.planes.choose(Plane.CORONAL)
+    wait_until(lambda: window.planes.plane is Plane.CORONAL and not window.busy)
+    found: dict[int, list[list[int]]] = {}
+    for section in range(10):
+        window.workspace.viewport.scroll_to(section)
+        wait_until(
+            lambda at=section: (
+                window.canvas.picture is not None
+                and window.canvas.picture.job.frame_index == at
+                and all(one.frame is not None for one in window.workspace.layers.entries)
+            )
+        )
+        for entry in window.workspace.layers.entries:
+            for shape in entry.shapes():
+                assert isinstance(shape.geometry, Mask)
+                found[section] = np.argwhere(shape.geometry.pixels).tolist()
+    # The head is at the top: slice 3 is row 0.
+    assert found == {3: [[1, 5], [2, 5]]}
+    wait_until(lambda: window.canvas.layer_drawing.ready)
