@@ -87,7 +87,9 @@ class LayerLoading(QObject):
         viewport = self._workspace.viewport
         shown = viewport.instance
         named = shown is not None and shown.sop_instance_uid in instance.references
-        over = shown is not None and instance in layers_for(shown, [instance])
+        # A section stays where the object may draw on its slices.
+        acquired = self._workspace.acquired
+        over = acquired is not None and instance in layers_for(acquired, [instance])
         if not (over or (named and instance.content is Content.PRESENTATION)):
             viewport.show(target)
         if instance.content is Content.PRESENTATION:

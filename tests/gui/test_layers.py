@@ -418,4 +418,7 @@ def test_a_segmentation_is_drawn_on_sections_too(
                 found[section] = np.argwhere(shape.geometry.pixels).tolist()
     # The head is at the top: slice 3 is row 0.
     assert found == {3: [[1, 5], [2, 5]]}
+    click(window, series(window, Content.SEGMENTATION))
+    wait_until(lambda: not window.busy)
+    assert window.planes.plane is Plane.CORONAL
     wait_until(lambda: window.canvas.layer_drawing.ready)
