@@ -72,6 +72,27 @@ def test_luts_keep_a_negative_first_value(frame: Any):
     assert found.voi.luts[0].bits == 12
 
 
+@pytest.mark.parametrize(
+    ("declared", "data", "bits"),
+    [(12, [0, 1023], 12), (8, [0, 4095], 12), (16, [0, 65535], 16), (0, [0, 1023], 10)],
+)
+def test_white_is_what_a_luts_bits_can_hold_not_what_its_data_do(
+    declared: int, data: list[int], bits: int, frame: Any
+):
+    """C.11.2.1.1: a dark table stays dark; more than it declares, and none, are mistakes."""
+    (lut,) = frame(VOILUTSequence=[lut_item(0, declared, data)]).voi.luts
+    assert lut.bits == bits
+
+
+def test_no_entries_in_a_luts_descriptor_are_65536(frame: Any):
+    """C.11.1.1.1: the number does not fit into 16 bits."""
+    table = lut_item(0, 16, [0])
+    table.LUTDescriptor = [0, 0, 16]
+    table.add_new(0x00283006, "OW", np.arange(65536, dtype="<u2").tobytes())
+    (lut,) = frame(VOILUTSequence=[table]).voi.luts
+    np.testing.assert_array_equal(lut.data, np.arange(65536))
+
+
 def test_padding_is_a_range_in_stored_values(frame: Any):
     assert frame(PixelPaddingValue=7).padding == (7, 7)
     assert frame(PixelPaddingValue=9, PixelPaddingRangeLimit=3).padding == (3, 9)
