@@ -7,7 +7,7 @@ number of instances but for sorting; `Catalogue` groups again only the studies t
 from __future__ import annotations
 
 import hashlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,10 +19,11 @@ from app.imaging.space.planes import numbers_in
 from app.imaging.space.stacks import NotAStackError, series_stack, warnings_of
 from app.imaging.studies.ordering import POSITION, ordered
 from app.imaging.studies.patients import by_patient, conflict, identity_of, identity_of_study
-from app.imaging.studies.splitting import Part, all_in_place, split
+from app.imaging.studies.splitting import SHARED_UID, Part, all_in_place, split
 from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study
 
 _MAX_TWINS = 16
+_MOST_TWINS = 3
 _PICTURES = frozenset({"picture", "tiff"})
 _SHARED_STUDY = "another patient has the same Study Instance UID: check whose images these are"
 _SHARED_ID = (
@@ -171,6 +172,7 @@ def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Inst
     Copies have the same size and the same attributes: pixels are not compared, since headers alone
     have been read.
     """
+    shared: list[Problem] = []
     seen: dict[tuple[str, int], list[Instance]] = {}
     paths: set[tuple[Path, int]] = set()
     kept: list[Instance] = []
@@ -185,15 +187,26 @@ def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Inst
             problems.append(Problem(instance.path, reason, "Nothing needs to be done"))
             continue
         if twins:
-            note = f"it has the same SOP Instance UID as {twins[0].path.name}, but is another image"
+            note = f"it has the {SHARED_UID} as {twins[0].path.name}, but is another image"
             text = "; ".join(part for part in (instance.note, note) if part)
             kept.append(replace(instance, note=text))
-            problems.append(Problem(instance.path, note, "Check which of the two is meant"))
+            shared.append(Problem(instance.path, note, "Check which of the two is meant"))
         else:
             kept.append(instance)
         if len(twins) < _MAX_TWINS:
             twins.append(instance)
+    problems += _by_folder(shared)
     return kept
+
+
+def _by_folder(shared: Sequence[Problem]) -> list[Problem]:
+    """Not hundreds of lines for two exports of one study; each image has its own note."""
+    counts = Counter(problem.path.parent for problem in shared)
+    crowded = [folder for folder, count in counts.items() if count > _MOST_TWINS]
+    # No count: it would be another problem each time that a scan tells of a few more.
+    reason = "several of its images have the SOP Instance UIDs of others, but are other images"
+    whole = [Problem(folder, reason, "Check which of them are meant") for folder in crowded]
+    return [one for one in shared if one.path.parent not in crowded] + whole
 
 
 def is_copy(first: Instance, second: Instance) -> bool:
@@ -270,8 +283,8 @@ def _title(first: Instance, series: list[Series]) -> str:
 
 
 def _text_of(series: Sequence[Series], keyword: str) -> str:
-    """An attribute of the study, which not all of its files may tell."""
-    texts = (one.get(keyword) for own in series for one in own.instances)
+    """An attribute of the study, which not all of its series may tell."""
+    texts = (own.instances[0].get(keyword) for own in series)
     return next((text for text in texts if text), "")
 
 
@@ -310,7 +323,7 @@ def _series(uid: str, part: Part, position: int) -> Series:
 def _warnings(members: Sequence[Instance], order: str) -> tuple[str, ...]:
     """What a reader must know of a series as a stack, and of images with one UID."""
     found: list[str] = []
-    twins = sum("same SOP Instance UID" in one.note for one in members)
+    twins = sum(SHARED_UID in one.note for one in members)
     if twins:
         noun = "image has" if twins == 1 else "images have"
         found.append(f"{twins} {noun} the SOP Instance UID of another one")

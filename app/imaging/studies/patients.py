@@ -7,6 +7,7 @@ import re
 import unicodedata
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from app.imaging.types import Instance, Study
 
@@ -46,18 +47,30 @@ class Identity:
 
 def identity_of(instance: Instance) -> Identity:
     """The patient that a file names."""
-    groups = (_words(group) for group in instance.get("PatientName").split("="))
+    return _identity(*_said_of_the_patient(instance))
+
+
+def _said_of_the_patient(instance: Instance) -> tuple[str, str, str, str]:
+    get = instance.get
+    issuer = get("IssuerOfPatientID")
+    return get("PatientID"), issuer, get("PatientBirthDate"), get("PatientName")
+
+
+@lru_cache(maxsize=1024)
+def _identity(patient_id: str, issuer: str, birth: str, name: str) -> Identity:
+    groups = (_words(group) for group in name.split("="))
     return Identity(
-        _plain(instance.get("PatientID")),
-        _plain(instance.get("IssuerOfPatientID")),
-        "".join(char for char in instance.get("PatientBirthDate") if char.isdecimal()),
+        _plain(patient_id),
+        _plain(issuer),
+        "".join(char for char in birth if char.isdecimal()),
         tuple(sorted({group for group in groups if group})),
     )
 
 
 def identity_of_study(study: Study) -> Identity:
     """The patient that a study names: by the first file of that series which says the most."""
-    identities = [identity_of(one.instances[0]) for one in study.series]
+    said = {_said_of_the_patient(one.instances[0]) for one in study.series}
+    identities = [_identity(*one) for one in said]
     return min(identities, key=lambda one: (-one.filled, one))
 
 
@@ -103,8 +116,7 @@ def by_patient(instances: Iterable[Instance]) -> list[list[Instance]]:
     known: dict[Hashable, Identity] = {}
     members: dict[Identity, list[Instance]] = {}
     for instance in instances:
-        keywords = ("PatientID", "IssuerOfPatientID", "PatientBirthDate", "PatientName")
-        raw = tuple(instance.get(keyword) for keyword in keywords)
+        raw = _said_of_the_patient(instance)
         identity = known.get(raw)
         if identity is None:
             identity = known[raw] = identity_of(instance)

@@ -23,6 +23,8 @@ _STACKED = frozenset({"CT", "MR", "PT"})
 _SPACING = 1e-2
 """Relative difference of pixel spacing up to which images go into one stack."""
 _MAX_CLUSTERS = 64
+SHARED_UID = "same SOP Instance UID"
+"""What the note of an image says that is not the first with its UID."""
 _ASIDE_MM = 1.0
 
 
@@ -330,6 +332,10 @@ def _image_type(instance: Instance) -> Hashable:
     return "\\".join(instance.get("ImageType").upper().split("\\")[2:])
 
 
+def _is_twin(instance: Instance) -> Hashable:
+    return SHARED_UID in instance.note
+
+
 def _instance_number(instance: Instance) -> float | None:
     return float(instance.number) if instance.number else None
 
@@ -362,6 +368,7 @@ _SEPARATORS = (
     _Separator(_label("acquisition"), _number("AcquisitionNumber"), _TIME),
     _Separator(_label("acquisition time"), _text("AcquisitionTime"), _TIME),
     _Separator(_label("series time"), _text("SeriesTime"), _TIME),
+    _Separator(lambda twin: "with UIDs of other images" if twin else "", _is_twin),
 )
 """What tells images at one place apart; the first that does is used, then the next within each
 part."""

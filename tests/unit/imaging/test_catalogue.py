@@ -289,12 +289,45 @@ def test_a_study_is_named_by_its_images_and_lists_what_has_no_number_after_them(
     assert only.title == "SEG KO DOC"
 
 
-def test_a_study_is_described_by_whichever_file_does():
+def test_a_study_is_described_by_whichever_series_does():
     (study,) = group(
         [
             instance("a", 1),
-            instance("b", 2, StudyDescription="Brain", StudyDate="20200102", PatientName="Doe"),
+            instance(
+                "b",
+                2,
+                SeriesInstanceUID="2",
+                StudyDescription="Brain",
+                StudyDate="20200102",
+                PatientName="Doe",
+            ),
         ],
         [],
     ).studies
     assert (study.title, study.date, study.patient) == ("Brain", "20200102", "Doe")
+
+
+def test_two_exports_of_one_stack_that_differ_in_their_pixels_are_two_stacks_and_one_line():
+    """As when a study is opened beside its processed copy, which kept all UIDs."""
+
+    def slice_of(folder: str, z: int) -> Instance:
+        one = instance(
+            f"/{folder}/{z}",
+            z + 1,
+            Modality="CT",
+            ImageOrientationPatient="1\\0\\0\\0\\1\\0",
+            ImagePositionPatient=f"0\\0\\{z}",
+            PixelSpacing="1\\1",
+            ContentDigest=folder,
+        )
+        return replace(one, sop_instance_uid=f"1.1.{z}")
+
+    result = group([slice_of(folder, z) for z in range(8) for folder in "ab"], [])
+    (study,) = result.studies
+    assert [len(one.instances) for one in study.series] == [8, 8]
+    assert [one.order for one in study.series] == ["position along the normal"] * 2
+    assert [one.instances[0].path.parent.name for one in study.series] == ["a", "b"]
+    assert study.series[1].split == "with UIDs of other images"
+    assert study.series[1].warnings == ("8 images have the SOP Instance UID of another one",)
+    (problem,) = result.problems
+    assert (problem.path, "other images" in problem.reason) == (Path("/b"), True)
