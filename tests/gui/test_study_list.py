@@ -296,3 +296,23 @@ def test_the_shown_series_stays_in_sight_when_another_panel_takes_room(desk: Des
         desk.list.resize(300, height)
         QApplication.processEvents()
         assert view.viewport().rect().contains(view.visualRect(view.currentIndex()))
+
+
+def test_a_series_that_grew_is_pictured_by_its_new_middle(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+):
+    asked: list[str] = []
+    fetch = desk.decoder.thumbnail
+
+    def noted(image: Instance, size: int) -> object:
+        asked.append(image.sop_instance_uid)
+        return fetch(image, size)
+
+    monkeypatch.setattr(desk.decoder, "thumbnail", noted)
+    images = [instance(f"1.{number}") for number in range(9)]
+    for known in (images[:3], images, images):
+        desk.workspace.add(found(a_study(a_series("a", *known))))
+        desk.list.view.viewport().repaint()
+        desk.wait_until(lambda: not desk.background.pending)
+        desk.list.view.viewport().repaint()
+    assert asked == ["1.1", "1.4"]

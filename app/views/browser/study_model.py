@@ -49,6 +49,7 @@ class StudyModel(QAbstractListModel):
         self._places: dict[str, int] = {}
         self._blocks: dict[str, list[Row]] = {}
         self._thumbnails: OrderedDict[str, QPixmap | None] = OrderedDict()  # None: there is none
+        self._pictured: dict[str, Instance] = {}  # of what a thumbnail is, or will be
         self._awaited: OrderedDict[str, Future[Thumbnail]] = OrderedDict()
         self._disconnect: Callable[[], None] = workspace.studies.changed.connect(self.refresh)
         self.refresh()
@@ -161,14 +162,22 @@ class StudyModel(QAbstractListModel):
         key, source = row.key, row.middle
         if key in self._thumbnails:
             self._thumbnails.move_to_end(key)
-            return self._thumbnails[key]
-        if key not in self._awaited and source is not None and row.look.thumbnail:
+        if self._is_wanted(key, source) and source is not None and row.look.thumbnail:
             while len(self._awaited) >= AWAITED:
                 self._awaited.popitem(last=False)[1].cancel()
+            self._pictured[key] = source
             self._awaited[key] = self._loader.thumbnail(
                 source, THUMBNAIL_PX, partial(self._take, key), lambda _error: self._put(key, None)
             )
-        return None
+        return self._thumbnails.get(key)
+
+    def _is_wanted(self, key: str, source: Instance | None) -> bool:
+        """Whether there is no picture yet, or one from when less of the series was known."""
+        if key in self._awaited or source is None:
+            return False
+        known = self._pictured.get(key)
+        same = known is not None and (known.path, known.part) == (source.path, source.part)
+        return key not in self._thumbnails or not same
 
     def _take(self, key: str, pixels: Thumbnail) -> None:
         self._put(key, QPixmap.fromImage(to_qimage(pixels)))
@@ -179,7 +188,7 @@ class StudyModel(QAbstractListModel):
         self._awaited.pop(key, None)
         self._thumbnails[key] = picture
         while len(self._thumbnails) > KEPT:
-            self._thumbnails.popitem(last=False)
+            self._pictured.pop(self._thumbnails.popitem(last=False)[0], None)
 
 
 def _places(rows: list[Row]) -> dict[str, int]:
