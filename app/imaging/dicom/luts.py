@@ -30,7 +30,7 @@ def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> L
     if descriptor is None:
         return None
     entries, first, bits = descriptor
-    data = lut_data(value_of(item, "LUTData"), entries, little=little)
+    data = lut_data(value_of(item, "LUTData"), entries, bits, little=little)
     if data is None:
         return None
     used = max(int(data.max()).bit_length(), 1)
@@ -47,12 +47,15 @@ def _descriptor(item: Dataset) -> tuple[int, int, int] | None:
     return entries % 65536 or 65536, first, bits
 
 
-def lut_data(value: Any, entries: int, *, little: bool = True) -> NDArray[np.uint16] | None:
-    """LUT data as 16-bit numbers; None when there are too few.
+def lut_data(
+    value: Any, entries: int, bits: int, *, little: bool = True
+) -> NDArray[np.uint16] | None:
+    """LUT data as 16-bit numbers, at most `entries`; None when most of them are missing.
 
     Args:
         value: Bytes (OW, OB), or numbers (US, SS). 8-bit entries may be packed two to a word.
         entries: As the descriptor says.
+        bits: Of an entry, as the descriptor says.
         little: Byte order of the file.
     """
     if value is None:
@@ -71,4 +74,7 @@ def lut_data(value: Any, entries: int, *, little: bool = True) -> NDArray[np.uin
         return words[:entries]
     # Packed: the first entry in a word's low byte.
     packed = np.concatenate((words.astype("<u2").view(np.uint8), np.frombuffer(tail, np.uint8)))
-    return packed[:entries].astype(np.uint16) if packed.size >= entries else None
+    if entries <= packed.size <= entries + 1 or (bits <= 8 and packed.size >= entries):
+        return packed[:entries].astype(np.uint16)
+    # A table cut short by some entries goes on with its last one, as beyond its end.
+    return words if 2 * words.size > entries else None

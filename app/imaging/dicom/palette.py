@@ -76,7 +76,7 @@ def _channel(header: Header, colour: str, entries: int, bits: int) -> NDArray[np
     little = header.little_endian
     plain: Any = header.value(f"{colour}PaletteColorLookupTableData")
     if plain is not None:
-        return lut_data(plain, entries, little=little)
+        return lut_data(plain, entries, bits, little=little)
     segmented: Any = header.value(f"Segmented{colour}PaletteColorLookupTableData")
     if not isinstance(segmented, bytes):
         return None

@@ -39,6 +39,14 @@ def packed_lut(first: int, data: list[int]) -> pydicom.Dataset:
     return made
 
 
+def short_lut(first: int, data: list[int], missing: int) -> pydicom.Dataset:
+    """16-bit entries, fewer than the descriptor says."""
+    made = item()
+    made.add_new(0x00283002, "US", [len(data) + missing, first, 12])
+    made.add_new(0x00283006, "US", data)
+    return made
+
+
 CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "linear": (RAMP, {"WindowCenter": 1000, "WindowWidth": 700}),
     "linear of width 1": (RAMP, {"WindowCenter": 1000, "WindowWidth": 1}),
@@ -76,6 +84,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
             "VOILUTSequence": [lut_item(-500, 12, CURVE, signed=True)],
         },
     ),
+    "voi lut that lacks its last entries": (RAMP, {"VOILUTSequence": [short_lut(500, CURVE, 60)]}),
     "modality lut": (
         RAMP,
         {
