@@ -31,6 +31,8 @@ OTHER_GRID = "it lies on another pixel grid than the slices: not drawn on sectio
 LINES = "its points and lines are not drawn on sections, only on acquired images"
 TOO_MUCH = "not drawn on sections: its masks need too much memory"
 
+_MOST_WARNINGS = 4  # hundreds of slices may each say something else
+
 MAX_BYTES = 2**29
 """What the masks of all objects may take that a worker process keeps."""
 
@@ -158,7 +160,7 @@ def _on_all(instance: Instance, slices: Sequence[Slice], shape: tuple[int, int])
             last = OTHER_GRID if OTHER_GRID in warnings else TOO_MUCH
             every, size, warnings = [], 0, {last: None}
             break
-    drawn = _known[key] = _Drawn(tuple(every), tuple(warnings), size)
+    drawn = _known[key] = _Drawn(tuple(every), tuple(warnings)[:_MOST_WARNINGS], size)
     while sum(one.size for one in _known.values()) > MAX_BYTES or len(_known) > 8:
         _known.popitem(last=False)
     return drawn
