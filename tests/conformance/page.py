@@ -23,6 +23,10 @@ read it:
 
 "equal" is no difference at all, "1/255" one grey level at most; a witness that cannot read a file
 says so and proves nothing. Colour is not compared with GDCM.
+
+One file of every kind, as `render` draws it:
+
+![One file of every kind](images/conformance.png)
 """
 
 
