@@ -4,7 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QKeyEvent, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -51,6 +60,7 @@ class StudyList(QWidget):
         self._stack = QStackedLayout(area)
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
+        self.view.viewport().installEventFilter(self)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
@@ -179,12 +189,22 @@ class StudyList(QWidget):
         share = round(event.size().height() * PROBLEMS_SHARE)
         self.problems.setMaximumHeight(max(LOWEST_PROBLEMS, share))
         super().resizeEvent(event)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize and isinstance(event, QResizeEvent):
+            self._keep_in_sight(event.oldSize().height(), event.size().height())
+        return False
+
+    def _keep_in_sight(self, before: int, after: int) -> None:
+        """What opens below, another panel or the problems, must not hide the shown series."""
         index = self.view.currentIndex()
-        lost = max(0, event.oldSize().height() - event.size().height())
         place = self.view.visualRect(index)
-        # Another panel that opens below must not take the shown series out of sight.
-        if lost and index.isValid() and 0 <= place.top() < self.view.viewport().height() + lost:
-            self.view.scrollTo(index)
+        seen = index.isValid() and 0 <= place.top() < before
+        if seen and after < before and place.bottom() >= after:
+            QTimer.singleShot(0, self, self._show_current)
+
+    def _show_current(self) -> None:
+        self.view.scrollTo(self.view.currentIndex())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         index = self.view.currentIndex()
