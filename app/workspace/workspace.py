@@ -7,9 +7,9 @@ from dataclasses import replace
 from itertools import islice
 
 from app.imaging.findings import Finding
-from app.imaging.layer_links import layers_for
+from app.imaging.layer_links import layers_for, may_be_same_patient
 from app.imaging.presentation import PresentationState
-from app.imaging.types import Instance, ScanResult, Study, Window
+from app.imaging.types import Content, Instance, ScanResult, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
 from app.workspace.annotations import Annotations
@@ -38,6 +38,7 @@ class Workspace:
         self._source: Instance | None = None  # the acquired image behind a reformat
         self._lent: Window | None = None  # its own window, which its reformat is shown with
         self._by_uid: dict[str, Instance] | None = None
+        self._rejected: dict[str, list[Instance]] | None = None
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
         self.viewport.image_changed.connect(self._follow_study)
@@ -65,6 +66,20 @@ class Workspace:
             instances = self.studies.instances()
             self._by_uid = {item.sop_instance_uid: item for item in reversed(instances)}
         return self._by_uid.get(sop_instance_uid)
+
+    def rejection_of(self, instance: Instance) -> str:
+        """Why an open key object selection withdraws an image (IHE IOCM); "" if none does."""
+        if self._rejected is None:
+            self._rejected = {}
+            for study in self.studies.all:
+                for series in study.series:
+                    selections = series.instances if series.content is Content.KEY_OBJECTS else ()
+                    for item in (one for one in selections if one.note):
+                        for uid in item.references:
+                            self._rejected.setdefault(uid, []).append(item)
+        notes = self._rejected.get(instance.sop_instance_uid, ())
+        mine = (item for item in notes if may_be_same_patient(item, instance))
+        return next((item.note.split(":")[0] for item in mine), "")
 
     @property
     def acquired(self) -> Instance | None:
@@ -207,6 +222,7 @@ class Workspace:
 
     def _forget_places(self) -> None:
         self._by_uid = None
+        self._rejected = None
 
     def next_instance(self, step: int) -> Instance | None:
         """The instance `step` places on in the shown series, or None at its ends."""

@@ -422,3 +422,21 @@ def test_a_segmentation_is_drawn_on_sections_too(
     wait_until(lambda: not window.busy)
     assert window.planes.plane is Plane.CORONAL
     wait_until(lambda: window.canvas.layer_drawing.ready)
+
+
+def test_an_image_that_a_note_withdraws_says_so_and_is_no_key_image(
+    window: MainWindow, tmp_path: Path, wait_until: WaitUntil
+):
+    kinds.key_objects(tmp_path)
+    opened(window, tmp_path, wait_until)
+    assert window.documents.key_images.links
+    assert not window.canvas.overlay.corners.series_warning
+    note = pydicom.dcmread(tmp_path / "key.dcm")
+    title = note.ConceptNameCodeSequence[0]
+    title.CodeValue, title.CodeMeaning = "113001", "Rejected for Quality Reasons"
+    note.save_as(tmp_path / "key.dcm")
+    window.close_study()
+    opened(window, tmp_path, wait_until)
+    warning = "WITHDRAWN, not to be used: Rejected for Quality Reasons"
+    assert warning in window.canvas.overlay.corners.series_warning
+    assert not window.documents.key_images.links

@@ -55,7 +55,7 @@ def read_report(instance: Instance) -> Report:
     reader = _Reader(dataset)
     root = reader.node(dataset, 0)
     title = root.name or text_of(dataset, "SeriesDescription") or instance.get("SeriesDescription")
-    warnings = _rejection(dataset) + reader.warnings
+    warnings = rejection(dataset) + reader.warnings
     return Report(title or "Report", _facts(header, root), root, tuple(warnings))
 
 
@@ -241,7 +241,7 @@ def _observer(observer: Dataset) -> str:
     return ", ".join(part for part in parts if part)
 
 
-def _rejection(dataset: Dataset) -> list[str]:
+def rejection(dataset: Dataset) -> list[str]:
     """The warning of a note that withdraws images."""
     code = first_item(dataset, "ConceptNameCodeSequence")
     if text_of(code, "CodingSchemeDesignator") != "DCM" or code_value(code) not in _REJECTIONS:

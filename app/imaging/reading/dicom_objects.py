@@ -92,6 +92,10 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
             frames, rows, columns = _FRAMES_BY_CONTENT[content](header)
         except FileProblem as error:
             content, note = Content.OTHER, f"{error.reason}: not displayable"
+    elif content is Content.KEY_OBJECTS:
+        from app.imaging.objects.report_reading import rejection
+
+        note = "; ".join(rejection(header.dataset))
     elif content is Content.OTHER:
         note = not_displayable(sop_class)
         if is_image_class(sop_class):

@@ -290,6 +290,7 @@ class Canvas(ImageView):
                 self._place,
                 self._presentation_text(job),
                 scroller.rate if scroller.playing else 0.0,
+                self._workspace.rejection_of(job.instance),
             )
         )
 

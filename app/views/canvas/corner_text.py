@@ -76,6 +76,7 @@ class Shown:
         findings: What is drawn on it.
         zoom: Screen pixels of one image pixel, or None to leave it out.
         place: The pixel under the cursor.
+        rejection: Why the image was withdrawn, or "".
         presentation: Which presentation state it is shown in, see `presentation_text`.
         rate: Frames a second of the cine that runs, or 0.
     """
@@ -93,6 +94,7 @@ class Shown:
     place: Place | None = None
     presentation: str = ""
     rate: float = 0.0
+    rejection: str = ""
 
 
 def corners_of(shown: Shown) -> Corners:
@@ -104,7 +106,7 @@ def corners_of(shown: Shown) -> Corners:
         display_lines(shown),
         frame_lines(frame, instance),
         warning_lines(shown.findings),
-        series_warnings(shown.series, instance),
+        (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
         (*_kept(shown.presentation), *mark_lines(shown.turn)),
     )
 
@@ -209,6 +211,10 @@ def _brief(text: str) -> str:
 def mark_lines(display: Display) -> Lines:
     """Below the bottom left: that the image does not lie as its file says."""
     return _kept(display.turn_text)
+
+
+def _withdrawn(rejection: str) -> str:
+    return f"WITHDRAWN, not to be used: {wording.one_line(rejection)}" if rejection else ""
 
 
 def presentation_text(

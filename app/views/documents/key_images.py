@@ -40,6 +40,8 @@ class KeyImages:
         for series in study.series:
             if series.content is Content.KEY_OBJECTS:
                 for item in series.instances:
+                    if item.note:
+                        continue  # a note that withdraws images
                     plain = tuple(ImageLink(uid) for uid in item.references)
                     found |= dict.fromkeys(self._learnt.get(item.sop_instance_uid, plain))
         return tuple(found)

@@ -110,7 +110,7 @@ class ReportPage(QWidget):
         self._icon.set_icon(look.icon)
         described = wording.one_line(instance.get("SeriesDescription"))
         self.title.setText(described or look.one.capitalize())
-        self.first_key.setVisible(instance.content is Content.KEY_OBJECTS)
+        self.first_key.setVisible(instance.content is Content.KEY_OBJECTS and not instance.note)
         self._say("Reading the report…")
         self._update_place()
         self._reading = self._loader.report(
