@@ -128,7 +128,10 @@ def _cached(path: Path, status: sources.FileStatus) -> SegmentIndex:
         matrix_grid=matrix_grid(header) if matrix is not None else None,
         tiles=tiles,
         half_slab=_half_slab(grids, origins),
-        warnings=_warnings(layout, groups, segments, grids, named_sources, tiles),
+        warnings=(
+            *_warnings(layout, groups, segments, grids, named_sources, tiles),
+            *_contradicting_tiles(layout, groups, tiles, matrix_grid(header) if matrix else None),
+        ),
     )
 
 
@@ -274,6 +277,29 @@ def _warnings(
     if lost:
         found.append(f"{_frames(lost)} with neither a source image nor a position: not drawn")
     return tuple(found)
+
+
+def _contradicting_tiles(
+    layout: Layout, groups: list[Dataset], tiles: NDArray[np.int64], grid: Grid | None
+) -> tuple[str, ...]:
+    """Whether tiles lie elsewhere in mm than in pixels (C.8.12.14), by half a tile or more.
+
+    Many writers are a pixel off; some exchange columns and rows.
+    """
+    if grid is None:
+        return ()
+    astray = 0
+    for group, tile in zip(groups, tiles.tolist(), strict=False):
+        place = first_item(group, "PlanePositionSlideSequence")
+        x, y = (finite(place, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XY")
+        if x is None or y is None or tile[0] < 0:
+            continue
+        at, _ = grid.project(np.array([[x[0], y[0], grid.origin[2]]]))
+        off = np.abs(at[0] - tile) >= (layout.columns / 2, layout.rows / 2)
+        astray += bool(off.any())
+    if not astray:
+        return ()
+    return (f"the places of {astray} tiles in pixels and in mm disagree: drawn by their pixels",)
 
 
 def _frames(count: int) -> str:

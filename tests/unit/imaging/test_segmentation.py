@@ -728,3 +728,10 @@ def test_a_segmentation_without_uids_still_has_a_layer(tmp_path: Path):
         tmp_path / "s.dcm", one_pixel(3, 4), [group], SOPInstanceUID=None, SeriesInstanceUID=None
     )
     assert read_layer(read_instance(seg)).items[0].label == "part 1"
+
+
+def test_tiles_whose_places_in_pixels_and_mm_disagree_say_so(shared_data: Path):
+    folder = shared_data / "dicom" / "objects"
+    # Its file gives tile 3 column 41, row 1, but mm and a source frame of column 1, row 41.
+    layer = read_layer(read_instance(folder / "seg_image_sm_control.dcm"))
+    assert any("in pixels and in mm disagree" in text for text in layer.warnings)
