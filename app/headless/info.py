@@ -65,7 +65,8 @@ def _print_result(result: ScanResult, objects: Objects) -> None:
         for series in study.series:
             _print_series(series, objects)
     for problem in result.problems:
-        print(f"Problem: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
+        kind = "Note" if problem.remark else "Problem"
+        print(f"{kind}: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
 
 
 def _print_series(series: Series, objects: Objects) -> None:

@@ -450,11 +450,19 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A file that could not be read: never dropped silently."""
+    """What a user must be told about a file: never dropped silently.
+
+    Attributes:
+        path: The file or folder.
+        reason: Why it is not shown, or what is remarkable.
+        remedy: What can be done.
+        remark: Whether nothing is missing: a copy, or an image that shares another's UID.
+    """
 
     path: Path
     reason: str
     remedy: str = ""
+    remark: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -31,6 +31,7 @@ from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
 from app.views.browser.layers_panel import LayersPanel
+from app.views.browser.problem_list import problems_text
 from app.views.browser.study_list import StudyList
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.pane import PaneArea
@@ -270,10 +271,10 @@ class MainWindow(QMainWindow):
 
     def _update_status(self) -> None:
         studies = self.workspace.studies
-        count, problems = len(studies.all), len(studies.problems)
+        count = len(studies.all)
         parts = [f"{counted(count, 'study', 'studies')} open" if count else "No study open"]
-        if problems:
-            parts.append(f"{counted(problems, 'file')} could not be opened")
+        if studies.problems:
+            parts.append(problems_text(studies.problems))
         self._status.setText("  ·  ".join(parts))
 
     def _dragging(self, over: bool) -> None:

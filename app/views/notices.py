@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QVBoxLayout, QWidget
 from app.errors import SightlineError
 from app.imaging.types import Problem
 from app.views import wording
-from app.views.browser.problem_list import by_reason
+from app.views.browser.problem_list import by_reason, problems_text
 from app.views.contents import counted
 from app.views.theme import SPACE, THEME
 from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, push_button, tool_button
@@ -124,11 +124,13 @@ class Notices(QWidget):
         return self.show_notice("error", error.subject or "Something went wrong", text)
 
     def show_problems(self, problems: tuple[Problem, ...]) -> None:
-        """Show files that could not be opened; many of them in one notice."""
+        """Show files that could not be opened, or are remarkable; many of them in one notice."""
+        lost = [problem for problem in problems if not problem.remark]
         if len(problems) == 1:
             problem = problems[0]
             error = SightlineError(problem.reason, remedy=problem.remedy)
-            notice = self.show_notice("error", problem.path.name or str(problem.path), error.text)
+            tone = "error" if lost else "info"
+            notice = self.show_notice(tone, problem.path.name or str(problem.path), error.text)
             notice.title.setToolTip(plain_tip(str(problem.path)))
         elif problems:
             reasons = by_reason(problems)
@@ -136,8 +138,8 @@ class Notices(QWidget):
             more = len(reasons) - TOLD
             rest = f" {counted(more, 'other reason')}." if more > 0 else ""
             notice = self.show_notice(
-                "warning",
-                f"{counted(len(problems), 'file')} could not be opened",
+                "warning" if lost else "info",
+                problems_text(problems),
                 f"{' '.join(told)}{rest} The study list says what to do.",
             )
             _leave_after(notice, LISTED_MS)

@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QVBoxLayo
 
 from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study, Window
 from app.views import opening
+from app.views.browser.problem_list import problems_text
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance
@@ -206,3 +207,11 @@ def test_files_dropped_on_a_text_field_are_opened_and_text_is_still_text(
     assert len(decoder.scans) == 1
     content = field.toPlainText() if isinstance(field, QPlainTextEdit) else field.text()  # type: ignore[attr-defined]
     assert content == "right upper lobe"
+
+
+def test_a_remark_about_a_file_is_not_told_as_a_file_that_could_not_be_opened():
+    copy = Problem(Path("b.dcm"), "it is a copy of a.dcm, which is listed", remark=True)
+    broken = Problem(Path("c.dcm"), "the file is empty")
+    assert problems_text([copy]) == "1 remark on files"
+    assert problems_text([broken, copy, copy]) == "1 file could not be opened, 2 remarks"
+    assert problems_text([]) == ""

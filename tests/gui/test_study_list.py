@@ -271,7 +271,7 @@ def test_thousands_of_problems_are_told_by_reason(desk: Desk):
     assert [len(reason.problems) for reason in reasons] == [4900, 100]
     assert reasons[1].text == "it is a copy of … which is listed"
     texts = [label.text() for label in desk.list.problems.findChildren(QLabel)]
-    assert "5,000 files not opened" in texts
+    assert "5,000 files could not be opened" in texts
     assert "4,900 files" in texts
     assert len(texts) < 20
     desk.list.problems.copy()

@@ -165,8 +165,8 @@ def _told(left_out: dict[Path, Path]) -> list[Problem]:
     for folder, paths in folders.items():
         if len(paths) == 1:
             reason = f"it is a copy of {left_out[paths[0]].name}, which is listed"
-            problems.append(Problem(paths[0], reason))
+            problems.append(Problem(paths[0], reason, remark=True))
         else:
             reason = f"{len(paths):,} of its files are copies of images that are listed"
-            problems.append(Problem(folder, reason))
+            problems.append(Problem(folder, reason, remark=True))
     return problems

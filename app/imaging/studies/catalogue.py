@@ -184,13 +184,13 @@ def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Inst
         same = next((twin for twin in twins if is_copy(instance, twin)), None)
         if same is not None:
             reason = f"it is a copy of {same.path.name} (same SOP Instance UID), which is listed"
-            problems.append(Problem(instance.path, reason, "Nothing needs to be done"))
+            problems.append(Problem(instance.path, reason, "Nothing needs to be done", True))
             continue
         if twins:
             note = f"it has the {SHARED_UID} as {twins[0].path.name}, but is another image"
             text = "; ".join(part for part in (instance.note, note) if part)
             kept.append(replace(instance, note=text))
-            shared.append(Problem(instance.path, note, "Check which of the two is meant"))
+            shared.append(Problem(instance.path, note, "Check which of the two is meant", True))
         else:
             kept.append(instance)
         if len(twins) < _MAX_TWINS:
@@ -205,7 +205,7 @@ def _by_folder(shared: Sequence[Problem]) -> list[Problem]:
     crowded = [folder for folder, count in counts.items() if count > _MOST_TWINS]
     # No count: it would be another problem each time that a scan tells of a few more.
     reason = "several of its images have the SOP Instance UIDs of others, but are other images"
-    whole = [Problem(folder, reason, "Check which of them are meant") for folder in crowded]
+    whole = [Problem(folder, reason, "Check which of them are meant", True) for folder in crowded]
     return [one for one in shared if one.path.parent not in crowded] + whole
 
 

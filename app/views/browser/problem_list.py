@@ -71,13 +71,23 @@ def _reason(remedy: str, problems: list[Problem]) -> Reason:
     return Reason(wording.one_line(text), wording.one_line(remedy), tuple(problems))
 
 
+def problems_text(problems: Sequence[Problem]) -> str:
+    """How many files could not be opened, and how many are only to be remarked upon."""
+    lost = sum(not problem.remark for problem in problems)
+    remarks = len(problems) - lost
+    parts = [f"{counted(lost, 'file')} could not be opened"] if lost else []
+    if remarks:
+        parts.append(counted(remarks, "remark") + ("" if lost else " on files"))
+    return ", ".join(parts)
+
+
 def name_of(problem: Problem) -> str:
     """The file's name without its folders."""
     return wording.one_line(problem.path.name or str(problem.path))
 
 
 class ProblemList(QFrame):
-    """Files that could not be opened, with reason and remedy; hidden while there are none."""
+    """Files that could not be opened or are remarkable, with reason and remedy; else hidden."""
 
     def __init__(self, clear: Callable[[], object]) -> None:
         super().__init__()
@@ -133,7 +143,7 @@ class ProblemList(QFrame):
         if more > 0:
             self._rows.addWidget(label(f"and {more} other reasons", "faint"))
         self._rows.addStretch(1)
-        self.heading.setText(f"{counted(len(problems), 'file')} not opened")
+        self.heading.setText(problems_text(self._shown))
         self.setVisible(bool(problems))
 
 
