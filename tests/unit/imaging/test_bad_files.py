@@ -282,7 +282,8 @@ def test_random_damage_never_gives_anything_but_a_named_problem(
         write(tmp_path / f"{number}.dcm", bytes(data))
     result = decoder.scan([tmp_path]).result(120)
     instances = [i for study in result.studies for one in study.series for i in one.instances]
-    named = {problem.path for problem in result.problems}
+    # Many still say that they are the same image: a remark, beside their own lines.
+    named = {problem.path for problem in result.problems if not problem.remark}
     assert {i.path for i in instances} | named == set(tmp_path.iterdir())
     for instance in instances:
         error = decoder.frame(instance).exception(60)
