@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 from PySide6.QtCore import QPointF, QRectF
@@ -14,7 +16,7 @@ pytestmark = pytest.mark.gui
 SIDE = 600
 
 
-def circles(middles: list[tuple[float, float]], radius: float) -> QPainterPath:
+def circles(middles: Sequence[tuple[float, float]], radius: float) -> QPainterPath:
     path = QPainterPath()
     for x, y in middles:
         path.addEllipse(QPointF(x, y), radius, radius)
