@@ -20,7 +20,7 @@ from app.views.documents.picture import report_picture_offscreen
 from app.views.documents.writing import href, read_href
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
-from tests.gui.viewer_support import FakeDecoder, Heartbeat, WaitUntil, found, instance
+from tests.gui.viewer_support import FakeDecoder, Heartbeat, WaitUntil, activate, found, instance
 
 pytestmark = pytest.mark.gui
 EVIL = "<img src='file:///etc/passwd'><b>bold</b>"
@@ -203,7 +203,7 @@ def test_search_finds_steps_and_says_when_there_is_nothing(
 ):
     choose(window, "SR", wait_until)
     page = window.documents.report
-    window.activateWindow()
+    activate(window, wait_until)
     page.text.setFocus()
     QTest.keyClick(page.text, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
     wait_until(page.search.hasFocus)

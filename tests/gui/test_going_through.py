@@ -20,7 +20,7 @@ from app.views.canvas.scrolling import SPEEDS
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.canvas_scene import LEFT, Scene, move
-from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, activate, found, instance, study
 
 pytestmark = pytest.mark.gui
 
@@ -152,6 +152,7 @@ def test_keys_go_from_series_to_series(window: MainWindow, wait_until: WaitUntil
         found(replace(one, series=(*one.series, over, two)), study(third, uid="t"))
     )
     wait_until(lambda: not window.busy)
+    activate(window, wait_until)
     model = window.workspace.viewport
 
     def press(key: str) -> str:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QWidget
 
 from app.errors import FileProblem
 from app.imaging.attributes import AttributeRow
@@ -230,3 +231,9 @@ def _not_here(what: str) -> Future[Any]:
     future: Future[Any] = Future()
     future.set_exception(FileProblem(f"this test has no {what}", subject="x", remedy="None"))
     return future
+
+
+def activate(window: QWidget, wait_until: WaitUntil) -> None:
+    """Make a window the active one: shortcuts work in no other, and no manager does it here."""
+    window.activateWindow()
+    wait_until(window.isActiveWindow)
