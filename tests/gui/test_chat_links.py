@@ -9,6 +9,7 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
 
 from app.agent.events import TextDelta, ToolFinished, ToolStarted
 from app.imaging.findings import Finding
@@ -52,7 +53,12 @@ def click_link(view: TextView, text: str) -> None:
     assert not found.isNull(), f"no {text!r} in the answer"
     middle = QTextCursor(view.document())
     middle.setPosition((found.selectionStart() + found.selectionEnd()) // 2)
-    QTest.mouseClick(view.viewport(), LEFT, pos=view.cursorRect(middle).center() + QPoint(1, 0))
+    for _ in range(100):  # until the answer has grown to its text
+        QApplication.processEvents()
+        place = view.cursorRect(middle).center() + QPoint(1, 0)
+        if view.viewport().rect().contains(place):
+            break
+    QTest.mouseClick(view.viewport(), LEFT, pos=place)
 
 
 def test_a_chip_selects_its_finding_and_a_second_click_nothing(chat: Chat, wait_until: Wait):
