@@ -53,6 +53,7 @@ def click_link(view: TextView, text: str) -> None:
     assert not found.isNull(), f"no {text!r} in the answer"
     middle = QTextCursor(view.document())
     middle.setPosition((found.selectionStart() + found.selectionEnd()) // 2)
+    place = view.cursorRect(middle).center()
     for _ in range(100):  # until the answer has grown to its text
         QApplication.processEvents()
         place = view.cursorRect(middle).center() + QPoint(1, 0)
