@@ -74,7 +74,7 @@ class Decoder:
         self._cache = _FrameCache(cache_bytes)
         self._lock = threading.Lock()
         self._pending: dict[Key, Pending[Frame]] = {}
-        self._volumes = VolumeStore(self._decode)
+        self._volumes = VolumeStore(self._pool, self._kept)
 
     def warm(self) -> None:
         """Start the worker processes ahead of the first request; does not wait."""
@@ -260,16 +260,11 @@ class Decoder:
             timeout_s=FRAME_TIMEOUT_S,
         )
 
-    def _decode(self, instance: Instance, index: int) -> Future[Frame]:
-        """A frame for a volume: from the cache, or decoded and not kept there."""
+    def _kept(self, instance: Instance, index: int) -> Frame | None:
+        """A frame that was decoded before and is still here, for a volume."""
         key = (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part, index)
         with self._lock:
-            cached = self._cache.get(key)
-        if cached is not None:
-            return done(cached)
-        payload = {"instance": pack(instance), "index": index}
-        reply = self._submit("frame_entry", payload, Priority.NEIGHBOUR)
-        return then(reply, instance.path, lambda message: unpack(Frame, message["frame"]))
+            return self._cache.get(key)
 
     def _abandon(self, key: Key) -> None:
         """Drop a request that nobody waits for; a new caller must not be handed a dropped one."""

@@ -12,8 +12,9 @@ from typing import Any
 
 from app.errors import Cancelled
 from app.imaging import guards
-from app.imaging.processes.futures import Pending, Reply, as_file_problem, done, mapped
-from app.imaging.processes.records import pack
+from app.imaging.processes.futures import Pending, Reply, as_file_problem, done, mapped, then
+from app.imaging.processes.records import pack, unpack
+from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.space.reformat import Cut, SectionCut, cut_of, reformat, section, section_cut
 from app.imaging.space.volumes import MAX_BYTES, Assembly
@@ -22,12 +23,13 @@ from app.imaging.volume import Plane, Volume
 
 BUDGET_BYTES = 2 * 1024**3
 MAX_SLICES = 20_000
+TIMEOUT_S = 60.0
 
 Source = Series | Instance
 Message = dict[str, Any]
 Key = tuple[tuple[str, int, int, int], ...]
 Progress = Callable[[int, int], None]
-Decode = Callable[[Instance, int], Future[Frame]]
+Kept = Callable[[Instance, int], Frame | None]
 
 
 @dataclass(slots=True, eq=False)
@@ -78,12 +80,14 @@ class VolumeStore:
     """Makes volumes and sections through them; thread-safe.
 
     Args:
-        decode: Decodes a frame without keeping it.
+        pool: Where slices are read and decoded.
+        kept: Gives a frame that is decoded already, or None.
         budget: Bytes of voxels that are kept; the least recently used volumes go first.
     """
 
-    def __init__(self, decode: Decode, budget: int = BUDGET_BYTES) -> None:
-        self._decode = decode
+    def __init__(self, pool: WorkerPool, kept: Kept, budget: int = BUDGET_BYTES) -> None:
+        self._pool = pool
+        self._kept = kept
         self._budget = budget
         self._lock = threading.Lock()
         self._volumes: OrderedDict[Key, Volume] = OrderedDict()
@@ -240,6 +244,19 @@ class VolumeStore:
                 if progress is not None:
                     progress(own + 1, len(slices))
         return assembly.volume(job.check)
+
+    def _decode(self, instance: Instance, index: int) -> Future[Frame]:
+        """A frame: the one that is decoded already, or decoded and not kept."""
+        kept = self._kept(instance, index)
+        if kept is not None:
+            return done(kept)
+        reply = self._pool.submit(
+            "app.imaging.reading.image_entries:frame_entry",
+            {"instance": pack(instance), "index": index},
+            priority=Priority.NEIGHBOUR,
+            timeout_s=TIMEOUT_S,
+        )
+        return then(reply, instance.path, lambda message: unpack(Frame, message["frame"]))
 
     def _keep(self, key: Key, volume: Volume) -> None:
         self._volumes[key] = volume
