@@ -12,7 +12,30 @@ from PySide6.QtWidgets import QApplication
 
 from app.views.application import create_application
 from tests.gui.canvas_scene import Scene
-from tests.gui.viewer_support import BEAT_MS, Heartbeat, WaitUntil
+from tests.gui.heartbeat import BEAT_MS, Heartbeat, Stall
+from tests.gui.viewer_support import WaitUntil
+
+STALLS = pytest.StashKey[dict[str, Stall]]()
+SHOWN_STALLS = 10
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Register the limit that a test may declare."""
+    text = "stall_limit(ms): fails when the GUI thread handled no event for so long"
+    config.addinivalue_line("markers", text)
+    config.stash.setdefault(STALLS, {})
+
+
+def pytest_terminal_summary(
+    terminalreporter: pytest.TerminalReporter, config: pytest.Config
+) -> None:
+    """The longest stalls of the session."""
+    stalls = sorted(config.stash.get(STALLS, {}).items(), key=lambda item: -item[1].ms)
+    if stalls:
+        terminalreporter.section(f"longest GUI stalls of {len(stalls)} tests")
+    for name, stall in stalls[:SHOWN_STALLS]:
+        text = f"{stall.ms:6.0f} ms, {stall.cpu_ms:4.0f} of them computing: {name}"
+        terminalreporter.write_line(text)
 
 
 @pytest.fixture(scope="session")
@@ -22,7 +45,7 @@ def qapp() -> QApplication:
 
 
 @pytest.fixture
-def wait_until(qapp: QApplication) -> WaitUntil:
+def wait_until(qapp: QApplication, heartbeat: Heartbeat) -> WaitUntil:
     """Runs events until a predicate holds; fails with its name when it never does."""
 
     def wait(predicate: Callable[[], object], timeout: float = 15.0) -> None:
@@ -34,7 +57,8 @@ def wait_until(qapp: QApplication) -> WaitUntil:
         if not predicate():
             look.start(BEAT_MS)
             limit.start()
-            loop.exec()
+            with heartbeat.loop():
+                loop.exec()
         look.stop()
         limit.stop()
         assert predicate(), f"did not happen within {timeout} s"
@@ -43,12 +67,34 @@ def wait_until(qapp: QApplication) -> WaitUntil:
 
 
 @pytest.fixture
-def gui_heartbeat(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[Heartbeat]:
-    """A heartbeat; the longest stall is printed at the end of the test."""
+def heartbeat(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[Heartbeat]:
+    """A heartbeat for the whole test; see `heartbeat` and `_measured`."""
     beat = Heartbeat()
     yield beat
     beat.stop()
-    print(f"\nlongest GUI stall in {request.node.name}: {beat.longest_ms:.0f} ms")  # noqa: T201 - asked for by the issue
+    request.config.stash[STALLS][request.node.nodeid] = beat.worst
+
+
+@pytest.fixture(autouse=True)
+def _measured(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Every test that uses the application is measured, and has a limit; see `heartbeat`."""
+    if "qapp" not in request.fixturenames:
+        yield
+        return
+    beat: Heartbeat = request.getfixturevalue("heartbeat")
+    yield
+    beat.stop()
+    declared = request.node.get_closest_marker("stall_limit")
+    complaint = beat.complaint(declared.args[0] if declared is not None else None)
+    assert not complaint, complaint
+
+
+@pytest.fixture
+def gui_heartbeat(heartbeat: Heartbeat, request: pytest.FixtureRequest) -> Iterator[Heartbeat]:
+    """The test's heartbeat; the longest stall since its last `restart` is printed at the end."""
+    yield heartbeat
+    heartbeat.stop()
+    print(f"\nlongest GUI stall in {request.node.name}: {heartbeat.longest_ms:.0f} ms")  # noqa: T201 - asked for by the issue
 
 
 @pytest.fixture(autouse=True)

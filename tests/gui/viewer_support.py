@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QWidget
 
 from app.errors import FileProblem
@@ -32,8 +30,9 @@ from app.imaging.types import (
     Window,
 )
 from app.imaging.volume import Plane, Volume
+from tests.gui.heartbeat import BEAT_MS as BEAT_MS
+from tests.gui.heartbeat import Heartbeat as Heartbeat
 
-BEAT_MS = 5
 WaitUntil = Callable[..., None]
 """`wait_until(predicate, timeout=15.0)`: see the fixture."""
 
@@ -44,32 +43,6 @@ ATTRIBUTES = {
     "Modality": "CT",
     "SeriesDescription": "Axial",
 }
-
-
-class Heartbeat:
-    """Measures how long the GUI thread was not able to handle events."""
-
-    def __init__(self) -> None:
-        self._timer = QTimer()
-        self._timer.timeout.connect(self._beat)
-        self._last = time.perf_counter()
-        self.longest_ms = 0.0
-        self._timer.start(BEAT_MS)
-
-    def _beat(self) -> None:
-        now = time.perf_counter()
-        self.longest_ms = max(self.longest_ms, (now - self._last) * 1000 - BEAT_MS)
-        self._last = now
-
-    def restart(self) -> None:
-        """Forget what was measured so far."""
-        self.longest_ms = 0.0
-        self._last = time.perf_counter()
-
-    def stop(self) -> None:
-        """Stop measuring; what passed since the last beat counts too."""
-        self._beat()
-        self._timer.stop()
 
 
 def instance(
