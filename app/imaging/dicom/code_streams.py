@@ -36,6 +36,14 @@ Decoded = tuple[Array, str]
 _LOSSLESS_JPEG = 0xC3
 _JPEG_LS = 0xF7
 _END_OF_IMAGE = b"\xff\xd9"
+_PLUGINS: dict[UID, str] = {
+    JPEGBaseline8Bit: "pillow",
+    JPEGLSLossless: "pyjpegls",
+    JPEG2000Lossless: "pylibjpeg",
+    HTJ2KLossless: "pylibjpeg",
+}
+"""Which of pydicom's plugins decodes: else it takes whichever happens to be installed, GDCM first,
+which ends the process more often than any other on damaged files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,12 +107,20 @@ def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
     if start is None:
         return by_pydicom(header, layout, data, JPEGBaseline8Bit)
     if start.marker == _JPEG_LS:
-        return by_pydicom(header, layout, data, JPEGLSLossless)
+        return _decode_jpeg_ls(header, layout, data)
     narrow = start.precision == 8 and layout.word_bytes == 1
     if narrow and start.marker in (0xC0, 0xC1, 0xC2):
         # It leaves the colours as they are encoded; which those are, markers may tell.
         return by_pydicom(header, layout, data, JPEGBaseline8Bit)
     return _decode_jpeg_wide(layout, data, lossless=start.marker == _LOSSLESS_JPEG)
+
+
+def _decode_jpeg_ls(header: Header, layout: Layout, data: bytes) -> Decoded:
+    if layout.samples > 1:
+        return by_pydicom(header, layout, data, JPEGLSLossless)
+    import imagecodecs  # its CharLS decodes NEMA's MR1_JLSL; that of pyjpegls does not
+
+    return fitted(imagecodecs.jpegls_decode(data), layout), layout.photometric
 
 
 def _decode_jpeg_wide(layout: Layout, data: bytes, *, lossless: bool) -> Decoded:
@@ -214,6 +230,7 @@ def by_pydicom(header: Header, layout: Layout, data: bytes, syntax: UID) -> Deco
         "pixel_representation": int(layout.signed),
         "photometric_interpretation": layout.photometric,
         "correct_unused_bits": False,
+        "decoding_plugin": _PLUGINS[syntax],
     }
     options.pop("extended_offsets", None)
     if layout.samples > 1:

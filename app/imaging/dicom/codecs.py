@@ -77,8 +77,8 @@ _JPEG = Decoder(
     code_streams.decode_jpeg,
 )
 _JPEG_LS = Decoder(
-    "pyjpegls (CharLS)",
-    "MIT, BSD-3-Clause",
+    "imagecodecs (CharLS) for greys, pyjpegls (CharLS) for colour",
+    "BSD-3-Clause, MIT",
     "all interleaves and precisions",
     code_streams.decode_jpeg,
 )
