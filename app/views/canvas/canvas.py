@@ -75,21 +75,24 @@ class Canvas(ImageView):
             self, self.findings_layer, workspace.annotations, lambda: self.frame
         )
         self.measuring.tool_changed.connect(lambda _tool: self._show_cursor(None))
+        model = self._viewport_model
+        # Before the scroller, which asks for the next frame as soon as one is there.
+        drawn_first = model.frame_changed.connect(self._frame_changed)
         self.scroller = Scroller(workspace, self)
         self.scrubber = Scrubber(self, workspace, self.scroller)
         self.scroller.playing_changed.connect(self._update_overlay)
         self.scroller.speed_changed.connect(self._update_overlay)
-        model = self._viewport_model
         self._keys = key_actions(self, workspace.annotations)
         self._disconnects: list[Callable[[], None]] = [
+            drawn_first,
             model.image_changed.connect(self._image_changed),
-            model.frame_changed.connect(self._frame_changed),
             model.display_changed.connect(self._display_changed),
             # A scan that goes on adds to the shown series: "Image 1 / 8" becomes "1 / 96".
             workspace.studies.changed.connect(self._update_overlay),
         ]
         self.findings_layer.changed.connect(self._update_overlay)
         self.view_changed.connect(self._update_overlay)
+        self.view_changed.connect(self._render_view)
         self.setAccessibleName("Image canvas")
         if model.frame is not None:
             self._frame_changed()
@@ -181,7 +184,7 @@ class Canvas(ImageView):
         elif model.frame is not None and model.instance is not None:
             self._error = ""
             state = model.presentation
-            self._renderer.request(
+            self._render(
                 Job(
                     model.instance,
                     model.frame_index,
@@ -196,9 +199,24 @@ class Canvas(ImageView):
         shown = self._picture
         model = self._viewport_model
         if shown is not None and model.frame is shown.job.frame:
-            self._renderer.request(replace(shown.job, display=model.display))
+            self._render(replace(shown.job, display=model.display, before=shown))
             self._lay_out(shown.job.frame)
             self._update_overlay()
+
+    def _render(self, job: Job) -> None:
+        """Ask for what of an image is in view; where that is not known yet, for its overview."""
+        same_place = not self._refit and self.image_size == (job.frame.columns, job.frame.rows)
+        view = self.view_of() if same_place else None
+        self._renderer.request(replace(job, view=view, rest=False))
+
+    def _render_view(self) -> None:
+        """The view moved: ask for what of it is not there."""
+        shown, view = self._picture, self.view_of()
+        if shown is None or view is None or shown.job.frame is not self._viewport_model.frame:
+            return
+        if not shown.covers(view):
+            display = self._viewport_model.display
+            self._render(replace(shown.job, display=display, before=shown))
 
     def _lay_out(self, frame: Frame) -> None:
         """Flip and turn image and letters together, so that neither is ever seen without."""
@@ -207,8 +225,8 @@ class Canvas(ImageView):
         self.overlay.set_sides(corner_text.side_letters(frame, display))
 
     def _take_picture(self, picture: Picture) -> None:
-        job, model = picture.job, self._viewport_model
-        if job.frame is not model.frame:
+        job = picture.job
+        if job.frame is not self._viewport_model.frame and not self._is_on_the_way(job):
             return  # late: the viewport shows something else by now
         before = self._picture.job.frame if self._picture is not None else None
         other = before is not job.frame
@@ -219,14 +237,29 @@ class Canvas(ImageView):
         if self.set_area(area):
             self._refit = True
         self._lay_out(job.frame)
-        self.show_levels(picture.levels, job.frame.spacing.aspect, refit=other and self._refit)
+        size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
+        self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
         if other:
             self._refit = False
             self.measuring.cancel()
             self.findings_layer.set_image(job.frame.ref)
             self.status_changed.emit()
+        self._render_view()
         self._update_overlay()
         self.picture_changed.emit()
+
+    def _is_on_the_way(self, job: Job) -> bool:
+        """Whether a late picture is one that the user is scrolling past.
+
+        The next frame is asked for before this one is drawn. Were it dropped, a wheel that turns
+        faster than frames are decoded would show nothing until it stops.
+        """
+        model = self._viewport_model
+        if model.error or (job.display, job.presentation) != (model.display, model.presentation):
+            return False
+        if job.instance.kind == REFORMAT or _kind(model.instance) == REFORMAT:
+            return job.instance is model.instance
+        return self._same_series(job.instance, model.instance)
 
     def _take_error(self, job: Job, error: SightlineError) -> None:
         if job.frame is self._viewport_model.frame:
