@@ -1,0 +1,121 @@
+"""Uncompressed slices read straight from their files into their place among the voxels.
+
+No parser: a worker process has read the header, and says where the pixels lie. No mapping either:
+a file that is cut short, or pulled out with its disk, would end a process that has it mapped.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging import guards
+from app.imaging.guards import COPY_AGAIN
+
+Array = NDArray[Any]
+
+_FLAGS = (
+    os.O_RDONLY
+    | getattr(os, "O_BINARY", 0)
+    # What was a file while it was scanned may be a pipe by now, which would wait for a writer.
+    | getattr(os, "O_NONBLOCK", 0)
+)
+
+
+@dataclass(frozen=True, slots=True)
+class PlainLayout:
+    """How the pixels of an uncompressed grey frame are written.
+
+    Attributes:
+        rows: Rows.
+        columns: Columns.
+        dtype: Type of its values: "u1" to "u8", "i1" to "i8", "f4" or "f8".
+        swapped: Whether the file is big endian.
+        up: Bits above the value in each word.
+        down: Bits that are not the value's, above and below it.
+    """
+
+    rows: int
+    columns: int
+    dtype: str
+    swapped: bool = False
+    up: int = 0
+    down: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class PlainSpan:
+    """Which bytes of which file a frame is.
+
+    Attributes:
+        path: The file: no member of an archive.
+        size_bytes: Its size when it was scanned; 0 when unknown.
+        mtime_ns: Its time of modification then.
+        offset: Of the frame's first byte.
+        layout: How they are written.
+    """
+
+    path: Path
+    size_bytes: int
+    mtime_ns: int
+    offset: int
+    layout: PlainLayout
+
+
+def read_plain(span: PlainSpan, out: Array) -> None:
+    """Read a frame into `out`.
+
+    Args:
+        span: Where it lies.
+        out: [rows, columns], contiguous, of the layout's type in native byte order.
+
+    Raises:
+        FileProblem: The file is gone, cut short, or not the one that was scanned.
+    """
+    try:
+        _read_bytes(span, out.reshape(-1).view(np.uint8).data)
+    except OSError as error:
+        raise guards.unreadable(span.path, error) from None
+    layout = span.layout
+    if layout.swapped:
+        out.byteswap(inplace=True)
+    if layout.down:
+        _strip(out, layout)
+
+
+def _read_bytes(span: PlainSpan, room: memoryview) -> None:
+    handle = os.open(span.path, _FLAGS)
+    with os.fdopen(handle, "rb", buffering=0) as file:
+        guards.check_regular(span.path, os.fstat(handle))
+        file.seek(span.offset)
+        got = 0
+        while got < len(room):
+            count = file.readinto(room[got:])
+            if not count:
+                raise guards.problem(
+                    span.path,
+                    f"the file is cut short: it holds {got:,} of {len(room):,} bytes of pixels",
+                    COPY_AGAIN,
+                )
+            got += count
+        # After reading: what was written meanwhile is noticed too.
+        status = os.fstat(handle)
+    known = (span.size_bytes, span.mtime_ns)
+    if span.size_bytes and known != (status.st_size, status.st_mtime_ns):
+        raise guards.problem(span.path, "the file has changed since it was opened", "Open it again")
+
+
+def _strip(out: Array, layout: PlainLayout) -> None:
+    """Words in place without the bits that are not the value's."""
+    words = out.view(f"u{out.dtype.itemsize}")
+    if out.dtype.kind == "u" and layout.up == layout.down:
+        words &= words.dtype.type((1 << (8 * words.itemsize - layout.down)) - 1)
+        return
+    if layout.up:
+        np.left_shift(words, layout.up, out=words)
+    np.right_shift(out, layout.down, out=out)
