@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import FileProblem
@@ -160,25 +161,64 @@ def _uid(header: Header) -> str:
 def _frame(header: Header, layout: Layout, pixels: _Pixels) -> Frame:
     attributes = FrameAttributes(header, pixels.source)
     stored, words = pixels.stored, pixels.words
-    spacing, calibration = spacing_and_calibration(attributes)
     planes = overlays_of(header, pixels.source, words) if words is not None else ()
-    notes = (vector_note(header, pixels.source), icc_note(header) if layout.samples > 1 else "")
-    frame = Frame(
+    frame = _without_pixels(attributes, layout, pixels.photometric, stored.dtype)
+    return replace(
+        frame,
         stored=stored,
         ref=ImageRef(_uid(header), pixels.index, pixel_sha256(stored)),
-        photometric="RGB" if layout.samples > 1 else pixels.photometric,
+        overlays=visible_overlays(header, planes),
+        shutter=frame_shutter(attributes, planes),
+        time_ms=time_of(attributes, layout.frames) if pixels.index == pixels.source else None,
+    )
+
+
+def frame_without_pixels(
+    header: Header, layout: Layout, index: int, photometric: str, dtype: np.dtype[Any]
+) -> Frame:
+    """What a volume needs of a frame: not its pixels, their digest, overlays, shutter and time.
+
+    Args:
+        header: The file; no stitched slide.
+        layout: Its checked figures.
+        index: Frame from 0.
+        photometric: Of the pixels.
+        dtype: Of the stored values.
+    """
+    frame = _without_pixels(FrameAttributes(header, index), layout, photometric, dtype)
+    return replace(frame, ref=ImageRef(_uid(header), index, ""))
+
+
+def _without_pixels(
+    attributes: FrameAttributes, layout: Layout, photometric: str, dtype: np.dtype[Any]
+) -> Frame:
+    """What holds for all pixels of a frame of the file."""
+    header, colour = attributes.header, layout.samples > 1
+    spacing, calibration = spacing_and_calibration(attributes)
+    notes = (vector_note(header, attributes.index), icc_note(header) if colour else "")
+    frame = Frame(
+        stored=np.empty((0, 0), dtype),
+        ref=ImageRef("", attributes.index, ""),
+        photometric="RGB" if colour else photometric,
         spacing=spacing,
         calibration=calibration,
         orientation=orientation_of(attributes),
         regions=frame_regions(attributes),
-        bits=min(layout.stored, 8 * stored.dtype.itemsize),
+        bits=min(layout.stored, 8 * dtype.itemsize),
         lossy=lossy_text(header),
-        overlays=visible_overlays(header, planes),
-        shutter=frame_shutter(attributes, planes),
-        time_ms=time_of(attributes, layout.frames) if pixels.index == pixels.source else None,
         note="; ".join(note for note in notes if note),
     )
-    return frame if layout.samples > 1 else _with_greys(frame, attributes)
+    return frame if colour else _with_greys(frame, attributes)
+
+
+def decode_stored(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
+    """Stored values of a frame of the file, and their photometric interpretation.
+
+    Raises:
+        FileProblem: It cannot be decoded.
+    """
+    words, photometric = decode_words(header, layout, index)
+    return _stored(header, layout, words, photometric), photometric
 
 
 def _stored(header: Header, layout: Layout, words: Array, photometric: str) -> Array:

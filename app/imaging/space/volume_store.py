@@ -4,51 +4,53 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from app.errors import Cancelled
 from app.imaging import guards
-from app.imaging.processes.futures import Pending, Reply, as_file_problem, done, mapped, then
-from app.imaging.processes.records import pack, unpack
-from app.imaging.processes.worker_pool import Priority, WorkerPool
+from app.imaging.processes.futures import Pending, Reply, as_file_problem, done, mapped
+from app.imaging.processes.records import pack
+from app.imaging.processes.worker_pool import WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.space.reformat import Cut, SectionCut, cut_of, reformat, section, section_cut
+from app.imaging.space.slice_gathering import Gathering, Kept, Progress
 from app.imaging.space.volumes import MAX_BYTES, Assembly
 from app.imaging.types import Content, Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
 
 BUDGET_BYTES = 2 * 1024**3
 MAX_SLICES = 20_000
-TIMEOUT_S = 60.0
 
 Source = Series | Instance
 Message = dict[str, Any]
 Key = tuple[tuple[str, int, int, int], ...]
-Progress = Callable[[int, int], None]
-Kept = Callable[[Instance, int], Frame | None]
 
 
-@dataclass(slots=True, eq=False)
 class _Job:
     """One volume that is being made, and all who wait for it."""
 
-    abandoned: threading.Event = field(default_factory=threading.Event)
-    frames: list[Future[Frame]] = field(default_factory=list[Future[Frame]])
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._gathering: Gathering | None = None
+        self.abandoned = False
+
+    def follow(self, gathering: Gathering) -> None:
+        """Stop it too once nobody waits."""
+        with self._lock:
+            self._gathering = gathering
+            abandoned = self.abandoned
+        if abandoned:
+            gathering.stop()
 
     def stop(self) -> None:
         """Nobody waits any more."""
-        self.abandoned.set()
-        for frame in self.frames:
-            frame.cancel()
-
-    def check(self) -> None:
-        """Raise `Cancelled` once nobody waits."""
-        if self.abandoned.is_set():
-            raise Cancelled
+        with self._lock:
+            self.abandoned = True
+            gathering = self._gathering
+        if gathering is not None:
+            gathering.stop()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -212,13 +214,11 @@ class VolumeStore:
                 outcome = error
             else:
                 outcome = as_file_problem(error, path)
-            for frame in job.frames:
-                frame.cancel()
         with self._lock:
             known = self._pending.get(key)
             if known is not None and known[0] is job:
                 del self._pending[key]
-            if isinstance(outcome, Volume) and not job.abandoned.is_set():
+            if isinstance(outcome, Volume) and not job.abandoned:
                 self._keep(key, outcome)
         pending.finish(outcome)
 
@@ -231,32 +231,10 @@ class VolumeStore:
         labels = any(one.content is Content.SEGMENTATION for one in instances)
         path = instances[0].path
         assembly = Assembly(path, len(slices), reference, limit, labels=labels)
-        # Not all at once: decoded frames wait here in memory until they are put in their place.
-        ahead = 16
-        for place in range(len(slices) + ahead):
-            job.check()
-            if place < len(slices):
-                job.frames.append(self._decode(*slices[place]))
-            if place >= ahead:
-                own = place - ahead
-                assembly.put(own, job.frames[own].result())
-                job.frames[own] = _NOTHING
-                if progress is not None:
-                    progress(own + 1, len(slices))
-        return assembly.volume(job.check)
-
-    def _decode(self, instance: Instance, index: int) -> Future[Frame]:
-        """A frame: the one that is decoded already, or decoded and not kept."""
-        kept = self._kept(instance, index)
-        if kept is not None:
-            return done(kept)
-        reply = self._pool.submit(
-            "app.imaging.reading.image_entries:frame_entry",
-            {"instance": pack(instance), "index": index},
-            priority=Priority.NEIGHBOUR,
-            timeout_s=TIMEOUT_S,
-        )
-        return then(reply, instance.path, lambda message: unpack(Frame, message["frame"]))
+        gathering = Gathering(self._pool, self._kept, slices, assembly, progress)
+        job.follow(gathering)
+        gathering.run()
+        return assembly.volume(gathering.check)
 
     def _keep(self, key: Key, volume: Volume) -> None:
         self._volumes[key] = volume
@@ -268,10 +246,6 @@ class VolumeStore:
 
 def _cancel(future: Future[Volume]) -> None:
     future.cancel()
-
-
-_NOTHING: Future[Frame] = Future()
-"""Stands for a frame that was put in its place."""
 
 
 def _instances(source: Source) -> tuple[Instance, ...]:

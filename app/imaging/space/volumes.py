@@ -8,6 +8,7 @@ nothing is extrapolated. What is no stack is refused.
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,7 @@ from numpy.typing import NDArray
 
 from app.errors import FileProblem
 from app.imaging import guards
+from app.imaging.files.identity import pixel_sha256
 from app.imaging.pixels.pipeline import modality_values
 from app.imaging.space.planes import FramePlane, frame_plane
 from app.imaging.space.stacks import (
@@ -70,28 +72,52 @@ class Assembly:
         self._frames: list[Frame | None] = [None] * count
         self._pixels: Array | None = None
 
-    def put(self, place: int, frame: Frame) -> None:
+    def put(self, place: int, frame: Frame, stored: Array | None = None) -> None:
         """Take in frame `place` of the stack.
+
+        Args:
+            place: From 0.
+            frame: What interprets its pixels.
+            stored: Its pixels, where `frame` is without them.
 
         Raises:
             FileProblem: It is in colour, has another size than the others, or they are too many.
         """
-        if frame.stored.ndim != 2 or frame.is_color:
+        pixels = frame.stored if stored is None else stored
+        self.room(place, frame, pixels.shape, pixels.dtype)[...] = pixels
+
+    def room(self, place: int, frame: Frame, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Take in frame `place` of the stack, whose pixels the caller writes.
+
+        Args:
+            place: From 0.
+            frame: What interprets its pixels.
+            shape: Of its pixels.
+            dtype: Of its pixels.
+
+        Returns:
+            [rows, columns], contiguous, where its pixels belong: of their type, or of a wider one
+            where the stack's differ. To be written before the next is taken in.
+
+        Raises:
+            FileProblem: It is in colour, has another size than the others, or they are too many.
+        """
+        if len(shape) != 2 or (frame.palette is not None and not frame.supplemental):
             raise self._refused("its images are in colour")
-        count, size = len(self._frames), (frame.rows, frame.columns)
+        count = len(self._frames)
         if self._pixels is None:
-            self._check_memory(count, size, frame.stored.dtype.itemsize)
-            self._pixels = np.empty((count, *size), frame.stored.dtype)
-        if self._pixels.shape[1:] != size:
+            self._check_memory(count, shape, dtype.itemsize)
+            self._pixels = np.empty((count, *shape), dtype)
+        if self._pixels.shape[1:] != shape:
             raise self._refused("its images have different sizes")
-        common = np.result_type(self._pixels.dtype, frame.stored.dtype)
+        common = np.result_type(self._pixels.dtype, dtype)
         if common != self._pixels.dtype:
-            self._check_memory(count, size, common.itemsize)
+            self._check_memory(count, shape, common.itemsize)
             self._pixels = self._pixels.astype(common)
-        self._pixels[place] = frame.stored
         # Only what interprets the pixels is kept, not the pixels themselves.
-        empty = np.empty((0, 0), frame.stored.dtype)
+        empty = np.empty((0, 0), dtype)
         self._frames[place] = replace(frame, stored=empty, overlays=(), shutter=None)
+        return self._pixels[place]
 
     def volume(self, check: Callable[[], None] = lambda: None) -> Volume:
         """The volume of all that was put in.
@@ -122,7 +148,7 @@ class Assembly:
         check: Callable[[], None],
     ) -> Volume:
         warnings: list[str] = []
-        keep = _without_copies(frames, planes)
+        keep = _without_copies(pixels, planes)
         chosen = first_of_each([planes[i] for i in keep])
         repeats = len(keep) // len(chosen)
         if repeats > 1:
@@ -197,12 +223,15 @@ def _same_lut(first: Frame, second: Frame) -> bool:
     return a.first == b.first and np.array_equal(a.data, b.data)
 
 
-def _without_copies(frames: Sequence[Frame], planes: Sequence[FramePlane]) -> list[int]:
+def _without_copies(pixels: Array, planes: Sequence[FramePlane]) -> list[int]:
     """Indices of the frames without those that show the same pixels at the same place again."""
-    seen: set[tuple[object, ...]] = set()
+    shared = {plane for plane, count in Counter(planes).items() if count > 1}
+    if not shared:
+        return list(range(len(planes)))
+    seen: set[tuple[str, FramePlane]] = set()
     keep: list[int] = []
-    for place, (frame, plane) in enumerate(zip(frames, planes, strict=True)):
-        key = (frame.ref.pixel_sha256, plane)
+    for place, plane in enumerate(planes):
+        key = (pixel_sha256(pixels[place]) if plane in shared else "", plane)
         if key not in seen:
             seen.add(key)
             keep.append(place)

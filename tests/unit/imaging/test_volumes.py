@@ -295,7 +295,8 @@ def test_a_volume_is_made_once_and_its_progress_told(decoder: Decoder, tmp_path:
     volume = decoder.volume(series, progress=lambda done, total: told.append((done, total)))
     assert told[-1:] in ([], [(4, 4)]) or volume.result(60)
     assert volume.result(60).voxels[:, 0, 0].tolist() == [0, 1, 2, 3]
-    assert told == [(n, 4) for n in (1, 2, 3, 4)]
+    assert told[-1] == (4, 4)
+    assert told == sorted(set(told))
     assert decoder.volume(series).result(60) is volume.result(60)
     assert not volume.result(60).voxels.flags.writeable
 
