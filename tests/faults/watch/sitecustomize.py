@@ -1,0 +1,47 @@
+"""Loaded by every Python process of a faults run: notes what files it opens and where it writes.
+
+`SIGHTLINE_WATCH` names the log; `SIGHTLINE_WATCH_ROOTS` the folders where writing is allowed, and
+`SIGHTLINE_WATCH_FORBIDDEN` the folders of which nothing may be opened at all, separated by colons.
+"""
+
+import os
+import sys
+
+_log = os.environ.get("SIGHTLINE_WATCH")
+_roots = tuple(filter(None, os.environ.get("SIGHTLINE_WATCH_ROOTS", "").split(":")))
+_forbidden = tuple(filter(None, os.environ.get("SIGHTLINE_WATCH_FORBIDDEN", "").split(":")))
+_ALLOWED = ("/dev/null", "/dev/shm/", "/proc/self/")
+_WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_CHANGES = frozenset(
+    "os.mkdir os.rename os.remove os.rmdir os.symlink os.link os.truncate os.chmod os.utime".split()
+)
+
+
+def _note(what, path):
+    handle = os.open(_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    os.write(handle, f"{what} {path!r}\n".encode("utf-8", "replace"))
+    os.close(handle)
+
+
+def _hook(event, args):
+    if event == "open":
+        path, flags = args[0], args[2] or 0
+        writes = flags & _WRITES
+    elif event in _CHANGES:
+        # A name relative to an open folder (as `shutil.rmtree` gives) is below that folder.
+        if args[-1] != -1 and event in ("os.remove", "os.rmdir"):
+            return
+        path, writes = args[0], True
+    else:
+        return
+    if not isinstance(path, (str, bytes)) or path == _log:
+        return
+    text = os.path.abspath(os.fsdecode(path))
+    if _forbidden and os.path.realpath(text).startswith(_forbidden):
+        _note("read", text)
+    if writes and not text.startswith((*_ALLOWED, *_roots)):
+        _note("wrote", text)
+
+
+if _log:
+    sys.addaudithook(_hook)
