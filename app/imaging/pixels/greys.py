@@ -82,6 +82,83 @@ def levels_of(frame: Frame, stored: Floats, window: Window | None) -> Floats:
     return np.where(np.isnan(stored), np.nan, levels)
 
 
+def grey_table(
+    frame: Frame, window: Window | None, invert: bool, first: int, count: int, step: float = 1.0
+) -> Bytes:
+    """Grey levels 0..255 of the stored values `first + n * step`, n from 0 to `count` - 1.
+
+    Only what lies within a linear window is worked out: the rest is black or white.
+    """
+    values = np.arange(count, dtype=np.float64)
+    values *= step
+    values += first
+    start, stop = _within(frame, window, values)
+    if stop - start == count:
+        return to_bytes(levels_of(frame, values, window), invert)
+    table = np.empty(count, np.uint8)
+    ends = to_bytes(levels_of(frame, values[[0, -1]], window), invert)
+    table[:start], table[stop:] = ends
+    table[start:stop] = to_bytes(levels_of(frame, values[start:stop], window), invert)
+    return table
+
+
+def unsigned(stored: Array) -> NDArray[np.unsignedinteger[Any]]:
+    """The same bits as unsigned numbers, to look up in a `stored_table`."""
+    return stored.view(f"u{stored.dtype.itemsize}")
+
+
+def stored_table(
+    frame: Frame,
+    window: Window | None,
+    invert: bool,
+    extremes: tuple[int, int] | None = None,
+) -> Bytes:
+    """Grey levels of stored integers of 8 or 16 bits, indexed by `unsigned`.
+
+    Args:
+        frame: The image.
+        window: A possible window, or None.
+        invert: Exchange black and white.
+        extremes: Lowest and highest stored value, if they are known.
+
+    Returns:
+        A table for every value of the type; entries of values that do not occur are undefined.
+    """
+    stored = frame.stored
+    if not stored.size:
+        return np.empty(1, np.uint8)
+    low, high = extremes or (int(stored.min()), int(stored.max()))
+    greys = grey_table(frame, window, invert, low, high - low + 1)
+    table = np.empty(2 ** (8 * stored.dtype.itemsize), np.uint8)
+    below = min(max(-low, 0), greys.size)  # how many of them are of values below zero
+    table[table.size + min(low, 0) :][:below] = greys[:below]
+    table[max(low, 0) :][: greys.size - below] = greys[below:]
+    return table
+
+
+def _within(frame: Frame, window: Window | None, values: Floats) -> tuple[int, int]:
+    """Which of ascending stored values a linear window may map to something between its ends."""
+    whole = 0, values.size
+    slope = frame.rescale.slope
+    linear = window is not None and window.function is not VoiFunction.SIGMOID
+    if window is None or not linear or 0 <= window.lut < len(frame.voi.luts):
+        return whole
+    if frame.modality_lut is not None or not slope:
+        return whole
+    reach = window.width / 2 + 1  # the half that LINEAR shifts by, and room for rounding
+    ends = ((window.center + sign * reach - frame.rescale.intercept) / slope for sign in (-1, 1))
+    start, stop = np.searchsorted(values, sorted(ends))
+    return max(int(start) - 1, 0), min(int(stop) + 1, values.size)
+
+
+def to_bytes(levels: Floats, invert: bool) -> Bytes:
+    """Levels 0..1 as 0..255, exchanged if asked for."""
+    if invert:
+        levels = 1.0 - levels
+    levels = np.nan_to_num(levels)  # no value is black, whatever the polarity
+    return np.floor(levels * 255.0 + 0.5).astype(np.uint8)
+
+
 def palette_colours(frame: Frame, stored: Array) -> Bytes:
     """Stored values -> [..., 3] RGB by the frame's palette; values outside have its end colours."""
     assert frame.palette is not None

@@ -18,6 +18,9 @@ from app.imaging.pixels.greys import (
     levels_of,
     modality_values,
     palette_colours,
+    stored_table,
+    to_bytes,
+    unsigned,
 )
 from app.imaging.pixels.masks import hidden_pixels
 from app.imaging.pixels.readout import Grey, grey_at, real_value
@@ -38,6 +41,7 @@ __all__ = [
     "Grey",
     "apply_window",
     "auto_window",
+    "chosen_window",
     "default_window",
     "draw_overlays",
     "frame_presets",
@@ -75,13 +79,18 @@ def render(frame: Frame, window: Window | None = None, invert: bool = False) -> 
         if invert:
             pixels = 255 - pixels
     else:
-        pixels = _grey(frame, _chosen(frame, window), invert)
+        pixels = _grey(frame, chosen_window(frame, window), invert)
         if frame.supplemental and frame.palette is not None:
             pixels = _supplemented(frame, pixels)
     return _shuttered(frame, pixels) if frame.shutter is not None else pixels
 
 
-def _chosen(frame: Frame, window: Window | None) -> Window | None:
+def chosen_window(frame: Frame, window: Window | None) -> Window | None:
+    """The window that `render` applies when asked for `window`; None for a VOI LUT of the file.
+
+    Raises:
+        ValueError: It cannot be applied.
+    """
     chosen = window if window is not None else default_window(frame)
     if chosen is None:
         return None
@@ -94,30 +103,13 @@ def _chosen(frame: Frame, window: Window | None) -> Window | None:
 def _grey(frame: Frame, window: Window | None, invert: bool) -> Bytes:
     stored = frame.stored
     if stored.dtype.kind in "iu" and stored.dtype.itemsize <= 2:
-        unsigned = stored.view(f"u{stored.dtype.itemsize}")
-        return np.take(_table(frame, window, invert), unsigned)
+        return np.take(stored_table(frame, window, invert), unsigned(stored))
     pixels = np.empty(stored.shape, np.uint8)
     for row in range(0, frame.rows, _STRIP):
         # In strips, since float64 needs eight times the memory of the result.
         strip = stored[row : row + _STRIP].astype(np.float64)
-        pixels[row : row + _STRIP] = _to_bytes(levels_of(frame, strip, window), invert)
+        pixels[row : row + _STRIP] = to_bytes(levels_of(frame, strip, window), invert)
     return pixels
-
-
-def _table(frame: Frame, window: Window | None, invert: bool) -> Bytes:
-    """Grey level of every stored value, indexed by its bits as an unsigned number."""
-    bits = 8 * frame.stored.dtype.itemsize
-    values = np.arange(2**bits, dtype=np.float64)
-    if frame.stored.dtype.kind == "i":
-        values[2 ** (bits - 1) :] -= 2**bits
-    return _to_bytes(levels_of(frame, values, window), invert)
-
-
-def _to_bytes(levels: NDArray[np.float64], invert: bool) -> Bytes:
-    if invert:
-        levels = 1.0 - levels
-    levels = np.nan_to_num(levels)  # no value is black, whatever the polarity
-    return np.floor(levels * 255.0 + 0.5).astype(np.uint8)
 
 
 def _supplemented(frame: Frame, greys: Bytes) -> Bytes:

@@ -1,13 +1,16 @@
 """The picture itself, drawn from 8-bit buffers with area-averaged smaller copies.
 
 pyqtgraph's ImageItem samples the full matrix at every paint. A radiograph shown at a third of its
-size would alias (fine lines shimmer or vanish), so smaller copies are averaged once, off the GUI
-thread, and the nearest larger one is drawn.
+size would alias (fine lines shimmer or vanish), so smaller copies are averaged off the GUI thread,
+and the nearest larger one is drawn. Of a copy there may be a part only, a `Patch`: what is in view.
+Buffers are finished when they come here and nobody writes to them again.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +18,85 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
+from app.imaging.pixels.stored_levels import is_halved, level_shapes
+
 PIXEL_ZOOM = 6.0
 """From this zoom on pixels are drawn as they are: interpolation would suggest detail."""
 
-_SMALLEST = 256  # px of the longer side: no smaller copy is worth its while
+_ROUNDING = 1e-6
+"""Of a zoom: computed along two ways it is the same."""
+
+Area = tuple[int, int, int, int]
+"""(left, top, right, bottom) edges of pixels; right and bottom are the first that are outside."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Patch:
+    """A part of the picture, or all of it, at the full size or smaller.
+
+    Attributes:
+        level: A pixel covers 2^level x 2^level of the image's.
+        left: First column, counted in the level's own pixels.
+        top: First row.
+        pixels: uint8 [rows, columns] or [rows, columns, 3], contiguous.
+    """
+
+    level: int
+    left: int
+    top: int
+    pixels: NDArray[np.uint8]
+
+    @property
+    def area(self) -> Area:
+        """What it covers, in the level's own pixels."""
+        rows, columns = self.pixels.shape[:2]
+        return self.left, self.top, self.left + columns, self.top + rows
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """What of an image is in view: `area` in pixels of the image, and the level that is drawn."""
+
+    level: int
+    area: Area
+
+
+def level_of(zoom: float, levels: int) -> int:
+    """The level to draw of an image: the smallest that has a pixel for every one of the screen.
+
+    Args:
+        zoom: Physical screen pixels of one image pixel, along its larger side.
+        levels: How many there are.
+    """
+    level = 0
+    while level + 1 < levels and zoom * 2 ** (level + 1) <= 1.0 + _ROUNDING:
+        level += 1
+    return level
+
+
+def on_level(area: Area, level: int, shape: tuple[int, int]) -> Area:
+    """An area of the image in pixels of a level of `shape` (rows, columns), cut to that."""
+    size = 2**level
+    left, top, right, bottom = area
+    left, top = max(left // size, 0), max(top // size, 0)
+    right, bottom = min(-(-right // size), shape[1]), min(-(-bottom // size), shape[0])
+    return left, top, max(right, left), max(bottom, top)
+
+
+def contains(outer: Area, inner: Area) -> bool:
+    """Whether an area holds another; every area holds one that is empty."""
+    empty = inner[0] >= inner[2] or inner[1] >= inner[3]
+    return empty or (
+        outer[0] <= inner[0]
+        and outer[1] <= inner[1]
+        and outer[2] >= inner[2]
+        and outer[3] >= inner[3]
+    )
+
+
+def whole_patches(levels: Sequence[NDArray[np.uint8]]) -> tuple[Patch, ...]:
+    """What `pyramid` made as patches."""
+    return tuple(Patch(number, 0, 0, pixels) for number, pixels in enumerate(levels))
 
 
 def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
@@ -31,7 +109,7 @@ def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
         Contiguous arrays, the full one first. An odd last row or column is left out of the copies.
     """
     levels = [np.ascontiguousarray(pixels)]
-    while max(levels[-1].shape[:2]) >= 2 * _SMALLEST and min(levels[-1].shape[:2]) >= 2:
+    while is_halved(levels[-1].shape):
         levels.append(_halved(levels[-1]))
     return tuple(levels)
 
@@ -59,24 +137,46 @@ class ImageLayer(QGraphicsItem):
 
     def __init__(self) -> None:
         super().__init__()
-        self._levels: tuple[NDArray[np.uint8], ...] = ()
-        self._images: tuple[QImage, ...] = ()
+        # Only then a paint event knows which part of the image it is about.
+        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemUsesExtendedStyleOption)
+        self._patches: tuple[Patch, ...] = ()
+        self._images: dict[Patch, QImage] = {}
+        self._shapes: list[tuple[int, int]] = []
         self._rect = QRectF()
 
     @property
-    def pixels(self) -> NDArray[np.uint8] | None:
-        """The full 8-bit image that is shown, or None."""
-        return self._levels[0] if self._levels else None
+    def size(self) -> tuple[int, int]:
+        """(columns, rows) of the image, (0, 0) without one."""
+        return (self._shapes[0][1], self._shapes[0][0]) if self._shapes else (0, 0)
 
-    def set_levels(self, levels: tuple[NDArray[np.uint8], ...]) -> None:
-        """Show what `pyramid` made; an empty tuple shows nothing."""
-        rows, columns = levels[0].shape[:2] if levels else (0, 0)
-        rect = QRectF(-0.5, -0.5, columns, rows) if levels else QRectF()
+    @property
+    def patches(self) -> tuple[Patch, ...]:
+        """What is shown."""
+        return self._patches
+
+    @property
+    def pixels(self) -> NDArray[np.uint8] | None:
+        """The 8-bit image in full, or None where all of it is not there."""
+        for patch in self._patches:
+            if patch.level == 0 and patch.pixels.shape[:2] == self._shapes[0]:
+                return patch.pixels
+        return None
+
+    def set_patches(self, patches: Sequence[Patch], size: tuple[int, int]) -> None:
+        """Show an image of `size` (columns, rows) that these are parts of; no parts show nothing.
+
+        Args:
+            patches: At most one a level, the coarsest whole: it is seen where others have nothing.
+            size: Of the full image.
+        """
+        columns, rows = size
+        rect = QRectF(-0.5, -0.5, columns, rows) if patches else QRectF()
         if rect != self._rect:
             self.prepareGeometryChange()
             self._rect = rect
-        self._images = tuple(to_qimage(level) for level in levels)
-        self._levels = levels
+        self._shapes = level_shapes(rows, columns) if patches else []
+        self._patches = tuple(sorted(patches, key=lambda patch: -patch.level))
+        self._images = {patch: to_qimage(patch.pixels) for patch in self._patches}
         self.update()
 
     def boundingRect(self) -> QRectF:
@@ -88,20 +188,45 @@ class ImageLayer(QGraphicsItem):
         option: QStyleOptionGraphicsItem,
         widget: QWidget | None = None,
     ) -> None:
-        if not self._images:
+        if not self._patches:
             return
         transform = painter.deviceTransform()
         scales = (
             math.hypot(transform.m11(), transform.m12()),
             math.hypot(transform.m21(), transform.m22()),
         )
-        zoom = max(scales)
-        level = 0
-        while level + 1 < len(self._images) and zoom * 2 ** (level + 1) <= 1.0:
-            level += 1
+        level = level_of(max(scales), len(self._shapes))
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, min(scales) < PIXEL_ZOOM)
-        image = self._images[level]
-        # Copies leave out an odd last row or column: give them exactly the area they average.
-        size = 2**level
-        area = QRectF(-0.5, -0.5, image.width() * size, image.height() * size)
-        painter.drawImage(area, image)
+        for patch in self._drawn(level, area_of(option.exposedRect)):  # type: ignore[attr-defined]
+            # Copies leave out an odd last row or column: give them exactly the area they average.
+            size = 2**patch.level
+            left, top, right, bottom = patch.area
+            place = QRectF(
+                left * size - 0.5, top * size - 0.5, (right - left) * size, (bottom - top) * size
+            )
+            painter.drawImage(place, self._images[patch])
+
+    def _drawn(self, level: int, area: Area) -> list[Patch]:
+        """What to draw, from the bottom up: the level alone where it is there, else coarser below.
+
+        A level that lacks a part gets it from coarser ones for the moment: nothing is ever seen
+        of an older window, and no hole.
+        """
+        below: list[Patch] = []
+        for patch in self._patches:  # the coarsest first
+            if patch.level < level and below:
+                break
+            if contains(patch.area, on_level(area, patch.level, self._shapes[patch.level])):
+                below.clear()
+            below.append(patch)
+        return below
+
+
+def area_of(rect: QRectF, margin: int = 0) -> Area:
+    """The pixels that a rectangle in image coordinates touches, and so many more on each side."""
+    return (
+        math.floor(rect.left() + 0.5) - margin,
+        math.floor(rect.top() + 0.5) - margin,
+        math.ceil(rect.right() + 0.5) + margin,
+        math.ceil(rect.bottom() + 0.5) + margin,
+    )

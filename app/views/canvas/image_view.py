@@ -7,17 +7,26 @@ finding's coordinates need no conversion. That item's transform flips and turns 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QResizeEvent, QWheelEvent
+from PySide6.QtGui import QMouseEvent, QPainter, QPolygonF, QResizeEvent, QWheelEvent
 from PySide6.QtWidgets import QFrame, QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
+from app.imaging.pixels.stored_levels import level_shapes
 from app.views.canvas import turning
-from app.views.canvas.image_layer import ImageLayer
+from app.views.canvas.image_layer import (
+    ImageLayer,
+    Patch,
+    View,
+    area_of,
+    level_of,
+    whole_patches,
+)
 from app.views.theme import THEME
 from app.workspace.viewport import Display
 
@@ -28,6 +37,9 @@ DRAG_ZOOM = 0.006  # natural log of the zoom factor for one px of a zoom drag
 
 
 Area = tuple[float, float, float, float]
+
+_MARGIN = 2
+"""Pixels of a level beyond the view: smooth drawing mixes in those beside it."""
 
 
 class ImageView(pg.GraphicsView):
@@ -63,8 +75,7 @@ class ImageView(pg.GraphicsView):
     @property
     def image_size(self) -> tuple[int, int]:
         """(columns, rows) of the image, (0, 0) without one."""
-        pixels = self.layer.pixels
-        return (0, 0) if pixels is None else (pixels.shape[1], pixels.shape[0])
+        return self.layer.size
 
     @property
     def turn(self) -> Display:
@@ -98,12 +109,30 @@ class ImageView(pg.GraphicsView):
             aspect: Height of a pixel divided by its width.
             refit: Fit it to the view even if the user had zoomed.
         """
-        self.layer.set_levels(levels)
-        self._place_content()
+        rows, columns = levels[0].shape[:2] if levels else (0, 0)
+        self.show_patches(whole_patches(levels), (columns, rows), aspect, refit=refit)
+
+    def show_patches(
+        self, patches: Sequence[Patch], size: tuple[int, int], aspect: float, *, refit: bool
+    ) -> None:
+        """Show an image of `size` (columns, rows) of which these parts are there.
+
+        Args:
+            patches: See `ImageLayer.set_patches`; empty for no image.
+            size: Of the image in full.
+            aspect: Height of a pixel divided by its width.
+            refit: Fit it to the view even if the user had zoomed.
+        """
+        before = self.layer.size
+        self.layer.set_patches(patches, size)
+        if before != self.layer.size:
+            self._place_content()
+        other_shape = before != self.layer.size
         if aspect != self._aspect:
             self._aspect = aspect
             self._lock_aspect()
-        if levels and (refit or self._fitted):
+            other_shape = True
+        if patches and (refit or (self._fitted and other_shape)):
             self.fit()
 
     def _lock_aspect(self) -> None:
@@ -148,6 +177,19 @@ class ImageView(pg.GraphicsView):
     def zoom(self) -> float:
         """Physical screen pixels of one image pixel (its narrower side); 1.0 is 1:1."""
         return min(self.pixel_scale) * self.devicePixelRatioF()
+
+    def view_of(self) -> View | None:
+        """What of the image is in view, and at which of its sizes; None without an image."""
+        columns, rows = self.image_size
+        if not columns or not rows:
+            return None
+        zoom = max(self.pixel_scale) * self.devicePixelRatioF()
+        level = level_of(zoom, len(level_shapes(rows, columns)))
+        seen = QRectF(self.viewport().rect())
+        corners = [seen.topLeft(), seen.topRight(), seen.bottomLeft(), seen.bottomRight()]
+        part = QPolygonF([self.to_image(corner) for corner in corners]).boundingRect()
+        left, top, right, bottom = area_of(part, _MARGIN * 2**level)
+        return View(level, (max(left, 0), max(top, 0), min(right, columns), min(bottom, rows)))
 
     # Zoom and pan
 

@@ -1,34 +1,72 @@
-"""Frames -> 8-bit pictures, off the GUI thread; only the newest request is rendered."""
+"""Frames -> 8-bit pictures, off the GUI thread; only the newest request is rendered.
+
+While a window is dragged only what is in view is windowed, at the size that the zoom draws, and the
+smallest copy as well, so that a pan never uncovers an older window. Once the drag rests, what is
+around it follows, as much as is worth its memory; a pan or a zoom beyond that asks again.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
+from PySide6.QtCore import QTimer
 
 from app.errors import SightlineError
 from app.imaging.pixels import pipeline
+from app.imaging.pixels.stored_levels import StoredLevels, averages, level_shapes
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
 from app.views.background import Background
-from app.views.canvas.image_layer import pyramid
+from app.views.canvas.image_layer import (
+    Area,
+    Patch,
+    View,
+    contains,
+    on_level,
+    pyramid,
+    whole_patches,
+)
 from app.workspace.viewport import Display
+
+REST_MS = 100
+"""After a window change; then what is not in view is windowed too."""
+
+_SMALL = 600_000
+"""Pixels of an image and its copies that are windowed at once: 0.3 ms."""
+
+_ENOUGH = 6_000_000
+"""Pixels that are kept windowed: 2048 x 2048 and all its copies, or the surroundings of the view."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """What to render."""
+    """What to render.
+
+    Attributes:
+        instance: The file.
+        frame_index: From 0.
+        frame: The pixels.
+        display: Window and polarity.
+        presentation: The presentation state that is on.
+        presented: What of it `frame` is shown by.
+        view: What is in view; None where that is not known before the image is there.
+        rest: Whether to window what is around the view too.
+        before: A picture of this frame; what it has is not made again if it is shown alike.
+    """
 
     instance: Instance
     frame_index: int
     frame: Frame
     display: Display
     presentation: PresentationState | None = None
-    presented: ImagePresentation | None = None  # what of it `frame` is shown by
+    presented: ImagePresentation | None = None
+    view: View | None = None
+    rest: bool = False
+    before: Picture | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,18 +74,29 @@ class Picture:
     """What came out.
 
     Attributes:
-        job: What was asked for.
-        levels: The 8-bit image and its smaller copies, see `image_layer.pyramid`.
+        job: What was asked for; without its `before`.
+        patches: The 8-bit image, as much of it as was asked for; see `ImageLayer.set_patches`.
         window: The window or VOI LUT (`Window.lut`) it was made with; None for colour.
         range: Lowest and highest modality value, for the sensitivity of the window drag.
         presets: What the window menu offers.
+        complete: Whether nothing more is made of it unless the view changes.
     """
 
     job: Job
-    levels: tuple[NDArray[np.uint8], ...]
+    patches: tuple[Patch, ...]
     window: Window | None
     range: tuple[float, float]
     presets: tuple[Window, ...]
+    complete: bool
+
+    def covers(self, view: View) -> bool:
+        """Whether what is in view is there at the size that is drawn."""
+        frame = self.job.frame
+        shapes = level_shapes(frame.rows, frame.columns)
+        wanted = on_level(view.area, view.level, shapes[view.level])
+        return any(
+            patch.level == view.level and contains(patch.area, wanted) for patch in self.patches
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -82,14 +131,21 @@ class Renderer:
         self._running = False
         self._next: Job | None = None
         self._known: _Known | None = None
+        self._levels: StoredLevels | None = None
+        self._wanted = False  # whether what is being made is still of use
+        self._last: Picture | None = None
+        self._rest = QTimer(background, singleShot=True, interval=REST_MS)
+        self._rest.timeout.connect(self._complete)
 
     @property
     def busy(self) -> bool:
-        """Whether a picture is still to come."""
+        """Whether a picture is still to come that is asked for; what is out of view is not."""
         return self._running
 
     def request(self, job: Job) -> None:
         """Render `job`, dropping an older one that has not begun."""
+        self._rest.stop()
+        self._wanted = True
         if self._running:
             self._next = job
             return
@@ -98,30 +154,124 @@ class Renderer:
 
     def drop(self) -> None:
         """Forget what waits; the picture that is being made is dropped by who asked for it."""
-        self._next = None
+        self._rest.stop()
+        self._wanted = False
+        self._next = self._last = None
+        self._known = self._levels = None
+
+    def _complete(self) -> None:
+        """The view rests: the same picture with more around it."""
+        last = self._last
+        if last is not None and not last.complete and not self._running:
+            self.request(replace(last.job, rest=True, before=last))
 
     def _render(self, job: Job) -> Picture:
         frame, wanted = job.frame, job.display.window
         known = self._known
         if known is None or known.frame is not frame:
             known = self._known = _learn(job)
-        pixels = pipeline.render(frame, wanted or known.default, job.display.invert)
+        shown_with = wanted or known.default
         window = None if frame.is_color else wanted or known.start
-        return Picture(job, pyramid(pixels), window, known.range, known.presets)
+        if averages(frame, shown_with):
+            levels = self._levels
+            if levels is None or levels.frame is not frame:
+                levels = self._levels = StoredLevels(frame)
+            patches, complete = _windowed(levels, job, shown_with)
+        else:
+            pixels = pipeline.render(frame, shown_with, job.display.invert)
+            patches, complete = whole_patches(pyramid(pixels)), True
+        done = replace(job, before=None)
+        return Picture(done, patches, window, known.range, known.presets, complete)
 
     def _finish(self, picture: Picture) -> None:
-        self._advance()
+        self._last = picture if self._wanted else None
         self._done(picture)
+        self._advance()
+        if self._last is not None and not self._running and not picture.complete:
+            self._rest.start()
 
     def _fail(self, job: Job, error: SightlineError) -> None:
-        self._advance()
+        self._last = None
         self._failed(job, error)
+        self._advance()
 
     def _advance(self) -> None:
         self._running = False
         job, self._next = self._next, None
         if job is not None:
             self.request(job)
+
+
+def _windowed(
+    levels: StoredLevels, job: Job, window: Window | None
+) -> tuple[tuple[Patch, ...], bool]:
+    """The patches that a job needs, and whether they are all that is worth having."""
+    chosen = pipeline.chosen_window(levels.frame, window)
+    assert chosen is not None  # `averages` says so
+    invert = job.display.invert
+    shapes = [level.shape for level in levels.levels]
+    regions, complete = _regions(shapes, job.view, rest=job.rest)
+    patches = _alike(job, shapes)
+    for level, area in regions.items():
+        if level in patches and contains(patches[level].area, area):
+            continue
+        left, top, right, bottom = area
+        table = levels.table(level, chosen, invert)
+        pixels = levels.windowed(level, slice(top, bottom), slice(left, right), table)
+        patches[level] = Patch(level, left, top, pixels)
+    return tuple(patches.values()), complete
+
+
+def _alike(job: Job, shapes: list[tuple[int, int]]) -> dict[int, Patch]:
+    """What is there already, by level."""
+    before = job.before
+    if before is None or before.job.frame is not job.frame:
+        return {}
+    was, now = before.job.display, job.display
+    if (was.window, was.invert) != (now.window, now.invert):
+        return {}
+    return {patch.level: patch for patch in before.patches}
+
+
+def _regions(
+    shapes: list[tuple[int, int]], view: View | None, *, rest: bool
+) -> tuple[dict[int, Area], bool]:
+    """Which part of which level to window, and whether that is all that is worth having."""
+    whole = {number: (0, 0, columns, rows) for number, (rows, columns) in enumerate(shapes)}
+    if sum(rows * columns for rows, columns in shapes) <= _SMALL:
+        return whole, True
+    last = len(shapes) - 1
+    regions = {last: whole[last]}
+    if view is not None:
+        shape = shapes[view.level]
+        regions.setdefault(view.level, on_level(view.area, view.level, shape))
+        if rest and view.level != last:
+            regions[view.level] = _grown(regions[view.level], shape)
+        if not rest:
+            return regions, False
+    left = _ENOUGH
+    for level in range(last, -1, -1):
+        rows, columns = shapes[level]
+        left -= rows * columns
+        if left < 0:
+            break
+        regions[level] = whole[level]
+    return regions, True
+
+
+def _grown(area: Area, shape: tuple[int, int]) -> Area:
+    """An area with up to its own size on each side, for pans; less where that would be too much."""
+    left, top, right, bottom = area
+    width, height = right - left, bottom - top
+    scale = min((_ENOUGH / max(width * height, 1)) ** 0.5, 3.0)
+    across, down = (max(round(side * (scale - 1) / 2), 0) for side in (width, height))
+    rows, columns = shape
+    return (
+        max(left - across, 0),
+        max(top - down, 0),
+        min(right + across, columns),
+        min(bottom + down, rows),
+    )
 
 
 def _learn(job: Job) -> _Known:

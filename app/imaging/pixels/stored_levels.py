@@ -1,0 +1,148 @@
+"""Smaller copies of a grey frame in stored values, so that a window change windows only what is seen.
+
+A viewer shows a large image smaller than it is, through copies that average 2 x 2 pixels. Averaging
+the *stored* values once a frame, and windowing what comes out, is what viewers that leave this to
+the graphics card do (VTK, Cornerstone): interpolation before the window. Where the window is linear
+both orders agree; where it cuts values off, averaging first shows the mean of what is there and
+averaging greys shows the mean of what was cut. Full-size pixels are the same either way.
+
+It is not right for every frame. `averages` tells: colours and palettes have no order to average in;
+a Modality LUT gives stored values any meaning; a number that is none (NaN) would spread; and wide
+integers and floats would need a table that cannot be. Those are windowed whole and then averaged.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.pixels.greys import grey_table, stored_table, unsigned
+from app.imaging.pixels.masks import hidden_pixels
+from app.imaging.types import Frame, Window
+
+Array = NDArray[Any]
+Bytes = NDArray[np.uint8]
+Codes = NDArray[np.unsignedinteger[Any]]
+
+SMALLEST = 256
+"""Pixels of the longer side: no smaller copy is worth its while."""
+
+_TOP = 2**16 - 1
+_FINE = 2**14 - 1
+"""Codes in use, at least, where the range of values is small: a narrow window over few values must
+not show steps. More would make the table that each window change needs slower to build."""
+
+_STRIP = 256
+_SMALL_FRACTION = 4  # pixels that become one
+
+
+def averages(frame: Frame, window: Window | None) -> bool:
+    """Whether smaller copies of the frame may be averages of its stored values.
+
+    Args:
+        frame: The image.
+        window: What it is shown with; None, or one that names a VOI LUT, is a LUT: a table of any
+            shape, whose greys are averaged instead.
+    """
+    grey = not frame.is_color and frame.palette is None and frame.modality_lut is None
+    narrow = frame.stored.dtype.kind in "iu" and frame.stored.dtype.itemsize <= 2
+    by_lut = window is None or 0 <= window.lut < len(frame.voi.luts)
+    return grey and narrow and not by_lut and frame.stored.size > 0
+
+
+class StoredLevels:
+    """A frame and its smaller copies, level 0 being the frame itself.
+
+    Level n has a pixel for 2^n x 2^n of the frame's; an odd last row or column of a level is left
+    out of the next. Copies hold codes, uint16: a stored value is `low + code / scale`. `scale` is a
+    power of two, so that an average keeps the fractions that 16 bits have room for.
+
+    Args:
+        frame: One for which `averages` holds.
+    """
+
+    def __init__(self, frame: Frame) -> None:
+        self.frame = frame
+        stored = frame.stored
+        self._low, self._high = int(stored.min()), int(stored.max())
+        spread = max(self._high - self._low, 1)
+        room = max(_FINE, min(_TOP, _SMALL_FRACTION * spread))
+        self.scale = 1 << ((room // spread).bit_length() - 1)
+        self.levels: list[Array] = [stored]
+        while is_halved(self.levels[-1].shape):
+            self.levels.append(self._halved(self.levels[-1], first=len(self.levels) == 1))
+        self._masks: list[NDArray[np.bool_]] = []
+
+    def windowed(
+        self,
+        level: int,
+        rows: slice,
+        columns: slice,
+        table: Codes,
+    ) -> Codes:
+        """A part of a level through a table that `table` made for it; a new contiguous array."""
+        values = self.levels[level][rows, columns]
+        pixels = np.take(table, unsigned(values))
+        shutter = self.frame.shutter
+        if shutter is not None:
+            cover = np.floor(shutter.level * 255.0 + 0.5)
+            np.copyto(pixels, table.dtype.type(cover), where=self._hidden(level)[rows, columns])
+        return pixels
+
+    def table(self, level: int, window: Window, invert: bool) -> Bytes:
+        """Grey of every value that a level has, indexed by its bits as an unsigned number.
+
+        Entries of values that do not occur are undefined.
+        """
+        if level:
+            span = (self._high - self._low) * self.scale
+            return grey_table(self.frame, window, invert, self._low, span + 1, 1 / self.scale)
+        return stored_table(self.frame, window, invert, (self._low, self._high))
+
+    def _halved(self, values: Array, *, first: bool) -> Array:
+        rows, columns = values.shape[0] // 2, values.shape[1] // 2
+        result = np.empty((rows, columns), np.uint16)
+        for row in range(0, rows, _STRIP):
+            part = values[2 * row : 2 * min(row + _STRIP, rows), : 2 * columns]
+            pairs = part[::2].astype(np.int32)
+            pairs += part[1::2]
+            total = pairs[:, ::2] + pairs[:, 1::2]
+            if first:
+                total -= _SMALL_FRACTION * self._low
+                total *= self.scale
+            total += _SMALL_FRACTION // 2
+            total >>= 2
+            result[row : row + _STRIP] = total
+        return result
+
+    def _hidden(self, level: int) -> NDArray[np.bool_]:
+        """What the shutter hides of a level: pixels at least half of which are hidden."""
+        if not self._masks:
+            frame = self.frame
+            assert frame.shutter is not None
+            whole = hidden_pixels(
+                frame.shutter, range(frame.rows), frame.columns, frame.spacing.aspect
+            )
+            self._masks.append(whole)
+        while len(self._masks) <= level:
+            above = self._masks[-1]
+            rows, columns = above.shape[0] // 2 * 2, above.shape[1] // 2 * 2
+            count = above[:rows:2, :columns].astype(np.uint8)
+            count += above[1:rows:2, :columns]
+            self._masks.append(count[:, ::2] + count[:, 1::2] >= _SMALL_FRACTION // 2)
+        return self._masks[level]
+
+
+def is_halved(shape: tuple[int, ...]) -> bool:
+    """Whether a level of that shape has a smaller copy."""
+    return max(shape[:2]) >= 2 * SMALLEST and min(shape[:2]) >= 2
+
+
+def level_shapes(rows: int, columns: int) -> list[tuple[int, int]]:
+    """(rows, columns) of a frame and of its smaller copies."""
+    shapes = [(rows, columns)]
+    while is_halved(shapes[-1]):
+        shapes.append((shapes[-1][0] // 2, shapes[-1][1] // 2))
+    return shapes
