@@ -14,7 +14,7 @@ from pydicom.dataelem import RawDataElement
 from pydicom.dataset import Dataset
 
 _DECLARATION = 0x00080005
-_TEXTS = (
+TEXTS = (
     0x00080080,  # Institution Name
     0x00080090,  # Referring Physician's Name
     0x00081030,  # Study Description
@@ -72,7 +72,7 @@ def _declared(dataset: Dataset) -> list[str]:
 
 def _sample(dataset: Dataset) -> bytes:
     parts: list[bytes] = []
-    for tag in _TEXTS:
+    for tag in TEXTS:
         if tag in dataset:
             raw = dataset.get_item(tag)
             if isinstance(raw, RawDataElement) and isinstance(raw.value, bytes):

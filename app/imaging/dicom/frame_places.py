@@ -14,7 +14,7 @@ from app.imaging.space.stacks import NotAStackError, as_text, first_of_each, geo
 MAX_FRAMES = 5000
 """Frames whose places are looked at while scanning."""
 
-_B_VALUES = (
+B_VALUES = (
     ("SIEMENS MR HEADER", 0x0019, 0x0C),
     ("GEMS_PARM_01", 0x0043, 0x39),
     ("Philips Imaging DD 001", 0x2001, 0x03),
@@ -75,7 +75,7 @@ def private_b_value(header: Header) -> str:
     """The diffusion b-value of Siemens, GE and Philips images in s/mm², or ""."""
     if header.text("Modality") != "MR":
         return ""
-    for creator, group, element in _B_VALUES:
+    for creator, group, element in B_VALUES:
         try:
             value: Any = header.dataset.private_block(group, creator)[element].value
         except Exception:

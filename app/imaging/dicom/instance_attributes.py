@@ -40,12 +40,15 @@ ATTRIBUTES = tuple(
     """.split()  # noqa: SIM905 - a list of 70 literals reads worse
 )
 """Attributes that an Instance carries (`Instance.attributes`), and TransferSyntaxUID."""
+MAX_TEXT = 1024
+"""Letters of one that are kept."""
 
-_READ = tuple(
+READ = tuple(
     (keyword, BaseTag(tag), dictionary_VR(tag))
     for keyword in ATTRIBUTES
     if (tag := tag_for_keyword(keyword)) is not None
 )
+"""Keyword, tag and VR of each of `ATTRIBUTES`."""
 
 
 def attribute_texts(header: Header) -> dict[str, str]:
@@ -57,7 +60,7 @@ def attribute_texts(header: Header) -> dict[str, str]:
     texts["DiffusionBValue"] = texts.get("DiffusionBValue") or private_b_value(header)
     texts[STACK_KEYWORD] = frames_geometry(header)
     texts["TransferSyntaxUID"] = str(header.syntax)
-    return {keyword: text[:1024] for keyword, text in texts.items() if text}
+    return {keyword: text[:MAX_TEXT] for keyword, text in texts.items() if text}
 
 
 def _texts(header: Header) -> dict[str, str]:
@@ -68,18 +71,18 @@ def _texts(header: Header) -> dict[str, str]:
     """
     elements = dict(header.dataset.items())
     texts: dict[str, str] = {}
-    for keyword, tag, vr in _READ:
+    for keyword, tag, vr in READ:
         element = elements.get(tag)
         if element is None:
             continue
         plain = None
         if isinstance(element, RawDataElement) and element.VR in (vr, None):
-            plain = _plain_text(vr, element.value)
+            plain = plain_text(vr, element.value)
         texts[keyword] = header.text(keyword) if plain is None else plain
     return texts
 
 
-def _plain_text(vr: str, raw: Any) -> str | None:
+def plain_text(vr: str, raw: Any) -> str | None:
     """A value's text where it is that of the file; None where a parser must have its say."""
     looks_right = _PLAIN.get(vr)
     if looks_right is None or not isinstance(raw, bytes) or not raw.isascii() or b"\x1b" in raw:
@@ -92,14 +95,24 @@ def _any(part: str) -> bool:
     return "\0" not in part
 
 
+def _is_name(part: str) -> bool:
+    return "\0" not in part and "=" not in part
+
+
 def _is_decimal(part: str) -> bool:
     return _DECIMAL.fullmatch(part) is not None
 
 
-_DECIMAL = re.compile(r"[+-]?\d{1,9}(\.\d{0,12})?")
+def _is_whole(part: str) -> bool:
+    return _WHOLE.fullmatch(part) is not None
+
+
+_DECIMAL = re.compile(r"[+-]?\d{1,20}(\.\d{0,20})?([eE][+-]?\d{1,2})?")
+_WHOLE = re.compile(r"[+-]?\d{1,9}")
 _PLAIN = dict.fromkeys(("AS", "CS", "DA", "LO", "SH", "TM", "UI"), _any) | {
     "DS": _is_decimal,
-    "IS": str.isdigit,
+    "IS": _is_whole,
+    "PN": _is_name,
 }
 """VRs whose values are the text that stands in the file -> how such a value looks. All character
 sets agree on what is ASCII (PS3.5 6.1.2)."""

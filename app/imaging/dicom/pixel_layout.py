@@ -121,13 +121,13 @@ def _frames(header: Header, frame_bits: int) -> int:
     if span is None or frame_bits <= 0:
         return 1
     if header.encapsulated:
-        return _encapsulated_frames(header, span) if text or _may_have_frames(header) else 1
+        return _encapsulated_frames(header, span) if text or may_have_frames(header) else 1
     frames, rest = divmod(span.length * 8, frame_bits)
     # A value of odd length is followed by one byte of padding.
     return frames if 1 < frames <= guards.MAX_FRAMES and rest <= 8 else 1
 
 
-def _may_have_frames(header: Header) -> bool:
+def may_have_frames(header: Header) -> bool:
     """Whether its class is one of several frames, so that their number is required."""
     uid = header.value("SOPClassUID")
     name = str(getattr(uid, "name", ""))

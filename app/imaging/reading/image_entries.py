@@ -10,6 +10,7 @@ from typing import Any
 
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import be_quiet
+from app.imaging.dicom.plain_instance import plain_instance
 from app.imaging.files import sources
 from app.imaging.pixels.pipeline import render
 from app.imaging.pixels.thumbnails import shrink
@@ -28,7 +29,8 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         FileProblem: It is unreadable, damaged, or of a kind that is not read.
         IndexFile: It is a DICOMDIR.
     """
-    return reader_of(path).read_instances(path)
+    plain = plain_instance(path)
+    return reader_of(path).read_instances(path) if plain is None else (plain,)
 
 
 def read_instance(path: Path) -> Instance:

@@ -23,6 +23,7 @@ FIELDS = {
     "StudyDate": (0x00080020, "DA"),
     "PixelSpacing": (0x00280030, "DS"),
     "AcquisitionNumber": (0x00200012, "IS"),
+    "PatientName": (0x00100010, "PN"),
     "SeriesDescription": (0x0008103E, "LO"),
     "StudyID": (0x00200010, "SH"),
     "StudyTime": (0x00080030, "TM"),
@@ -45,7 +46,8 @@ def holding(keyword: str, raw: bytes, vr: str | None) -> Dataset:
     explicit=st.booleans(),
     raw=st.one_of(
         st.text("0123456789", max_size=6),
-        st.text("019+-. \\\0eE^AMY\x1b$B_'", max_size=20),
+        st.text("019+-. \\\0eE^AMY\x1b$B_'=", max_size=20),
+        st.from_regex(r"[+-]?[0-9]{1,22}(\.[0-9]{0,22})?([eE][+-]?[0-9]{1,3})? ?", fullmatch=True),
         st.sampled_from(["1.5\\2", " 7 ", "007", "+5", "1e3", "1.0", "nan", "\\", "1\\\\2", "-0"]),
     ),
     accent=st.booleans(),
