@@ -1,22 +1,17 @@
 """Messages between the app and its worker processes: JSON and raw arrays, never pickle.
 
 A message is a mapping of JSON values and numpy arrays, nested freely. On the pipe it is one JSON
-frame, then the bytes of each small array; a large array travels through shared memory. What a
+frame, then the bytes of each small array; a large array travels through shared memory (`segments`),
+which the receiver maps: it is not copied, and freed with the last array that looks at it. What a
 worker sends may come from a process that a hostile file has taken over, so nothing in it is
 executed or trusted: dtypes are plain numbers, and sizes must agree.
-
-The sender keeps its segments open until the receiver has answered (Windows frees a segment with
-its last handle); the receiver copies the data out and removes the segment's name at once.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import sys
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
 from typing import Any
@@ -24,10 +19,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.imaging.processes import segments
+
 Array = NDArray[Any]
 Message = dict[str, Any]
 
-INLINE_LIMIT = 256 * 1024
+INLINE_LIMIT = 128 * 1024
 """Bytes from which an array goes through shared memory: below, the pipe is as fast."""
 
 HEADER_LIMIT = 256 * 1024 * 1024
@@ -46,80 +43,130 @@ def send(connection: Connection, message: Mapping[str, Any], prefix: str) -> lis
     Args:
         connection: The pipe.
         message: JSON values and arrays (bool, integer, float or complex; any shape).
-        prefix: Shared memory is named prefix + "0", prefix + "1", ... so that the other side can
-            remove what a dead sender left (`discard`).
+        prefix: Where segments have names, prefix + "0", prefix + "1", ... so that the other side
+            can remove what a dead sender left (`segments.discard`).
 
     Returns:
-        The segments to close (`release`) when the other side has the message.
+        The segments to close (`segments.release`) when the other side has the message; none where
+        they are anonymous.
 
     Raises:
         TypeError: The message holds something else.
+        Vanished: An array lies in a mapped file that was cut short; nothing was sent.
         OSError: The other side is gone.
     """
     arrays: list[Array] = []
     body = _strip(message, arrays)
-    segments: list[SharedMemory] = []
-    described: list[dict[str, Any]] = []
-    inline: list[Array] = []
-    for array in arrays:
-        name = _share(array, f"{prefix}{len(segments)}", segments)
-        described.append({"dtype": array.dtype.str, "shape": list(array.shape), "shm": name})
-        if name is None:
-            inline.append(array)
+    parcel = _Parcel(prefix)
     try:
+        described = [parcel.add(array) for array in arrays]
         connection.send_bytes(json.dumps({"body": body, "arrays": described}).encode())
-        for array in inline:
-            connection.send_bytes(array.reshape(-1).view(np.uint8).data)
-    except OSError:
-        release(segments)
-        discard(prefix)
+        segments.send_handles(connection, parcel.handles)
+        for array in parcel.inline:
+            connection.send_bytes(array)
+    except BaseException:
+        segments.release(parcel.named)
+        segments.discard(prefix)
         raise
-    return segments
+    finally:
+        segments.close_handles(parcel.handles)
+    return parcel.named
 
 
 def receive(connection: Connection) -> Message:
-    """Read one message; arrays are copies that belong to the caller.
+    """Read one message; its arrays are read-only.
 
     Raises:
         EOFError: The other side is gone.
         OSError: The other side is gone, or a frame exceeds its limit.
         WireError: The message is malformed.
     """
+    handles: list[int] = []
     try:
         header = json.loads(connection.recv_bytes(HEADER_LIMIT))
-        described: list[dict[str, Any]] = header["arrays"]
-        arrays = [_take(connection, item) for item in described]
+        items = [_Item(described) for described in header["arrays"]]
+        handles = segments.receive_handles(connection, sum(item.anonymous for item in items))
+        rest = iter(handles)
+        arrays = [item.take(connection, rest) for item in items]
         body = _fill(header["body"], arrays)
     except (ValueError, KeyError, TypeError, IndexError, RecursionError) as error:
         raise WireError(f"malformed message: {type(error).__name__}") from error
+    except segments.Refused as error:
+        raise WireError(str(error)) from error
+    finally:
+        segments.close_handles(handles)
     if not isinstance(body, dict):
         raise WireError("a message must be a mapping")
     return body
 
 
-def release(segments: list[SharedMemory]) -> None:
-    """Close the sender's handles and forget them."""
-    for segment in segments:
-        segment.close()
-    segments.clear()
+class _Parcel:
+    """The arrays of a message on their way: in segments, or in the pipe."""
+
+    def __init__(self, prefix: str) -> None:
+        self.handles: list[int] = []
+        self.named: list[SharedMemory] = []
+        self.inline: list[memoryview] = []
+        self._prefix = prefix
+
+    def add(self, array: Array) -> dict[str, Any]:
+        """What the receiver must know of an array."""
+        described = {"dtype": array.dtype.str, "shape": list(array.shape), "shm": self._put(array)}
+        if described["shm"] is None:
+            self.inline.append(segments.bytes_of(array))
+        return described
+
+    def _put(self, array: Array) -> str | bool | None:
+        """Its segment's name, or True for an anonymous one; None when it goes through the pipe."""
+        if array.nbytes < INLINE_LIMIT:
+            return None
+        if segments.ANONYMOUS:
+            handle = segments.write(array)
+            if handle is None:
+                return None
+            self.handles.append(handle)
+            return True
+        segment = segments.create_named(array, f"{self._prefix}{len(self.named)}")
+        if segment is None:
+            return None
+        self.named.append(segment)
+        return segment.name
 
 
-def discard(prefix: str) -> int:
-    """Remove segments that nobody took over, e.g. because their sender was killed.
+class _Item:
+    """An array as a message's header describes it.
 
-    Returns:
-        How many there were.
+    Raises:
+        WireError: It is none that is sent.
     """
-    count = 0
-    while True:
-        try:
-            segment = SharedMemory(f"{prefix}{count}")
-        except (OSError, ValueError):
-            return count
-        segment.close()
-        with suppress(OSError):
-            segment.unlink()
-        count += 1
+
+    def __init__(self, described: dict[str, Any]) -> None:
+        self._dtype = np.dtype(str(described["dtype"]))
+        self._shape = tuple(int(length) for length in described["shape"])
+        self._place = described["shm"]
+        if self._dtype.kind not in _PLAIN_KINDS or any(length < 0 for length in self._shape):
+            raise WireError("an array of a kind that is not sent")
+        self._size = math.prod(self._shape) * self._dtype.itemsize
+        if self._size > ARRAY_LIMIT:
+            raise WireError("an array larger than any image")
+        if self.anonymous and not (segments.ANONYMOUS and self._size):
+            raise WireError("an array in a place where there is none")
+
+    @property
+    def anonymous(self) -> bool:
+        """Whether it comes as a descriptor."""
+        return self._place is True
+
+    def take(self, connection: Connection, handles: Iterator[int]) -> Array:
+        """The array, from the pipe or from its segment."""
+        if self._place is None:
+            data = connection.recv_bytes(max(self._size, 1))
+            if len(data) != self._size:
+                raise WireError("an array's size and shape disagree")
+            return np.frombuffer(data, self._dtype).reshape(self._shape)
+        if self.anonymous:
+            return segments.map_handle(next(handles), self._shape, self._dtype, self._size)
+        return segments.map_named(str(self._place), self._shape, self._dtype, self._size)
 
 
 def _strip(value: Any, arrays: list[Array]) -> Any:
@@ -155,70 +202,3 @@ def _fill(value: Any, arrays: list[Array]) -> Any:
         items: list[Any] = value
         return [_fill(item, arrays) for item in items]
     return value
-
-
-def _share(array: Array, name: str, segments: list[SharedMemory]) -> str | None:
-    """Put a large array into shared memory; None when it goes through the pipe instead."""
-    if array.nbytes < INLINE_LIMIT:
-        return None
-    try:
-        segment = SharedMemory(name, create=True, size=array.nbytes)
-    except FileExistsError:
-        discard(name)
-        return None
-    except OSError:
-        return None
-    if not _backed(name, array.nbytes):
-        segment.close()
-        segment.unlink()
-        return None
-    np.copyto(np.ndarray(array.shape, array.dtype, segment.buf), array)
-    segments.append(segment)
-    return segment.name
-
-
-def _backed(name: str, size: int) -> bool:
-    """Reserve the segment's memory.
-
-    Linux promises shared memory that it may not have (containers often allow 64 MB), and kills
-    the process with SIGBUS on first use.
-    """
-    if not sys.platform.startswith("linux"):
-        return True
-    try:
-        handle = os.open(f"/dev/shm/{name}", os.O_RDWR)
-    except OSError:
-        return True
-    try:
-        os.posix_fallocate(handle, 0, size)
-    except OSError:
-        return False
-    finally:
-        os.close(handle)
-    return True
-
-
-def _take(connection: Connection, item: dict[str, Any]) -> Array:
-    """The array that a header's item describes."""
-    dtype = np.dtype(item["dtype"])
-    shape = tuple(int(length) for length in item["shape"])
-    if dtype.kind not in _PLAIN_KINDS or any(length < 0 for length in shape):
-        raise WireError("an array of a kind that is not sent")
-    size = math.prod(shape) * dtype.itemsize
-    if size > ARRAY_LIMIT:
-        raise WireError("an array larger than any image")
-    name = item["shm"]
-    if name is None:
-        data = connection.recv_bytes(max(size, 1))
-        if len(data) != size:
-            raise WireError("an array's size and shape disagree")
-        return np.frombuffer(bytearray(data), dtype).reshape(shape)
-    segment = SharedMemory(str(name))
-    try:
-        if segment.size < size:
-            raise WireError("an array's size and shape disagree")
-        return np.ndarray(shape, dtype, segment.buf).copy()
-    finally:
-        segment.close()
-        with suppress(OSError):
-            segment.unlink()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import math
 import os
 import queue
 import signal
@@ -17,11 +18,15 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import cache
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 from app.errors import Cancelled, SightlineError
+
+_CPU_MARGIN_S = 2.0
+"""The app's own time-out is to come first: it says more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,19 +116,21 @@ def _address_space() -> int:
 
 
 def _limit_cpu(timeout_s: float) -> None:
-    """Let the system end a call that hangs where no thread of ours runs any more.
+    """Let the system end a call that computes for longer than it may take.
 
-    The app kills a late worker itself; this holds when the app has died meanwhile.
+    The app kills a late worker itself; this holds when the app is stopped or has died meanwhile,
+    and where a function computes in a place that no signal of ours reaches.
     """
     if sys.platform == "win32":
         return
     import resource
 
     used = resource.getrusage(resource.RUSAGE_SELF)
-    seconds = used.ru_utime + used.ru_stime + timeout_s * (os.cpu_count() or 1) + 10
+    threads = 1 if os.environ.get("OMP_NUM_THREADS") == "1" else os.cpu_count() or 1
+    seconds = used.ru_utime + used.ru_stime + timeout_s * threads + _CPU_MARGIN_S
     _, hard = resource.getrlimit(resource.RLIMIT_CPU)
     if hard == resource.RLIM_INFINITY or seconds < hard:
-        resource.setrlimit(resource.RLIMIT_CPU, (int(seconds), hard))
+        resource.setrlimit(resource.RLIMIT_CPU, (math.ceil(seconds), hard))
 
 
 class _Server:
@@ -131,9 +138,10 @@ class _Server:
 
     def __init__(self, connection: Connection, config: WorkerConfig) -> None:
         # Imported here: numpy reads its thread limits from the environment when it is imported.
-        from app.imaging.processes import wire
+        from app.imaging.processes import segments, wire
 
         self._wire = wire
+        self._release = segments.release
         self._connection = connection
         self._config = config
         self._requests: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
@@ -160,7 +168,7 @@ class _Server:
                     self._cancelled.add(message["id"])
                 else:
                     with self._lock:
-                        self._wire.release(self._segments)
+                        self._release(self._segments)
         except BaseException:
             # The app is gone or speaks nonsense: nobody waits for an answer any more.
             os._exit(0)
@@ -184,14 +192,13 @@ class _Server:
             self._send(answer)
         except OSError:
             os._exit(0)
-        except TypeError as error:  # the function returned what cannot be sent
+        except Exception as error:  # the function returned what cannot be sent, or is gone
             self._send({"kind": "error", "id": number, **_describe(error)})
 
     def _run(self, entry: str, payload: dict[str, Any], number: int) -> Mapping[str, Any]:
         if not is_allowed(entry, self._config.allowed):
             raise PermissionError(f"{entry} may not be called in a worker")
-        module, _, name = entry.partition(":")
-        function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+        function, takes_progress = _function(entry)
 
         def progress(fraction: float, text: str = "") -> None:
             if number in self._cancelled:
@@ -200,11 +207,18 @@ class _Server:
                 {"kind": "progress", "id": number, "fraction": float(fraction), "text": str(text)}
             )
 
-        takes_progress = len(inspect.signature(function).parameters) > 1
         result = function(payload, progress) if takes_progress else function(payload)
         if not isinstance(result, Mapping):
             raise TypeError(f"{entry} must return a mapping, not {type(result).__name__}")
         return result
+
+
+@cache
+def _function(entry: str) -> tuple[Callable[..., Any], bool]:
+    """The function of that name, and whether it tells its progress."""
+    module, _, name = entry.partition(":")
+    function: Callable[..., Any] = getattr(importlib.import_module(module), name)
+    return function, len(inspect.signature(function).parameters) > 1
 
 
 def _describe(error: BaseException) -> dict[str, Any]:
@@ -223,6 +237,12 @@ def _describe(error: BaseException) -> dict[str, Any]:
             "reason": "it needs more memory than a worker process may use",
             "detail": "MemoryError",
             "spent": True,
+        }
+    if type(error).__name__ == "Vanished":  # its module may not be imported up there
+        return {
+            "type": "WorkerDied",
+            "reason": "the file became shorter while it was read",
+            "detail": "EFAULT",
         }
     text = "".join(traceback.format_exception(error))
     return {"type": type(error).__name__, "reason": "", "detail": text[-20_000:]}

@@ -2,71 +2,77 @@
 
 from __future__ import annotations
 
-import heapq
 import itertools
 import threading
 import weakref
 from collections.abc import Mapping
 from concurrent.futures import Future
-from dataclasses import dataclass, field
-from enum import IntEnum
 from functools import partial
 from typing import Any
 
+from app.errors import WorkerDied
+from app.imaging.processes.request_queue import Answer, Priority, Request, RequestQueue
 from app.imaging.processes.workers import CancelLike, Worker
 
+__all__ = ["Priority", "WorkerPool"]
 
-class Priority(IntEnum):
-    """What the user waits for goes first."""
-
-    VISIBLE = 0
-    NEIGHBOUR = 1
-    THUMBNAIL = 2
-    PREFETCH = 3
+_RESTART_PAUSE_S = 5.0
+_AFTER_THE_OTHERS_S = 1.0
+"""How much later the reserve starts: it takes 0.4 s of a core, which the others want first."""
 
 
-@dataclass(slots=True)
-class _Request:
-    entry: str
-    payload: Mapping[str, Any]
-    timeout_s: float
-    cancel: CancelLike | None
-    future: Future[dict[str, Any]] = field(default_factory=Future[dict[str, Any]])
-    taken: bool = False
-
-    def drop(self) -> None:
-        """Cancel it if it does not run yet."""
-        self.future.cancel()
-
-
-def _drop(reference: weakref.ref[Future[dict[str, Any]]]) -> None:
+def _drop(reference: weakref.ref[Answer]) -> None:
     """Cancel a request if it does not run yet."""
-    future = reference()
-    if future is not None:
-        future.cancel()
+    answer = reference()
+    if answer is not None:
+        answer.cancel()
 
 
 class WorkerPool:
     """Several workers behind one queue; requests with the lowest `Priority` value go first.
+
+    One worker more stands by for `Priority.VISIBLE` alone, once there has been such a request or
+    all were started ahead: whatever else runs, however long, and if every other process hangs, what
+    the user looks at next finds a process that is ready.
 
     Its threads are daemons and its processes end with the app's, so that neither holds up exit.
 
     Args:
         count: How many processes.
         name: For messages.
+        stand_by: Modules that the worker in reserve imports when it starts; None for no reserve.
         options: What `Worker` takes by keyword.
     """
 
-    def __init__(self, count: int, name: str = "decoding", **options: Any) -> None:
+    def __init__(
+        self,
+        count: int,
+        name: str = "decoding",
+        *,
+        stand_by: tuple[str, ...] | None = None,
+        **options: Any,
+    ) -> None:
         self._workers = [Worker(name, **options) for _ in range(count)]
-        self._condition = threading.Condition()
-        self._heap: list[tuple[int, int, _Request]] = []
-        self._order = itertools.count()
-        self._closed = False
+        self._lock = threading.Lock()
+        self._any = threading.Condition(self._lock)
+        self._visible = threading.Condition(self._lock)
+        self._queue = RequestQueue()
+        self._numbers = itertools.count()
+        self._closed = threading.Event()
+        self._reserve_wanted = threading.Event()
         for worker in self._workers:
-            threading.Thread(
-                target=self._serve, args=(worker,), name=f"sightline-{name}", daemon=True
-            ).start()
+            self._thread(name, self._serve, worker)
+        self._reserve: Worker | None = None
+        if stand_by is not None:
+            options["preload"] = stand_by
+            self._reserve = Worker(name, **options)
+            self._thread(name, self._stand_by, self._reserve)
+            self._workers.append(self._reserve)
+
+    def _thread(self, name: str, target: Any, worker: Worker) -> None:
+        threading.Thread(
+            target=target, args=(worker,), name=f"sightline-{name}", daemon=True
+        ).start()
 
     def submit(
         self,
@@ -80,75 +86,107 @@ class WorkerPool:
         """Queue a call (see `Worker.call`).
 
         Returns:
-            Its future: fails as `Worker.call` does; `cancel()` drops it while it is queued, the
-            `cancel` token also while it runs.
+            Its future: fails as `Worker.call` does; `cancel()` drops it while it is queued, and
+            ends one that runs if it still does a second later; the `cancel` token ends it at once.
         """
-        request = _Request(entry, payload, timeout_s, cancel)
-        with self._condition:
-            if self._closed:
-                request.future.cancel()
-                return request.future
-            self._push(priority, request)
-            self._condition.notify()
-        if cancel is not None:
+        answer = Answer(next(self._numbers), self._forget)
+        request = Request(entry, payload, timeout_s, cancel, answer)
+        with self._lock:
+            if not self._closed.is_set():
+                self._queue.put(request, priority)
+                self._wake(priority)
+        if self._closed.is_set():
+            answer.cancel()
+        elif cancel is not None:
             # Weakly: one token serves the thousands of requests of a scan, whose answers are large.
-            cancel.on_cancel(partial(_drop, weakref.ref(request.future)))
-        return request.future
+            cancel.on_cancel(partial(_drop, weakref.ref(answer)))
+        return answer
 
     def raise_priority(self, future: Future[dict[str, Any]], priority: int) -> None:
         """Move a queued request forward; nothing happens if it runs or is done."""
-        with self._condition:
-            for _, _, request in self._heap:
-                if request.future is future and not request.taken:
-                    self._push(priority, request)
-                    return
+        if not isinstance(future, Answer):
+            return
+        with self._lock:
+            if self._queue.raise_priority(future.number, priority):
+                self._wake(priority)
 
     def warm(self) -> None:
         """Start all processes now, without waiting for them."""
         for worker in self._workers:
-            worker.warm()
+            if worker is not self._reserve:
+                worker.warm()
+        self._reserve_wanted.set()
 
     def close(self) -> None:
         """Drop what is queued, end the processes. Idempotent."""
-        with self._condition:
-            self._closed = True
-            dropped = [request for _, _, request in self._heap]
-            self._heap.clear()
-            self._condition.notify_all()
+        with self._lock:
+            self._closed.set()
+            dropped = self._queue.clear()
+            self._any.notify_all()
+            self._visible.notify_all()
+        self._reserve_wanted.set()
         for request in dropped:
-            request.drop()
+            request.answer.cancel()
         for worker in self._workers:
             worker.close()
 
-    def _push(self, priority: int, request: _Request) -> None:
-        heapq.heappush(self._heap, (int(priority), next(self._order), request))
+    def _wake(self, priority: int) -> None:
+        self._any.notify()
+        if priority <= Priority.VISIBLE:
+            self._visible.notify()
 
-    def _take(self) -> _Request | None:
-        """The most urgent request, or None when the pool is closed."""
-        with self._condition:
-            while True:
-                while not self._heap and not self._closed:
-                    self._condition.wait()
-                if self._closed:
-                    return None
-                _, _, request = heapq.heappop(self._heap)
-                # A request that was moved forward lies in the heap twice.
-                if not request.taken:
-                    request.taken = True
+    def _forget(self, number: int) -> None:
+        with self._lock:
+            self._queue.drop(number)
+
+    def _take(self, changed: threading.Condition) -> Request | None:
+        """The request whose turn it is, or None when the pool is closed."""
+        with self._lock:
+            while not self._closed.is_set():
+                request = self._queue.take(urgent_only=changed is self._visible)
+                if request is not None:
                     return request
+                changed.wait()
+            return None
 
     def _serve(self, worker: Worker) -> None:
-        while (request := self._take()) is not None:
-            if not request.future.set_running_or_notify_cancel():
-                continue
+        while (request := self._take(self._any)) is not None:
+            _answer(worker, request)
+            if request.priority <= Priority.VISIBLE:
+                self._reserve_wanted.set()
+            del request  # its answer may be large, and nobody asks for the next in a long time
+
+    def _stand_by(self, worker: Worker) -> None:
+        """Serve what is looked at, always from a process that has started already."""
+        self._reserve_wanted.wait()
+        self._closed.wait(_AFTER_THE_OTHERS_S)
+        while not self._closed.is_set():
             try:
-                result = worker.call(
-                    request.entry,
-                    request.payload,
-                    timeout_s=request.timeout_s,
-                    cancel=request.cancel,
-                )
-            except BaseException as error:
-                request.future.set_exception(error)
-            else:
-                request.future.set_result(result)
+                worker.start()
+            except WorkerDied:
+                self._closed.wait(_RESTART_PAUSE_S)
+                continue
+            except BaseException:  # the pool is closed
+                return
+            request = self._take(self._visible)
+            if request is not None:
+                _answer(worker, request)
+                del request
+
+
+def _answer(worker: Worker, request: Request) -> None:
+    """Have a request answered, and tell who waits for it."""
+    if not request.begin():
+        return
+    try:
+        result = worker.call(
+            request.entry,
+            request.payload,
+            timeout_s=request.timeout_s,
+            cancel=request,
+            retry=True,
+        )
+    except BaseException as error:
+        request.answer.set_exception(error)
+    else:
+        request.answer.set_result(result)

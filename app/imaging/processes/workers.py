@@ -23,12 +23,15 @@ from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Protocol
 
 from app.errors import Cancelled, SightlineError, WorkerDied
-from app.imaging.processes import wire
+from app.imaging.processes import segments, wire
 from app.imaging.processes.worker_main import WorkerConfig, is_allowed, run
 
 Progress = Callable[[float, str], None]
 
 START_TIMEOUT_S = 60.0
+STALL_S = 10.0
+"""How long a process may stop in the middle of a message."""
+
 _POLL_S = 0.02
 _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 _CRASHES = {
@@ -112,6 +115,21 @@ class Worker:
         with self._turn:
             self._running()
 
+    def start(self) -> None:
+        """Start the process if none runs, and wait until it is ready.
+
+        Raises:
+            WorkerDied: It does not start.
+            Cancelled: The worker was closed.
+        """
+        self._take_turn(None)
+        try:
+            self._running().ready(None)
+        except _Lost as lost:
+            raise self._died(lost, "") from None
+        finally:
+            self._turn.release()
+
     def call(
         self,
         entry: str,
@@ -121,6 +139,7 @@ class Worker:
         cancel: CancelLike | None = None,
         progress: Progress | None = None,
         grace_s: float = 0.3,
+        retry: bool = False,
     ) -> dict[str, Any]:
         """Call a function there and wait; calls from several threads take turns.
 
@@ -133,6 +152,9 @@ class Worker:
             progress: Called on the calling thread with a fraction 0..1 and a text.
             grace_s: How long a cancelled function may take to stop by itself (it stops at its next
                 `progress`) and so save what the process has loaded, before the process is killed.
+            retry: Whether a call in which the process ends by itself is made once more in a fresh
+                one, unless it was fresh: it may have been ended from outside, or be the victim of
+                what an earlier call did to its memory.
 
         Returns:
             The function's result, a mapping of JSON values and arrays.
@@ -148,19 +170,30 @@ class Worker:
         if not is_allowed(entry, self._allowed):
             raise ValueError(f"{entry} may not be called in a worker")
         self._take_turn(cancel)
+        call = _Call(next(self._numbers), timeout_s, cancel, progress, grace_s)
         try:
-            process = self._running()
-            call = _Call(next(self._numbers), timeout_s, cancel, progress, grace_s)
-            process.ready(call)
-            return process.call(call, entry, payload)
+            try:
+                return self._attempt(call, entry, payload)
+            except _Lost as lost:
+                if not retry or not lost.by_itself or self._closed or call.cancelled:
+                    raise
+                return self._attempt(call, entry, payload)
         except _Lost as lost:
-            if self._closed or lost.cancelled:
-                raise Cancelled from None
-            raise WorkerDied(f"the {self.name} process {lost}", detail=entry) from None
+            raise self._died(lost, entry) from None
         finally:
             if self._process is not None and not self._process.alive:
                 self._stop()
             self._turn.release()
+
+    def _attempt(self, call: _Call, entry: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        process = self._running()
+        process.ready(call)
+        return process.call(call, entry, payload)
+
+    def _died(self, lost: _Lost, entry: str) -> Exception:
+        if self._closed or lost.cancelled:
+            return Cancelled()
+        return WorkerDied(f"the {self.name} process {lost}", detail=entry)
 
     def close(self) -> None:
         """End the process, and with it a call that runs. Idempotent."""
@@ -211,11 +244,17 @@ class _Call:
 
 
 class _Lost(Exception):
-    """The process is gone; says how in words that follow its name."""
+    """The process is gone; says how in words that follow its name.
 
-    def __init__(self, how: str, *, cancelled: bool = False) -> None:
+    Attributes:
+        cancelled: Whether it was to be stopped.
+        by_itself: Whether a process that had served calls before went without our doing.
+    """
+
+    def __init__(self, how: str, *, cancelled: bool = False, by_itself: bool = False) -> None:
         super().__init__(how)
         self.cancelled = cancelled
+        self.by_itself = by_itself
 
 
 class _Process:
@@ -226,11 +265,13 @@ class _Process:
         self._prefix = config.prefix
         self._pipe: Connection
         self._pipe, theirs = context.Pipe()
+        segments.give_up_on_stalled_peers(self._pipe, STALL_S)
         self._process: SpawnProcess = context.Process(
             target=run, args=(theirs, config), name=f"sightline-{name}", daemon=True
         )
         self._segments: list[SharedMemory] = []
         self._ready = False
+        self._calls = 0
         self._killed = False
         self._process.start()
         # Without our copy of its end, the pipe reports the process's death.
@@ -244,11 +285,11 @@ class _Process:
     def alive(self) -> bool:
         return not self._killed and self._process.is_alive()
 
-    def ready(self, call: _Call) -> None:
+    def ready(self, call: _Call | None) -> None:
         """Wait until it serves calls; a cancel ends the wait and lets it go on starting."""
         deadline = time.monotonic() + START_TIMEOUT_S
         while not self._ready:
-            if call.cancelled:
+            if call is not None and call.cancelled:
                 raise Cancelled
             if time.monotonic() > deadline:
                 self.kill()
@@ -272,7 +313,7 @@ class _Process:
             self.kill()
             raise
         finally:
-            wire.release(self._segments)
+            segments.release(self._segments)
         return self._outcome(answer, call)
 
     def _follow(self, deadline: float, call: _Call) -> dict[str, Any]:
@@ -285,9 +326,11 @@ class _Process:
                 call.progress(message["fraction"], message["text"])
 
     def _outcome(self, message: dict[str, Any], call: _Call) -> dict[str, Any]:
+        self._calls += 1
         if message["kind"] == "result":
-            with suppress(OSError):
-                wire.send(self._pipe, {"kind": "received"}, "")
+            if not segments.ANONYMOUS:
+                with suppress(OSError):
+                    wire.send(self._pipe, {"kind": "received"}, "")
             if call.cancelled:
                 raise Cancelled
             return message["value"]
@@ -325,8 +368,9 @@ class _Process:
     def _lost(self, *, cancelled: bool = False) -> _Lost:
         self._process.join(timeout=1.0)
         code = self._process.exitcode
+        by_itself = self._calls > 0 and not self._killed and not cancelled
         self.kill()
-        return _Lost(_death(code), cancelled=cancelled)
+        return _Lost(_death(code), cancelled=cancelled, by_itself=by_itself)
 
     def kill(self) -> None:
         """End it at once; safe from any thread."""
@@ -339,9 +383,9 @@ class _Process:
         self.kill()
         self._process.join(timeout=0.5)
         self._pipe.close()
-        wire.release(self._segments)
-        wire.discard(f"{self._prefix}p")
-        wire.discard(f"{self._prefix}c")
+        segments.release(self._segments)
+        segments.discard(f"{self._prefix}p")
+        segments.discard(f"{self._prefix}c")
         # Refused while it still runs (it sleeps in a driver): then it is left to the system.
         with suppress(ValueError):
             self._process.close()

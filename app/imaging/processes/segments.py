@@ -1,0 +1,295 @@
+"""Memory that one process fills and another maps: a large array arrives without a copy.
+
+Linux: an anonymous file (memfd) whose descriptor travels through the pipe's socket. It has no name,
+so nothing stays behind in /dev/shm however a process ends, and a container's small /dev/shm does
+not limit it. Its sender writes it with `write`, so that every byte is backed by memory, and seals
+it: it can neither shrink nor change any more. The receiver looks at the seals before it maps, so
+that not even a worker that a hostile file has taken over can make the app fault (SIGBUS).
+(Measured here against mapping and copying into it: 0.5 MB in 0.14 instead of 0.35 ms, 64 MB in 24
+instead of 38 ms.)
+
+Windows and macOS: a named segment, which its sender keeps open until it was received (Windows
+frees it with its last handle). On Windows the receiver's handle stays open with the array; on
+macOS, which allows few open files and has no seals, the receiver copies.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import errno
+import mmap
+import os
+import re
+import socket
+import sys
+import weakref
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from multiprocessing.connection import Connection
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+ANONYMOUS = sys.platform == "linux"
+"""Whether segments are anonymous files; else they have names."""
+
+_COPIES = sys.platform == "darwin"
+_AT_ONCE = 64
+"""Descriptors in one message; Linux allows 253."""
+
+_NAME = re.compile(r"sl[0-9a-f]{4,32}[pc][0-9]{1,6}")
+
+
+class Vanished(Exception):
+    """What was to be sent lies in a mapped file that has become shorter."""
+
+
+class Refused(Exception):
+    """A segment is not what its sender says, or there is none."""
+
+
+def give_up_on_stalled_peers(connection: Connection, seconds: float) -> None:
+    """Make a read or write on a pipe fail when the other side stops in the middle of a message."""
+    if sys.platform == "win32":
+        return
+    seconds_and_rest = int(seconds).to_bytes(8, sys.byteorder) + bytes(8)
+    with suppress(OSError), _Socket(connection) as pipe:
+        pipe.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, seconds_and_rest)
+        pipe.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, seconds_and_rest)
+
+
+class _Socket:
+    """The socket that a pipe is, for as long as a `with` lasts."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._socket = socket.socket(fileno=connection.fileno())
+
+    def __enter__(self) -> socket.socket:
+        return self._socket
+
+    def __exit__(self, *_: object) -> None:
+        self._socket.detach()  # the pipe goes on using it
+
+
+def array_on(
+    address: int, shape: tuple[int, ...], dtype: np.dtype[Any], let_go: Callable[[], object]
+) -> Array:
+    """A read-only array on memory at `address`; `let_go` is called once none looks at it."""
+    block = _Block(address, shape, dtype)
+    # Not at exit: the system takes it back then, and other objects may still look at it.
+    weakref.finalize(block, let_go).atexit = False
+    return np.asarray(block)
+
+
+class _Block:
+    """What numpy asks where an array lies, and keeps for as long as the array lives."""
+
+    def __init__(self, address: int, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+        self.__array_interface__: dict[str, Any] = {
+            "data": (address, True),
+            "shape": shape,
+            "typestr": dtype.str,
+            "version": 3,
+        }
+
+
+def bytes_of(array: Array) -> memoryview:
+    """The bytes of a contiguous array, not copied."""
+    return memoryview(array.reshape(-1).view(np.uint8).data)
+
+
+# Linux: anonymous files
+
+
+def write(array: Array) -> int | None:
+    """The descriptor of a sealed segment with a contiguous array's bytes; None without room.
+
+    Raises:
+        Vanished: The array cannot be read.
+    """
+    assert sys.platform == "linux"
+    try:
+        handle = os.memfd_create("sightline", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
+    except OSError:
+        return None
+    try:
+        rest = bytes_of(array)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+        _seal(handle)
+    except OSError as error:
+        os.close(handle)
+        if error.errno == errno.EFAULT:
+            raise Vanished from None
+        return None
+    return handle
+
+
+def _seal(handle: int) -> None:
+    assert sys.platform == "linux"
+    import fcntl
+
+    fcntl.fcntl(handle, fcntl.F_ADD_SEALS, _SEALS | fcntl.F_SEAL_SEAL)
+
+
+def send_handles(connection: Connection, handles: Sequence[int]) -> None:
+    """Pass descriptors on; the sender closes its own afterwards.
+
+    Raises:
+        OSError: The other side is gone.
+    """
+    with _Socket(connection) as pipe:
+        for start in range(0, len(handles), _AT_ONCE):
+            socket.send_fds(pipe, [b"\0"], list(handles[start : start + _AT_ONCE]))
+
+
+def receive_handles(connection: Connection, count: int) -> list[int]:
+    """As many descriptors as a message announced; the caller closes them.
+
+    Raises:
+        EOFError: The other side is gone.
+        OSError: The same.
+        Refused: Others came.
+    """
+    assert sys.platform == "linux"
+    handles: list[int] = []
+    try:
+        with _Socket(connection) as pipe:
+            while len(handles) < count:
+                wanted = min(count - len(handles), _AT_ONCE)
+                data, found, flags, _ = socket.recv_fds(pipe, 1, wanted, socket.MSG_CMSG_CLOEXEC)
+                handles += found
+                if not data:
+                    raise EOFError
+                if len(found) != wanted or flags & socket.MSG_CTRUNC:
+                    raise Refused("segments are missing")
+    except BaseException:
+        close_handles(handles)
+        raise
+    return handles
+
+
+def close_handles(handles: Sequence[int]) -> None:
+    """Close descriptors."""
+    for handle in handles:
+        with suppress(OSError):
+            os.close(handle)
+
+
+def map_handle(handle: int, shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array:
+    """The array in a segment of at least `size` bytes; the descriptor may be closed at once.
+
+    Raises:
+        Refused: It is too small, not backed by memory, or may still change.
+    """
+    assert sys.platform == "linux"
+    import fcntl
+
+    try:
+        seals = fcntl.fcntl(handle, fcntl.F_GET_SEALS)
+    except OSError:
+        raise Refused("not a segment") from None
+    status = os.fstat(handle)
+    if seals & _SEALS != _SEALS:
+        raise Refused("a segment is not sealed")
+    if status.st_size < size or status.st_blocks * 512 < size:
+        raise Refused("a segment is smaller than its array")
+    # Private, since Linux before 6.7 refuses to share what is sealed; no page is ever written.
+    address = _libc().mmap(None, size, mmap.PROT_READ, mmap.MAP_PRIVATE, handle, 0)
+    if address is None or address == _FAILED:
+        raise Refused("there is no room to map a segment")
+    return array_on(address, shape, dtype, partial(_libc().munmap, address, size))
+
+
+_FAILED = ctypes.c_void_p(-1).value
+_SEALS = 0x2 | 0x4 | 0x8  # F_SEAL_SHRINK, F_SEAL_GROW, F_SEAL_WRITE
+
+
+@cache
+def _libc() -> Any:
+    """Python's own mmap would keep a descriptor open for every array: hundreds for a cine."""
+    library = ctypes.CDLL(None, use_errno=True)
+    library.mmap.restype = ctypes.c_void_p
+    library.mmap.argtypes = (
+        *(ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int),
+        ctypes.c_long,
+    )
+    library.munmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t)
+    return library
+
+
+# Windows and macOS: names
+
+
+def create_named(array: Array, name: str) -> SharedMemory | None:
+    """A named segment with an array's bytes; None without room."""
+    try:
+        segment = SharedMemory(name, create=True, size=array.nbytes)
+    except FileExistsError:
+        _remove(name)
+        return None
+    except OSError:
+        return None
+    np.copyto(np.ndarray(array.shape, array.dtype, segment.buf), array)
+    return segment
+
+
+def map_named(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], size: int) -> Array:
+    """The array in a named segment, whose name is removed.
+
+    Raises:
+        Refused: There is none of that name, or it is too small.
+    """
+    if not _NAME.fullmatch(name):
+        raise Refused("not a segment's name")
+    try:
+        segment = SharedMemory(name)
+    except (OSError, ValueError):
+        raise Refused("there is no such segment") from None
+    with suppress(OSError):
+        segment.unlink()
+    if segment.size < size:
+        segment.close()
+        raise Refused("a segment is smaller than its array")
+    if _COPIES:
+        copy = np.ndarray(shape, dtype, segment.buf).copy()
+        segment.close()
+        copy.flags.writeable = False
+        return copy
+    address = np.ndarray(1, np.uint8, segment.buf).ctypes.data
+    return array_on(address, shape, dtype, segment.close)
+
+
+def release(segments: list[SharedMemory]) -> None:
+    """Close the sender's handles and forget them."""
+    for segment in segments:
+        segment.close()
+    segments.clear()
+
+
+def discard(prefix: str) -> int:
+    """Remove named segments that nobody took over, e.g. because their sender was killed.
+
+    Returns:
+        How many there were.
+    """
+    count = 0
+    while not ANONYMOUS and _remove(f"{prefix}{count}"):
+        count += 1
+    return count
+
+
+def _remove(name: str) -> bool:
+    try:
+        segment = SharedMemory(name)
+    except (OSError, ValueError):
+        return False
+    segment.close()
+    with suppress(OSError):
+        segment.unlink()
+    return True
