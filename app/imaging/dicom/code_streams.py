@@ -10,7 +10,6 @@ import io
 import math
 import struct
 import zlib
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -26,15 +25,16 @@ from pydicom.uid import (
     JPEGLSLossless,
 )
 
+from app.imaging.dicom.code_stream_checks import declared_by
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.native_pixels import words_of
 from app.imaging.dicom.pixel_layout import Layout
+from app.imaging.files.jpeg_markers import JPEG_LS, start_of_frame
 
 Array = NDArray[Any]
 Decoded = tuple[Array, str]
 
 _LOSSLESS_JPEG = 0xC3
-_JPEG_LS = 0xF7
 _END_OF_IMAGE = b"\xff\xd9"
 _PLUGINS: dict[UID, str] = {
     JPEGBaseline8Bit: "pillow",
@@ -46,67 +46,12 @@ _PLUGINS: dict[UID, str] = {
 which ends the process more often than any other on damaged files."""
 
 
-@dataclass(frozen=True, slots=True)
-class StartOfFrame:
-    """What a JPEG or JPEG-LS code stream says of itself."""
-
-    marker: int
-    precision: int
-    rows: int
-    columns: int
-    components: int
-
-
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """How many samples a pixel has in a code stream, and of how many bits."""
-
-    components: int
-    precision: int
-
-
-def start_of_frame(data: bytes) -> StartOfFrame | None:
-    """The start of frame of a JPEG or JPEG-LS code stream, or None."""
-    if data[:2] != b"\xff\xd8":
-        return None
-    position = 2
-    while position + 10 <= len(data) and data[position] == 0xFF:
-        marker = data[position + 1]
-        if marker == 0xFF:
-            position += 1
-            continue
-        is_start_of_frame = 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)
-        if is_start_of_frame or marker == _JPEG_LS:
-            figures = struct.unpack(">BHHB", data[position + 4 : position + 10])
-            return StartOfFrame(marker, *figures)
-        position += 2 + int(struct.unpack(">H", data[position + 2 : position + 4])[0])
-    return None
-
-
-def code_stream_size(data: bytes) -> tuple[int, int] | None:
-    """(rows, columns) that a JPEG, JPEG-LS or JPEG 2000 code stream declares, or None."""
-    if data[:4] == b"\xff\x4f\xff\x51" and len(data) >= 24:
-        x1, y1, x0, y0 = struct.unpack(">LLLL", data[8:24])
-        return y1 - y0, x1 - x0
-    start = start_of_frame(data)
-    return (start.rows, start.columns) if start is not None and start.rows else None
-
-
-def code_stream_samples(data: bytes) -> Samples | None:
-    """What a JPEG, JPEG-LS or JPEG 2000 code stream says of its samples, or None."""
-    if data[:4] == b"\xff\x4f\xff\x51" and len(data) >= 43:
-        components, size = struct.unpack(">HB", data[40:43])
-        return Samples(components, (size & 0x7F) + 1)
-    start = start_of_frame(data)
-    return Samples(start.components, start.precision) if start is not None else None
-
-
 def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
     """Any of the JPEG and JPEG-LS processes, by the code stream's own start of frame."""
     start = start_of_frame(data)
     if start is None:
-        return by_pydicom(header, layout, data, JPEGBaseline8Bit)
-    if start.marker == _JPEG_LS:
+        raise ValueError("no start of frame")
+    if start.marker == JPEG_LS:
         return _decode_jpeg_ls(header, layout, data)
     narrow = start.precision == 8 and layout.word_bytes == 1
     if narrow and start.marker in (0xC0, 0xC1, 0xC2):
@@ -116,6 +61,8 @@ def decode_jpeg(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 
 def _decode_jpeg_ls(header: Header, layout: Layout, data: bytes) -> Decoded:
+    if _END_OF_IMAGE not in data:
+        raise ValueError("the code stream has no end")  # CharLS would be seconds to find out
     if layout.samples > 1:
         return by_pydicom(header, layout, data, JPEGLSLossless)
     import imagecodecs  # its CharLS decodes NEMA's MR1_JLSL; that of pyjpegls does not
@@ -158,7 +105,7 @@ def decode_jpeg_2000(header: Header, layout: Layout, data: bytes) -> Decoded:
 
 def decode_htj2k(header: Header, layout: Layout, data: bytes) -> Decoded:
     """High-throughput JPEG 2000; of wide samples OpenJPEG refuses the blocks, OpenJPH does not."""
-    coded = code_stream_samples(data)
+    coded = declared_by(data)
     if coded is not None and coded.precision > 16 and layout.samples == 1:
         import imagecodecs
 

@@ -21,7 +21,8 @@ from pydicom.uid import UID
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom import code_streams
-from app.imaging.dicom.code_streams import Decoded, code_stream_samples, code_stream_size
+from app.imaging.dicom.code_stream_checks import Declared, check_size, declared_by
+from app.imaging.dicom.code_streams import Decoded
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.fragments import Fragments, find_fragments, frame_spans
 from app.imaging.dicom.native_pixels import read_words, values_of
@@ -32,7 +33,6 @@ __all__ = [
     "DECODERS",
     "Decoder",
     "Layout",
-    "code_stream_size",
     "complete_frames",
     "cut_short",
     "decode",
@@ -130,6 +130,13 @@ DECODERS: dict[str, Decoder] = {
     "1.2.840.10008.1.2.8.1": _DEFLATE,
 }
 """Transfer syntax UID -> its decoder."""
+
+_NO_CODE_STREAMS = (
+    code_streams.decode_rle,
+    code_streams.decode_plain,
+    code_streams.decode_deflated,
+)
+"""Frames that say nothing of themselves, and may begin with any bytes."""
 
 _VIDEO = tuple(f"1.2.840.10008.1.2.4.10{number}" for number in range(9))
 _JPIP = tuple(f"1.2.840.10008.1.2.4.{number}" for number in (94, 95, 204, 205))
@@ -255,12 +262,15 @@ def _read_compressed(
     index: int,
 ) -> Decoded:
     data = _frame_bytes(header, layout, source, index)
-    _check_code_stream(header, layout, data)
+    check_size(data, layout.pixels * layout.samples)
+    coded = None if decoder in _NO_CODE_STREAMS else declared_by(data)
+    if coded is not None:
+        _check_code_stream(header, layout, coded)
     words, photometric = decoder(header, layout, data)
-    return _as_declared(code_streams.shaped_like(words, layout), layout, data), photometric
+    return _as_declared(code_streams.shaped_like(words, layout), layout, coded), photometric
 
 
-def _as_declared(words: Array, layout: Layout, data: bytes) -> Array:
+def _as_declared(words: Array, layout: Layout, coded: Declared | None) -> Array:
     """Words of the declared size with the value where High Bit says.
 
     Decoders give fewer bytes where the code stream needs no more, and compressors often move the
@@ -269,8 +279,7 @@ def _as_declared(words: Array, layout: Layout, data: bytes) -> Array:
     if words.dtype.itemsize < layout.word_bytes and words.dtype.kind in "iu":
         words = words.astype(f"{words.dtype.kind}{layout.word_bytes}")
     up = layout.high - (layout.stored - 1)
-    coded = code_stream_samples(data)
-    if not up or coded is None or coded.precision > layout.stored:
+    if not up or coded is None or not 0 < coded.precision <= layout.stored:
         return words
     return np.left_shift(words.view(f"u{words.dtype.itemsize}"), up)
 
@@ -303,18 +312,18 @@ def _frame_bytes(header: Header, layout: Layout, source: BinaryIO, index: int) -
     return b"".join(parts)
 
 
-def _check_code_stream(header: Header, layout: Layout, data: bytes) -> None:
+def _check_code_stream(header: Header, layout: Layout, coded: Declared) -> None:
     """Refuse a code stream of another size or number of samples, before it is decoded."""
-    size = code_stream_size(data)
-    if size is not None and size != (layout.rows, layout.columns):
+    size, declared = (coded.rows, coded.columns), (layout.rows, layout.columns)
+    turned = coded.turned and size[::-1] == declared
+    if coded.rows and size != declared and not turned:
         raise guards.problem(
             header.path,
             f"it declares {layout.columns} x {layout.rows} pixels, but its compressed data holds "
-            f"{size[1]} x {size[0]}",
+            f"{coded.columns} x {coded.rows}",
             guards.COPY_AGAIN,
         )
-    coded = code_stream_samples(data)
-    if coded is not None and coded.components != layout.samples:
+    if coded.components and coded.components != layout.samples:
         raise guards.problem(
             header.path,
             f"it declares {layout.samples} samples a pixel, but its compressed data holds "

@@ -6,13 +6,15 @@ parses as DICOM.
 
 from __future__ import annotations
 
+import io
 import logging
+import math
 import struct
 import warnings
-from dataclasses import dataclass
-from functools import cache
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from pathlib import Path
-from typing import IO, Any
+from typing import Any, BinaryIO
 
 import pydicom
 from pydicom import config
@@ -32,6 +34,8 @@ from pydicom.uid import (
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.charsets import mend_encoding
+from app.imaging.dicom.deflated import inflated_file, is_deflated
+from app.imaging.dicom.item_counts import CountedFile, check_unparsed
 from app.imaging.files import sources
 from app.imaging.openable import REMEDY
 
@@ -87,7 +91,7 @@ class Header:
         dataset: All elements before the pixel data.
         syntax: Transfer syntax, guessed from the encoding where the file does not say.
         pixels: Where the pixels are, or None for an object without.
-        inflated: Pixel data of a deflated data set, else None.
+        inflated: A deflated file as if it had never been deflated, else None.
     """
 
     path: Path
@@ -208,8 +212,11 @@ def read_header(path: Path) -> Header:
     size = sources.status(path).size
     try:
         with sources.open_file(path) as file:
-            if not looks_like_dicom(file.read(132)):
+            start = file.read(4096)
+            if not looks_like_dicom(start):
                 raise guards.problem(path, _NOT_DICOM, REMEDY)
+            if is_deflated(start):
+                return _parse_deflated(path, file)
             file.seek(0)
             return _parse(path, file, size)
     except FileProblem:
@@ -225,14 +232,17 @@ def read_header(path: Path) -> Header:
         ) from None
 
 
-def _parse(path: Path, file: IO[bytes], size: int) -> Header:
-    dataset = pydicom.dcmread(file, stop_before_pixels=True, force=True)
+def _parse(path: Path, file: BinaryIO, size: int) -> Header:
+    counted: Any = CountedFile(path, file, size)
+    dataset = pydicom.dcmread(counted, stop_before_pixels=True, force=True)
+    check_unparsed(path, dataset, file.tell())
     mend_encoding(dataset)
     syntax = _syntax(dataset)
     if not _is_object(dataset):
         raise guards.problem(path, _NOT_DICOM, REMEDY)
     if syntax == DeflatedExplicitVRLittleEndian:
-        return _parse_deflated(path, file, syntax)
+        # Its meta information is odd: the syntax stands where `is_deflated` does not look for it.
+        raise guards.problem(path, "its header is damaged", guards.COPY_AGAIN)
     pixels = _find_pixels(file, size, little=syntax != ExplicitVRBigEndian)
     return Header(path, dataset, syntax, pixels)
 
@@ -252,18 +262,25 @@ def _is_object(dataset: Dataset) -> bool:
     return any(dictionary_has_tag(tag) for tag in dataset.keys())  # noqa: SIM118 - not parsed
 
 
-def _parse_deflated(path: Path, file: IO[bytes], syntax: UID) -> Header:
-    """A deflated data set has no positions in the file, so its pixels are taken into memory."""
-    file.seek(0)
-    dataset = pydicom.dcmread(file, force=True)
-    mend_encoding(dataset)
-    for tag, keyword in _PIXEL_TAGS.items():
-        if tag in dataset:
-            data: bytes = dataset[tag].value
-            span = PixelSpan(keyword, str(dataset[tag].VR), 0, len(data), len(data))
-            del dataset[tag]
-            return Header(path, dataset, syntax, span, data)
-    return Header(path, dataset, syntax, None)
+def _parse_deflated(path: Path, file: BinaryIO) -> Header:
+    """A deflated data set has no positions in the file, so it is taken into memory."""
+    data = inflated_file(path, file, partial(_pixels_end, path))
+    header = _parse(path, io.BytesIO(data), len(data))
+    header.dataset.file_meta.TransferSyntaxUID = DeflatedExplicitVRLittleEndian
+    return replace(header, syntax=DeflatedExplicitVRLittleEndian, inflated=data)
+
+
+def _pixels_end(path: Path, file: BinaryIO, size: int) -> int | None:
+    """Where the pixels of a file end of which only the beginning is there."""
+    header = _parse(path, file, size)
+    span = header.pixels
+    if span is None or span.declared == UNDEFINED_LENGTH:
+        return None
+    frames = header.count("NumberOfFrames", 1)
+    figures = ("Rows", 0), ("Columns", 0), ("SamplesPerPixel", 1), ("BitsAllocated", 8)
+    bits = math.prod(header.count(keyword, default) for keyword, default in figures) * frames
+    # No more than the header says, and a little padding.
+    return span.offset + min(span.declared, bits // 8 + 2) if bits > 0 else None
 
 
 def _syntax(dataset: Dataset) -> UID:
@@ -277,7 +294,7 @@ def _syntax(dataset: Dataset) -> UID:
     return ExplicitVRLittleEndian if little else ExplicitVRBigEndian
 
 
-def _find_pixels(file: IO[bytes], size: int, *, little: bool) -> PixelSpan | None:
+def _find_pixels(file: BinaryIO, size: int, *, little: bool) -> PixelSpan | None:
     """Read the pixel element's own header; the parser stopped in front of it, or at the end."""
     start = file.read(12)
     order = "<" if little else ">"

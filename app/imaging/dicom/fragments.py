@@ -13,6 +13,10 @@ from typing import Any, BinaryIO
 
 _ITEM = 0xE000FFFE
 _UNDEFINED = 0xFFFFFFFF
+_MANY = 50_000
+_SMALLEST = 16
+"""Bytes that a fragment takes on average where there are many: less is nothing but items."""
+_MAX_TABLE = 4 * 10**6
 _STARTS = (
     b"\xff\xd8\xff",  # JPEG, JPEG-LS
     b"\xff\x4f\xff\x51",  # JPEG 2000
@@ -46,6 +50,9 @@ def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
         source: The file.
         position: Of the pixel data element's value.
         length: Bytes there are at most.
+
+    Raises:
+        ValueError: There are very many, and nothing in them.
     """
     end = position + length
     spans: list[tuple[int, int]] = []
@@ -54,7 +61,8 @@ def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
     table = _item(source, end)
     offsets: tuple[int, ...] = ()
     if table:
-        data = source.read(table)
+        data = source.read(table) if table <= _MAX_TABLE else b""
+        source.seek(position + 8 + table)
         offsets = struct.unpack(f"<{len(data) // 4}L", data[: len(data) & ~3])
     base = source.tell()
     while True:
@@ -65,6 +73,8 @@ def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
         spans.append((place, size))
         starts.append(source.read(min(size, 12)).startswith(_STARTS))
         source.seek(place + size)
+        if len(spans) % _MANY == 0 and place + size - base < (_SMALLEST + 8) * len(spans):
+            raise ValueError(f"over {len(spans)} fragments without content")
     return Fragments(base, tuple(spans), tuple(starts), offsets)
 
 

@@ -76,10 +76,12 @@ def test_a_refused_permission_also_where_root_runs_the_tests(
 ):
     path = make_dicom(tmp_path / "a.dcm")
 
-    def refuse(self: Path, *args: Any, **options: Any) -> Any:
+    def refuse(*args: Any, **options: Any) -> Any:
         raise PermissionError(13, "Permission denied")
 
+    read_instance(make_dicom(tmp_path / "b.dcm"))  # imports what it needs
     monkeypatch.setattr(Path, "open", refuse)
+    monkeypatch.setattr(os, "open", refuse)
     with pytest.raises(FileProblem, match="permission denied") as caught:
         read_instance(path)
     assert caught.value.subject == str(path)

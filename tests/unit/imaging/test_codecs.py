@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.imaging.dicom.codecs import code_stream_size
+from app.imaging.dicom.code_stream_checks import declared_by
 from app.imaging.reading.image_entries import read_frame
 from tests.unit.imaging.files import jpeg_bytes
 
@@ -78,7 +78,10 @@ def test_12_bit_lossy_jpeg_is_near_its_reference(shared_data: Path):
 
 
 def test_the_size_in_a_code_stream_is_read_without_decoding_it():
-    assert code_stream_size(jpeg_bytes(np.zeros((11, 13), np.uint8))) == (11, 13)
-    assert code_stream_size(b"\xff\xd8\xff\xe0\x00\x02") is None
-    assert code_stream_size(b"") is None
-    assert code_stream_size(b"RLE data") is None
+    coded = declared_by(jpeg_bytes(np.zeros((11, 13), np.uint8)))
+    assert coded is not None
+    assert (coded.rows, coded.columns, coded.components, coded.precision) == (11, 13, 1, 8)
+    with pytest.raises(ValueError, match="start of frame"):
+        declared_by(b"\xff\xd8\xff\xe0\x00\x02")
+    assert declared_by(b"") is None
+    assert declared_by(b"RLE data") is None

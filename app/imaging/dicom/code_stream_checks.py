@@ -1,0 +1,142 @@
+"""What a code stream declares, held against the header and against reason, before it is decoded.
+
+Decoders ask for memory by what the code stream says of itself: rows and columns, tiles, components,
+planes. None of that is bounded by the size of the file.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+from app.imaging.files.jpeg_markers import start_of_frame, too_many_scans
+
+_CODE_STREAM_2000 = b"\xff\x4f\xff\x51"
+_BOXES_2000 = b"\x00\x00\x00\x0cjP  "
+_BOXES_XL = b"\x00\x00\x00\x0cJXL "
+_CODE_STREAM_XL = b"\xff\x0a"
+
+MAX_TILES = 65_535
+_MANY_TILES = 1_024
+_SMALL_TILE = 64 * 64
+_LARGE = 2**26
+_MOST_AREA_A_BYTE = 20_000
+"""Blank images need about that little; samples of a larger one cannot be in so few bytes."""
+
+_XL_RATIOS = ((1, 1), (1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1))
+_XL_BITS = (9, 13, 18, 30)
+
+
+@dataclass(frozen=True, slots=True)
+class Declared:
+    """What a code stream says of itself.
+
+    Attributes:
+        rows: Rows; 0 where it does not say.
+        columns: Columns.
+        components: Samples a pixel; 0 where it does not say.
+        precision: Bits of a sample; 0 where it does not say.
+        turned: Whether rows and columns may be exchanged (JPEG XL orientation).
+    """
+
+    rows: int
+    columns: int
+    components: int = 0
+    precision: int = 0
+    turned: bool = False
+
+
+def declared_by(data: bytes) -> Declared | None:
+    """The figures of a JPEG, JPEG-LS, JPEG 2000 or JPEG XL code stream; None for none of these.
+
+    Raises:
+        ValueError: It begins as one, and its figures are missing, contradictory or absurd.
+    """
+    if data.startswith((_CODE_STREAM_2000, _BOXES_2000)):
+        return _jpeg_2000(data)
+    if data.startswith((_CODE_STREAM_XL, _BOXES_XL)):
+        return _jpeg_xl(data)
+    if not data.startswith(b"\xff\xd8"):
+        return None
+    if too_many_scans(data):
+        raise ValueError("too many scans")
+    start = start_of_frame(data)
+    if start is None:
+        raise ValueError("no start of frame")
+    return Declared(start.rows, start.columns, start.components, start.precision)
+
+
+def check_size(data: bytes, samples: int) -> None:
+    """Refuse very large images in very few bytes.
+
+    Raises:
+        ValueError: `samples` cannot be in them.
+    """
+    if samples > _LARGE and samples > _MOST_AREA_A_BYTE * len(data):
+        raise ValueError(f"{samples} samples in {len(data)} bytes")
+
+
+def _jpeg_2000(data: bytes) -> Declared:
+    """SIZ (ITU T.800 A.5.1), at the start or inside of JP2 boxes."""
+    at = data.find(_CODE_STREAM_2000)
+    if at < 0 or len(data) < at + 43:
+        raise ValueError("no SIZ segment")
+    x1, y1, x0, y0, tile_x, tile_y, first_x, first_y = struct.unpack(">8L", data[at + 8 : at + 40])
+    components, size = struct.unpack(">HB", data[at + 40 : at + 43])
+    if not (x1 > x0 and y1 > y0 and tile_x and tile_y and first_x <= x0 and first_y <= y0):
+        raise ValueError("an impossible SIZ segment")
+    tiles = -(-(x1 - first_x) // tile_x) * -(-(y1 - first_y) // tile_y)
+    area = min(tile_x, x1 - x0) * min(tile_y, y1 - y0)
+    if tiles > MAX_TILES or (tiles > _MANY_TILES and area < _SMALL_TILE):
+        raise ValueError(f"{tiles} tiles")
+    return Declared(y1 - y0, x1 - x0, components, (size & 0x7F) + 1)
+
+
+def _jpeg_xl(data: bytes) -> Declared:
+    """SizeHeader (ISO/IEC 18181-1 D.2), at the start or in the box that holds the code stream."""
+    at = 0
+    if data.startswith(_BOXES_XL):
+        at = _xl_code_stream(data)
+    if data[at : at + 2] != _CODE_STREAM_XL:
+        raise ValueError("no code stream")
+    bits = _Bits(int.from_bytes(data[at + 2 : at + 16], "little"))
+    small = bits.take(1)
+    rows = (bits.take(5) + 1) * 8 if small else bits.take(_XL_BITS[bits.take(2)]) + 1
+    ratio = bits.take(3)
+    if ratio:
+        over, under = _XL_RATIOS[ratio]
+        columns = rows * over // under
+    else:
+        columns = (bits.take(5) + 1) * 8 if small else bits.take(_XL_BITS[bits.take(2)]) + 1
+    return Declared(rows, columns, turned=True)
+
+
+def _xl_code_stream(data: bytes) -> int:
+    """Where the code stream begins: in a box jxlc, or behind the number of the first jxlp."""
+    at = 0
+    while at + 16 <= len(data):
+        (length,) = struct.unpack(">L", data[at : at + 4])
+        kind = data[at + 4 : at + 8]
+        inside = at + 8
+        if length == 1:
+            (length,) = struct.unpack(">Q", data[at + 8 : at + 16])
+            inside = at + 16
+        if kind in (b"jxlc", b"jxlp"):
+            return inside + (4 if kind == b"jxlp" else 0)
+        if length < 8:
+            break
+        at += length
+    raise ValueError("no code stream")
+
+
+class _Bits:
+    """Bits, the lowest first."""
+
+    def __init__(self, value: int) -> None:
+        self._value = value
+
+    def take(self, count: int) -> int:
+        """The next bits as a number."""
+        found = self._value & ((1 << count) - 1)
+        self._value >>= count
+        return found

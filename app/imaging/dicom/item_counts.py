@@ -1,0 +1,124 @@
+"""Headers that hold nothing, a million times: refused while they are read, before they fill memory.
+
+The parser makes an object of every item and element, of some hundred bytes and ten microseconds, so
+that a file of a few megabytes of empty items costs gigabytes and minutes. What real objects hold in
+great number (contours, frames' functional groups, content items) has content.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from app.imaging import guards
+
+MAX_EMPTY_ITEMS = 20_000
+MAX_ELEMENTS_AN_ITEM = 2_500
+MAX_READS = 4_000_000
+_FIRST_LOOK = 50_000
+_SMALLEST_ITEM = 40
+"""Bytes that an item with content takes: its own header and a UID or number with theirs."""
+
+_LITTLE = (b"\xfe\xff\x00\xe0", b"\xfe\xff\x0d\xe0")
+_BIG = (b"\xff\xfe\xe0\x00", b"\xff\xfe\xe0\x0d")
+_LOOKED_AT = 2**26
+_FROM_BYTES = 2**18
+
+
+class CountedFile:
+    """A file that raises once far more is read from it than any object needs.
+
+    Reads are counted, since the parser reads each element by itself; and none is longer than the
+    file, whatever length an element declares.
+
+    Args:
+        path: For the error.
+        file: What is read, from its beginning.
+        size: Its bytes.
+
+    Raises:
+        FileProblem: By `read`.
+    """
+
+    def __init__(self, path: Path, file: BinaryIO, size: int) -> None:
+        self._path = path
+        self._file = file
+        self._size = size
+        self._read = file.read
+        self._reads = 0
+        self._next = _FIRST_LOOK
+        self.seek = file.seek
+        self.tell = file.tell
+        self.close = file.close
+        self.name = str(path)
+
+    def read(self, size: int = -1, /) -> bytes:
+        """As a file's; see the class."""
+        self._reads += 1
+        if self._reads >= self._next:
+            self._look()
+        if size > 2**16:
+            size = min(size, max(self._size - self._file.tell(), 0))
+        return self._read(size)
+
+    def _look(self) -> None:
+        self._next = self._reads * 2
+        place = self._file.tell()
+        self._file.seek(max(0, place - _LOOKED_AT))
+        data = self._read(min(place, _LOOKED_AT))
+        self._file.seek(place)
+        items = _items(data)
+        check_items(self._path, data)
+        if self._reads > MAX_READS or self._reads > 2 * MAX_ELEMENTS_AN_ITEM * (items + 1):
+            raise _absurd(self._path, f"over {self._reads // 2:,} elements")
+
+
+def check_items(path: Path, data: bytes) -> None:
+    """Refuse a sequence of very many items without content, still unparsed.
+
+    Raises:
+        FileProblem: It holds too many.
+    """
+    if len(data) < 8 * MAX_EMPTY_ITEMS:
+        return
+    items = _items(data)
+    if items > MAX_EMPTY_ITEMS and (
+        len(data) < _SMALLEST_ITEM * items or _empty_items(data) > MAX_EMPTY_ITEMS
+    ):
+        raise _absurd(path, f"{items:,} items without content")
+
+
+def check_unparsed(path: Path, dataset: Any, read: int) -> None:
+    """Refuse a data set whose sequences, which are parsed on access, are absurd.
+
+    Args:
+        path: For the error.
+        dataset: What was parsed.
+        read: Bytes of the file that were read for it: small ones cannot hold so many.
+
+    Raises:
+        FileProblem: See `check_items`.
+    """
+    if read < _FROM_BYTES:
+        return
+    for tag in list(dataset.keys()):
+        element = dataset.get_item(tag)
+        value = getattr(element, "value", None)
+        if isinstance(value, bytes) and element.VR in (None, "SQ", "UN"):
+            check_items(path, value)
+
+
+def _items(data: bytes) -> int:
+    return max(data.count(item) for item, _ in (_LITTLE, _BIG))
+
+
+def _empty_items(data: bytes) -> int:
+    """Items of no length, and those of undefined length that end at once."""
+    return max(
+        data.count(item + bytes(4)) + data.count(item + b"\xff\xff\xff\xff" + end)
+        for item, end in (_LITTLE, _BIG)
+    )
+
+
+def _absurd(path: Path, what: str) -> Exception:
+    return guards.problem(path, f"its header is damaged: it holds {what}", guards.COPY_AGAIN)

@@ -1,0 +1,69 @@
+"""What a JPEG or JPEG-LS code stream says of itself, read as its decoders read it (ITU T.81 B)."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass
+
+JPEG_LS = 0xF7
+MAX_SEGMENTS = 20_000
+MAX_SCANS = 200
+"""Progressive encoders write about ten; every one costs a pass over the whole image."""
+
+_ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
+_START_OF_SCAN = 0xDA
+_END_OF_IMAGE = 0xD9
+
+
+@dataclass(frozen=True, slots=True)
+class StartOfFrame:
+    """The start of frame: what kind of JPEG it is, and its figures."""
+
+    marker: int
+    precision: int
+    rows: int
+    columns: int
+    components: int
+
+
+def start_of_frame(data: bytes) -> StartOfFrame | None:
+    """The start of frame, or None where there is none before the first scan.
+
+    Decoders pass over what is no marker, so this does too: no figures can be hidden behind it.
+
+    Raises:
+        ValueError: There are several, whose figures could disagree, or absurdly many segments.
+    """
+    if data[:2] != b"\xff\xd8":
+        return None
+    found: StartOfFrame | None = None
+    position = 2
+    for _ in range(MAX_SEGMENTS):
+        position = data.find(b"\xff", position)
+        if position < 0 or position + 4 > len(data):
+            return found
+        marker = data[position + 1]
+        if marker in (0x00, 0xFF):
+            position += 1
+            continue
+        if marker in _ALONE:
+            position += 2
+            continue
+        if marker in (_START_OF_SCAN, _END_OF_IMAGE):
+            return found
+        if _is_start_of_frame(marker) and position + 10 <= len(data):
+            if found is not None:
+                raise ValueError("two starts of frame")
+            figures = struct.unpack(">BHHB", data[position + 4 : position + 10])
+            found = StartOfFrame(marker, *figures)
+        position += 2 + max(int(struct.unpack(">H", data[position + 2 : position + 4])[0]), 2)
+    raise ValueError("too many segments")
+
+
+def _is_start_of_frame(marker: int) -> bool:
+    return (0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC)) or marker == JPEG_LS
+
+
+def too_many_scans(data: bytes) -> bool:
+    """Whether decoding it would go over the image absurdly often."""
+    return data.count(b"\xff\xda") > MAX_SCANS
