@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -90,24 +91,31 @@ def read_plain(span: PlainSpan, out: Array) -> None:
 
 def _read_bytes(span: PlainSpan, room: memoryview) -> None:
     handle = os.open(span.path, _FLAGS)
-    with os.fdopen(handle, "rb", buffering=0) as file:
+    try:
         guards.check_regular(span.path, os.fstat(handle))
-        file.seek(span.offset)
-        got = 0
-        while got < len(room):
-            count = file.readinto(room[got:])
-            if not count:
-                raise guards.problem(
-                    span.path,
-                    f"the file is cut short: it holds {got:,} of {len(room):,} bytes of pixels",
-                    COPY_AGAIN,
-                )
-            got += count
+        with os.fdopen(handle, "rb", buffering=0, closefd=False) as file:
+            _fill(file, span, room)
         # After reading: what was written meanwhile is noticed too.
         status = os.fstat(handle)
+    finally:
+        os.close(handle)
     known = (span.size_bytes, span.mtime_ns)
     if span.size_bytes and known != (status.st_size, status.st_mtime_ns):
         raise guards.problem(span.path, "the file has changed since it was opened", "Open it again")
+
+
+def _fill(file: FileIO, span: PlainSpan, room: memoryview) -> None:
+    file.seek(span.offset)
+    got = 0
+    while got < len(room):
+        count = file.readinto(room[got:])
+        if not count:
+            raise guards.problem(
+                span.path,
+                f"the file is cut short: it holds {got:,} of {len(room):,} bytes of pixels",
+                COPY_AGAIN,
+            )
+        got += count
 
 
 def _strip(out: Array, layout: PlainLayout) -> None:

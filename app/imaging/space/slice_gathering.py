@@ -54,6 +54,9 @@ class _Batch:
         return [_Batch((place,), self.plain) for place in self.places]
 
 
+_Events = SimpleQueue[tuple[_Batch, Reply] | None]
+
+
 class Gathering:
     """The slices of one volume on their way.
 
@@ -79,7 +82,7 @@ class Gathering:
         self._assembly = assembly
         self._progress = progress
         self._waiting: deque[_Batch] = deque()
-        self._events: SimpleQueue[tuple[_Batch, Reply] | None] = SimpleQueue()
+        self._events: _Events = SimpleQueue()
         self._replies: set[Reply] = set()
         self._stopped = threading.Event()
         self._done = 0
@@ -155,10 +158,8 @@ class Gathering:
                 timeout_s=TIMEOUT_S,
             )
             self._replies.add(reply)
-            reply.add_done_callback(partial(self._came, batch))
-
-    def _came(self, batch: _Batch, reply: Reply) -> None:
-        self._events.put((batch, reply))
+            # Not a method of ours: who made the reply may keep it for long, and us with the voxels.
+            reply.add_done_callback(partial(_came, self._events, batch))
 
     def _take(self, batch: _Batch, reply: Reply) -> None:
         if reply.cancelled():
@@ -204,6 +205,10 @@ class Gathering:
         if self._done == len(self._slices) or now >= self._told_at + TOLD_EVERY_S:
             self._told_at = now
             self._progress(self._done, len(self._slices))
+
+
+def _came(events: _Events, batch: _Batch, reply: Reply) -> None:
+    events.put((batch, reply))
 
 
 def _is_plain(instance: Instance) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
+from collections.abc import Set
 from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from functools import partial
@@ -180,6 +181,22 @@ class VolumeStore:
             return None
         return known.slices, section_cut(known.cut, known.counts, index)
 
+    def forget(self, paths: Set[str]) -> None:
+        """Let go of volumes and sections of these files; what is under way is cancelled."""
+
+        def gone(key: Key) -> bool:
+            return any(part[0] in paths for part in key)
+
+        with self._lock:
+            jobs = [job for key, (job, _) in self._pending.items() if gone(key)]
+            for key in [key for key in self._volumes if gone(key)]:
+                del self._volumes[key]
+            cut = [uid for uid, made in self._sections.items() if gone(_key(made.source))]
+            for uid in cut:
+                del self._sections[uid]
+        for job in jobs:
+            job.stop()
+
     def clear(self) -> None:
         """Forget all volumes; what is under way is cancelled."""
         with self._lock:
@@ -249,7 +266,7 @@ def _cancel(future: Future[Volume]) -> None:
 
 
 def _instances(source: Source) -> tuple[Instance, ...]:
-    return source.instances if isinstance(source, Series) else (source,)
+    return tuple(source.instances) if isinstance(source, Series) else (source,)
 
 
 def _slices(source: Source) -> list[tuple[Instance, int]]:
