@@ -136,8 +136,12 @@ def may_have_frames(header: Header) -> bool:
 
 def _encapsulated_frames(header: Header, span: PixelSpan) -> int:
     """The number of frames by the offset table, else by the code streams that begin."""
-    with sources.open_file(header.path) as file:
-        fragments = find_fragments(file, span.offset, span.length)
+    try:
+        with sources.open_file(header.path) as file:
+            fragments = find_fragments(file, span.offset, span.length)
+    except ValueError as error:
+        reason = "its compressed pixels are damaged"
+        raise guards.problem(header.path, reason, guards.COPY_AGAIN, str(error)) from None
     found = len(fragments.offsets) or sum(fragments.starts) or len(fragments.spans)
     return min(max(found, 1), guards.MAX_FRAMES)
 
