@@ -152,11 +152,13 @@ def _within(frame: Frame, window: Window | None, values: Floats) -> tuple[int, i
 
 
 def to_bytes(levels: Floats, invert: bool) -> Bytes:
-    """Levels 0..1 as 0..255, exchanged if asked for."""
+    """Levels 0..1 as 0..255, exchanged if asked for. The levels are used up."""
     if invert:
-        levels = 1.0 - levels
-    levels = np.nan_to_num(levels)  # no value is black, whatever the polarity
-    return np.floor(levels * 255.0 + 0.5).astype(np.uint8)
+        np.subtract(1.0, levels, out=levels)
+    np.nan_to_num(levels, copy=False)  # no value is black, whatever the polarity
+    levels *= 255.0
+    levels += 0.5
+    return levels.astype(np.uint8)  # rounds down, as nothing is below 0
 
 
 def palette_colours(frame: Frame, stored: Array) -> Bytes:

@@ -201,7 +201,7 @@ class Canvas(ImageView):
         if shown is not None and model.frame is shown.job.frame:
             self._render(replace(shown.job, display=model.display, before=shown))
             self._lay_out(shown.job.frame)
-            self._update_overlay()
+            self._update_overlay(soon=True)
 
     def _render(self, job: Job) -> None:
         """Ask for what of an image is in view; where that is not known yet, for its overview."""
@@ -228,15 +228,18 @@ class Canvas(ImageView):
         job = picture.job
         if job.frame is not self._viewport_model.frame and not self._is_on_the_way(job):
             return  # late: the viewport shows something else by now
-        before = self._picture.job.frame if self._picture is not None else None
+        last = self._picture.job if self._picture is not None else None
+        before = last.frame if last is not None else None
         other = before is not job.frame
         if before is not None and before.stored.shape[:2] != job.frame.stored.shape[:2]:
             self._refit = True  # pages of one document may differ in size
+        told = self.shown_window
         self._picture = picture
         area = job.presented.displayed_area if job.presented is not None else None
         if self.set_area(area):
             self._refit = True
-        self._lay_out(job.frame)
+        if retold := other or last is None or last.presentation is not job.presentation:
+            self._lay_out(job.frame)
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
         self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
         if other:
@@ -245,7 +248,10 @@ class Canvas(ImageView):
             self.findings_layer.set_image(job.frame.ref)
             self.status_changed.emit()
         self._render_view()
-        self._update_overlay()
+        if retold or self.shown_window != told:
+            self._update_overlay()
+        else:
+            self.overlay.catch_up()
         self.picture_changed.emit()
 
     def _is_on_the_way(self, job: Job) -> bool:
@@ -299,8 +305,8 @@ class Canvas(ImageView):
 
     # Overlay
 
-    def _update_overlay(self) -> None:
-        self.overlay.set_corners(self._corners())
+    def _update_overlay(self, *, soon: bool = False) -> None:
+        self.overlay.set_corners(self._corners(), soon=soon)
         self.overlay.set_chips(self.findings_layer.chips())
 
     def _corners(self) -> Corners:

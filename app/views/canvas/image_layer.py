@@ -26,6 +26,8 @@ PIXEL_ZOOM = 6.0
 _ROUNDING = 1e-6
 """Of a zoom: computed along two ways it is the same."""
 
+Buffer = NDArray[np.uint8] | NDArray[np.uint32]
+
 Area = tuple[int, int, int, int]
 """(left, top, right, bottom) edges of pixels; right and bottom are the first that are outside."""
 
@@ -38,13 +40,14 @@ class Patch:
         level: A pixel covers 2^level x 2^level of the image's.
         left: First column, counted in the level's own pixels.
         top: First row.
-        pixels: uint8 [rows, columns] or [rows, columns, 3], contiguous.
+        pixels: uint32 [rows, columns] 0xFFRRGGBB, or uint8 [rows, columns] or [rows, columns, 3];
+            contiguous.
     """
 
     level: int
     left: int
     top: int
-    pixels: NDArray[np.uint8]
+    pixels: Buffer
 
     @property
     def area(self) -> Area:
@@ -124,11 +127,18 @@ def _halved(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return total.astype(np.uint8)
 
 
-def to_qimage(pixels: NDArray[np.uint8]) -> QImage:
-    """A QImage on the array's own memory; keep the array alive as long as the image."""
+def to_qimage(pixels: Buffer) -> QImage:
+    """A QImage on the array's own memory; keep the array alive as long as the image.
+
+    Args:
+        pixels: As those of a `Patch`.
+    """
     rows, columns = pixels.shape[:2]
-    gray = pixels.ndim == 2
-    layout = QImage.Format.Format_Grayscale8 if gray else QImage.Format.Format_RGB888
+    layout = QImage.Format.Format_Grayscale8
+    if pixels.dtype == np.uint32:
+        layout = QImage.Format.Format_RGB32
+    elif pixels.ndim == 3:
+        layout = QImage.Format.Format_RGB888
     return QImage(pixels.data, columns, rows, pixels.strides[0], layout)
 
 
@@ -156,10 +166,10 @@ class ImageLayer(QGraphicsItem):
 
     @property
     def pixels(self) -> NDArray[np.uint8] | None:
-        """The 8-bit image in full, or None where all of it is not there."""
+        """uint8 [rows, columns] or [rows, columns, 3]; None where all of it is not there."""
         for patch in self._patches:
             if patch.level == 0 and patch.pixels.shape[:2] == self._shapes[0]:
-                return patch.pixels
+                return patch.pixels.astype(np.uint8)  # of a word its last byte
         return None
 
     def set_patches(self, patches: Sequence[Patch], size: tuple[int, int]) -> None:

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaintEvent
+from PySide6.QtCore import QPointF, QRectF, QSizeF, Qt, QTimer
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaintEvent, QRegion
 from PySide6.QtWidgets import QWidget
 
 from app.views import wording
@@ -22,6 +22,8 @@ MARGIN = 12.0
 SIDE_MARGIN = 8.0
 LETTER_ROOM = 18.0
 PLATE_PAD = 5.0
+PICTURE_MS = 30
+"""As long as text waits for the picture that it belongs to, at most."""
 MAX_LINES = 3  # of one entry of corner text
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
@@ -189,6 +191,9 @@ class Overlay(QWidget):
         self._corners = Corners()
         self._blocks: list[Block] = []  # laid out once, not in every paint event
         self._laid_out_in = QRectF()
+        self._stale = QRegion()  # of text that changed and waits for its picture
+        self._wait = QTimer(self, singleShot=True, interval=PICTURE_MS)
+        self._wait.timeout.connect(self.catch_up)
         self._sides = Sides()
         self._chips: Sequence[Chip] = ()
         self._placed: list[PlacedChip] = []
@@ -209,16 +214,33 @@ class Overlay(QWidget):
         """The chips with their places."""
         return tuple(self._placed)
 
-    def set_corners(self, corners: Corners) -> None:
-        """Show other corner text; only what changed is painted again."""
-        if corners == self._corners:
-            return
-        before = self._laid_out()
-        self._corners = corners
-        self._laid_out_in = QRectF()
-        for block in (*before, *self._laid_out()):
-            rect = block.rect.adjusted(-PLATE_PAD, -PLATE_PAD, PLATE_PAD, PLATE_PAD)
-            self.update(rect.toAlignedRect())
+    def set_corners(self, corners: Corners, *, soon: bool = False) -> None:
+        """Show other corner text; only what changed is painted again.
+
+        Args:
+            corners: The text.
+            soon: It may wait a moment for the picture that it belongs to: the canvas then paints
+                once and not twice.
+        """
+        if corners != self._corners:
+            before = self._laid_out()
+            self._corners = corners
+            self._laid_out_in = QRectF()
+            after = self._laid_out()
+            gone = [block for block in before if block not in after]
+            for block in (*gone, *(block for block in after if block not in before)):
+                pad = PLATE_PAD
+                self._stale += QRegion(block.rect.adjusted(-pad, -pad, pad, pad).toAlignedRect())
+        if not soon:
+            self.catch_up()
+        elif not self._stale.isEmpty() and not self._wait.isActive():
+            self._wait.start()
+
+    def catch_up(self) -> None:
+        """The picture is there: text that waited for it is painted with it."""
+        self._wait.stop()
+        self.update(self._stale)
+        self._stale = QRegion()
 
     def _laid_out(self) -> list[Block]:
         """The corners as they stand in this widget."""

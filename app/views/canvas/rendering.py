@@ -16,7 +16,7 @@ from PySide6.QtCore import QTimer
 
 from app.errors import SightlineError
 from app.imaging.pixels import pipeline
-from app.imaging.pixels.stored_levels import StoredLevels, averages, level_shapes
+from app.imaging.pixels.stored_levels import Screen, StoredLevels, averages, level_shapes
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
@@ -39,7 +39,7 @@ _SMALL = 600_000
 """Pixels of an image and its copies that are windowed at once: 0.3 ms."""
 
 _ENOUGH = 6_000_000
-"""Pixels that are kept windowed: 2048 x 2048 and all its copies, or the surroundings of the view."""
+"""Pixels kept windowed: 2048 x 2048 and all its copies, or the surroundings of the view."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,18 +211,22 @@ def _windowed(
     invert = job.display.invert
     shapes = [level.shape for level in levels.levels]
     regions, complete = _regions(shapes, job.view, rest=job.rest)
-    patches = _alike(job, shapes)
+    patches = _alike(job)
+    tables: dict[int, Screen] = {}
     for level, area in regions.items():
         if level in patches and contains(patches[level].area, area):
             continue
         left, top, right, bottom = area
-        table = levels.table(level, chosen, invert)
-        pixels = levels.windowed(level, slice(top, bottom), slice(left, right), table)
+        shared = min(level, 1)
+        if shared not in tables:
+            tables[shared] = levels.table(shared, chosen, invert)
+        rows, columns = slice(top, bottom), slice(left, right)
+        pixels = levels.windowed(level, rows, columns, tables[shared])
         patches[level] = Patch(level, left, top, pixels)
     return tuple(patches.values()), complete
 
 
-def _alike(job: Job, shapes: list[tuple[int, int]]) -> dict[int, Patch]:
+def _alike(job: Job) -> dict[int, Patch]:
     """What is there already, by level."""
     before = job.before
     if before is None or before.job.frame is not job.frame:
