@@ -6,7 +6,7 @@ have integer coordinates, so the image covers [-0.5, columns - 0.5] x [-0.5, row
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
@@ -395,7 +395,8 @@ class Series:
         description: SeriesDescription or what the list shows instead.
         modality: Modality.
         number: SeriesNumber or 0.
-        instances: In display order; all of one content.
+        instances: In display order; all of one content. A tuple, or made when they are asked for
+            (`studies.instance_lists`): walk through all of them only where all are needed.
         part: Which of the series that share `uid` it is, from 0.
         split: Why it is a part, e.g. "b-value 800", "orientation"; "" when the series is whole.
         order: What the instances are sorted by, e.g. "position along the normal".
@@ -406,7 +407,7 @@ class Series:
     description: str
     modality: str
     number: int
-    instances: tuple[Instance, ...]
+    instances: Sequence[Instance]
     part: int = 0
     split: str = ""
     order: str = ""

@@ -5,6 +5,7 @@ A picture names no patient, so it is shown only beside images of the study that 
 
 from __future__ import annotations
 
+from collections.abc import Container
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ class Panes:
 
     def __init__(self) -> None:
         self._panes: list[Pane] = []
-        self._beside: frozenset[str] = frozenset()
+        self._beside: Container[str] = ()
         self.changed: Signal[()] = Signal()
 
     @property
@@ -46,10 +47,11 @@ class Panes:
         """Open panes that may stand beside the shown study."""
         return tuple(pane for pane in self._panes if self._fits(pane))
 
-    def set_study(self, sop_instance_uids: frozenset[str]) -> None:
+    def set_study(self, sop_instance_uids: Container[str]) -> None:
         """Images of another study are shown now: panes of other studies are hidden, not closed."""
-        if sop_instance_uids != self._beside:
-            self._beside = sop_instance_uids
+        before = self.all
+        self._beside = sop_instance_uids
+        if self.all != before:
             self.changed.emit()
 
     def show(self, pane: Pane) -> None:
@@ -64,7 +66,7 @@ class Panes:
             self._panes.remove(pane)
             self.changed.emit()
 
-    def close_study(self, sop_instance_uids: frozenset[str]) -> None:
+    def close_study(self, sop_instance_uids: Container[str]) -> None:
         """Close the panes of a study that was closed."""
         kept = [pane for pane in self._panes if pane.sop_instance_uid not in sop_instance_uids]
         if kept != self._panes:

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.files.marks import uid_marks
 from app.imaging.scanning.copies import CONTENT
 from app.imaging.studies.catalogue import build_study, is_copy, study_uid, with_shared_ids
+from app.imaging.studies.instance_lists import JoinedInstances, StoredInstances, marks_of
 from app.imaging.types import Instance, Problem, ScanResult, Series, Study
 from app.workspace.signals import Signal
 
 _Place = tuple[Path, int]
 """A file, and which of its images."""
+_SIDES: tuple[Literal["left"], Literal["right"]] = ("left", "right")
 
 
 class Studies:
@@ -25,6 +32,7 @@ class Studies:
     def __init__(self) -> None:
         self._studies: dict[str, Study] = {}
         self._tables: dict[str, _Table] = {}
+        self._everywhere: _Table | None = None
         self._problems: list[Problem] = []
         self.changed: Signal[()] = Signal()
 
@@ -70,12 +78,16 @@ class Studies:
                 found.pop(study.uid)
         placed += [study for uid in found for study in merged[uid]]
         self._studies = {key_of(study): study for study in with_shared_ids(placed)}
+        self._everywhere = None
 
-    def close(self, key: str) -> None:
-        """Close a study by its key (`key_of`); unknown ones are ignored."""
-        if self._studies.pop(key, None):
+    def close(self, *keys: str) -> None:
+        """Close studies by their keys (`key_of`); unknown ones are ignored."""
+        closed = [key for key in keys if self._studies.pop(key, None)]
+        if closed:
             self._studies = {key_of(one): one for one in with_shared_ids(self.all)}
-            self._tables.pop(key, None)
+            self._everywhere = None
+            for key in closed:
+                self._tables.pop(key, None)
             self.changed.emit()
 
     def clear_problems(self) -> None:
@@ -85,19 +97,18 @@ class Studies:
 
     def has_image(self, sop_instance_uid: str) -> bool:
         """Whether an image with that SOP Instance UID is open."""
-        return any(sop_instance_uid in self._table(key).places for key in self._studies)
+        return self.with_uid(sop_instance_uid) is not None
 
-    def instances(self) -> tuple[Instance, ...]:
-        """All open instances in list order; may be called on any thread."""
-        return tuple(_instances(self.all))
+    def with_uid(self, sop_instance_uid: str) -> Instance | None:
+        """The open instance with that SOP Instance UID, the first of several, or None."""
+        if self._everywhere is None:
+            self._everywhere = _Table(tuple(one for study in self.all for one in study.series))
+        found = next(self._everywhere.places(sop_instance_uid), None)
+        return found[0].instances[found[1]] if found else None
 
-    def find(self, path: Path) -> Instance | None:
-        """The open instance read from `path`, the first of several, or None."""
-        for key in self._studies:
-            found = self._table(key).by_path.get(path)
-            if found is not None:
-                return found
-        return None
+    def instances(self) -> Sequence[Instance]:
+        """All open instances in list order, made as they are asked for; on any thread."""
+        return JoinedInstances(one.instances for study in self.all for one in study.series)
 
     def series_of(self, instance: Instance) -> Series | None:
         """The series that holds an instance, or None."""
@@ -137,31 +148,60 @@ class Studies:
 
 
 class _Table:
-    """Where the images of a study are, by SOP Instance UID, which usually is unique."""
+    """Where the images of some series are, by SOP Instance UID, which usually is unique.
+
+    Sorted numbers that stand for the UIDs: a table of the UIDs themselves took a tenth of what
+    the instances do. Those of instances that were not made yet are known without making them.
+    """
 
     def __init__(self, series: tuple[Series, ...]) -> None:
         self.series = series
-        self.places: dict[str, list[tuple[int, int]]] = {}
-        self._by_path: dict[Path, Instance] | None = None
-        for number, one in enumerate(series):
-            for position, instance in enumerate(one.instances):
-                self.places.setdefault(instance.sop_instance_uid, []).append((number, position))
+        self._starts = np.cumsum([0, *(len(one.instances) for one in series)])
+        self._marked = self._sorted(stored=True)
+        self._hashed = self._sorted(stored=False)
 
-    @property
-    def by_path(self) -> dict[Path, Instance]:
-        """The first instance of each file."""
-        if self._by_path is None:
-            everything = [instance for one in self.series for instance in one.instances]
-            self._by_path = {instance.path: instance for instance in reversed(everything)}
-        return self._by_path
+    def places(self, uid: str) -> Iterator[tuple[Series, int]]:
+        """The series and places there of the images with a SOP Instance UID."""
+        found: list[int] = []
+        for numbers, at, number_of in (
+            (*self._marked, lambda: uid_marks((uid,))[0]),
+            (*self._hashed, lambda: np.int64(hash(uid))),
+        ):
+            if len(numbers):
+                number = number_of()
+                first, last = (np.searchsorted(numbers, number, side) for side in _SIDES)
+                found += at[first:last].tolist()
+        for place in sorted(found):
+            number = int(np.searchsorted(self._starts, place, "right")) - 1
+            series, position = self.series[number], place - int(self._starts[number])
+            if series.instances[position].sop_instance_uid == uid:
+                yield series, position
 
     def place_of(self, instance: Instance) -> tuple[Series, int] | None:
         """Where the same part of the same file is."""
-        for number, position in self.places.get(instance.sop_instance_uid, ()):
-            other = self.series[number].instances[position]
+        for series, position in self.places(instance.sop_instance_uid):
+            other = series.instances[position]
             if other is instance or (other.path, other.part) == (instance.path, instance.part):
-                return self.series[number], position
+                return series, position
         return None
+
+    def _sorted(self, *, stored: bool) -> tuple[NDArray[Any], NDArray[np.int64]]:
+        """Ascending numbers of UIDs, and the place of each among the study's images."""
+        numbers: list[NDArray[Any]] = []
+        places: list[NDArray[np.int64]] = []
+        for start, one in zip(self._starts.tolist(), self.series, strict=False):
+            if isinstance(one.instances, StoredInstances) is stored:
+                numbers.append(marks_of(one.instances) if stored else _hashes(one.instances))
+                places.append(np.arange(start, start + len(one.instances)))
+        if not numbers:
+            return np.empty(0, np.int64), np.empty(0, np.int64)
+        every = np.concatenate(numbers)
+        order = np.argsort(every, kind="stable")
+        return every[order], np.concatenate(places)[order]
+
+
+def _hashes(instances: Sequence[Instance]) -> NDArray[np.int64]:
+    return np.fromiter((hash(one.sop_instance_uid) for one in instances), np.int64, len(instances))
 
 
 def key_of(study: Study) -> str:
@@ -169,10 +209,17 @@ def key_of(study: Study) -> str:
     return study.key or study.uid
 
 
-def uids_of(study: Study | None) -> frozenset[str]:
-    """SOP Instance UIDs of a study's images; none without a study."""
-    series = study.series if study else ()
-    return frozenset(item.sop_instance_uid for one in series for item in one.instances)
+class StudyUids(Container[str]):
+    """SOP Instance UIDs of a study's images: `in` tells of one; none without a study."""
+
+    def __init__(self, study: Study | None) -> None:
+        self._series = study.series if study is not None else ()
+        self._table: _Table | None = None
+
+    def __contains__(self, uid: object) -> bool:
+        if self._table is None:
+            self._table = _Table(self._series)
+        return isinstance(uid, str) and any(True for _ in self._table.places(uid))
 
 
 def _instances(studies: Iterable[Study]) -> Iterator[Instance]:
@@ -190,9 +237,12 @@ def _merged(
     Returns:
         They, and the images that share a UID with another.
     """
+    lists = {id(one.instances) for study in new for one in study.series}
+    if all(id(one.instances) in lists for study in known for one in study.series):
+        return new, ()  # nothing was open, or it was told before
     fresh = {id(item) for item in _instances(new)}
     if all(id(item) in fresh for item in _instances(known)):
-        return new, ()  # nothing was open, or a scan went on: the very same instances, and more
+        return new, ()  # a scan went on: the very same instances, and more
     old = {(item.path, item.part): item for item in _instances(known)}
     late = {(item.path, item.part): item for item in _instances(new)}
     if old.keys() <= late.keys():

@@ -16,7 +16,8 @@ from app.workspace.annotations import Annotations
 from app.workspace.commands import CommandStack
 from app.workspace.layers import Layers
 from app.workspace.panes import Pane, Panes
-from app.workspace.studies import Studies, key_of, uids_of
+from app.workspace.signals import Signal
+from app.workspace.studies import Studies, StudyUids, key_of
 from app.workspace.viewport import Display, Viewport
 
 REFORMAT = "reformat"  # `Instance.kind` of sections that were made here
@@ -35,9 +36,10 @@ class Workspace:
         self.viewport = Viewport()
         self.panes = Panes()
         self.layers = Layers()
+        self.closed: Signal[tuple[Study, ...]] = Signal()
+        """These studies were closed: what was kept of their files can go."""
         self._source: Instance | None = None  # the acquired image behind a reformat
         self._lent: Window | None = None  # its own window, which its reformat is shown with
-        self._by_uid: dict[str, Instance] | None = None
         self._rejected: dict[str, list[Instance]] | None = None
         self._beside: Study | None = None
         self.studies.changed.connect(self._forget_places)
@@ -62,10 +64,7 @@ class Workspace:
 
     def instance_of(self, sop_instance_uid: str) -> Instance | None:
         """The open instance with that SOP Instance UID, or None."""
-        if self._by_uid is None:
-            instances = self.studies.instances()
-            self._by_uid = {item.sop_instance_uid: item for item in reversed(instances)}
-        return self._by_uid.get(sop_instance_uid)
+        return self.studies.with_uid(sop_instance_uid)
 
     def rejection_of(self, instance: Instance) -> str:
         """Why an open key object selection withdraws an image (IHE IOCM); "" if none does."""
@@ -138,21 +137,33 @@ class Workspace:
         self.viewport.present(state)
         self.layers.set_presentation(self.viewport.presentation)
 
-    def close_study(self, key: str) -> None:
-        """Close a study; an image of it that is shown is taken from the viewport.
+    def close_study(self, *keys: str) -> None:
+        """Close studies; an image of theirs that is shown is taken from the viewport.
+
+        Nothing is lost by it: findings are kept, and are there again when their image is.
 
         Args:
-            key: Its `Study.key`, or its UID where it has none.
+            keys: `Study.key` of each, or its UID where it has none; unknown ones are ignored.
         """
         shown = self.acquired
         study = self.studies.study_of(shown) if shown else None
-        closed = next((item for item in self.studies.all if key_of(item) == key), None)
-        self.studies.close(key)
-        self.panes.close_study(uids_of(closed))
-        if closed is not None:
-            self.layers.forget(item for one in closed.series for item in one.instances)
-        if study is not None and study is closed:
+        closed = [item for item in self.studies.all if key_of(item) in keys]
+        if not closed:
+            return
+        self.studies.close(*keys)
+        for one in closed:
+            self.panes.close_study(StudyUids(one))
+        # Of images, which are many, layers keep nothing but what these objects draw on them.
+        objects = (s for one in closed for s in one.series if s.content is not Content.IMAGE)
+        self.layers.forget(item for series in objects for item in series.instances)
+        if any(study is one for one in closed):
+            self._source = None
             self.viewport.show(None)
+        self.closed.emit(tuple(closed))
+
+    def close_all(self) -> None:
+        """Close every study."""
+        self.close_study(*(key_of(study) for study in self.studies.all))
 
     def open_images(self) -> tuple[OpenImage, ...]:
         """What a run may touch, frozen now: what is shown first, then images.
@@ -218,10 +229,9 @@ class Workspace:
         self.layers.set_presentation(self.viewport.presentation)
         if study is not self._beside:
             self._beside = study
-            self.panes.set_study(uids_of(study))
+            self.panes.set_study(StudyUids(study))
 
     def _forget_places(self) -> None:
-        self._by_uid = None
         self._rejected = None
 
     def next_instance(self, step: int) -> Instance | None:

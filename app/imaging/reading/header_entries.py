@@ -7,12 +7,18 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import IndexFile, be_quiet
 from app.imaging.files import sources
-from app.imaging.processes.records import pack
+from app.imaging.files.marks import MODULUS, file_mark
+from app.imaging.files.sources import FileStatus
 from app.imaging.reading.image_entries import read_instances
+from app.imaging.studies import answers
+from app.imaging.studies.tables import to_bytes
+from app.imaging.types import Instance
 
 Message = dict[str, Any]
 _BLOCK = 2**20
@@ -22,32 +28,83 @@ def headers_entry(payload: Message) -> Message:
     """Headers of `payload["paths"]`, unless a file is as `payload["known"]` says.
 
     Returns:
-        "answers": for each path {"same": True}; or "instances", "problem" or "index" (a DICOMDIR
-        within a folder), with the "stamp" (`FileStatus.stamp`) of the file that was read where
-        the answer will hold as long as the file does not change.
+        "answers": bytes of `studies.answers.Answers`, one for each path.
+        "stamps": [paths, 3] `FileStatus.stamp` of each file that was read, where the answer will
+        hold as long as the file does not change; -1 where it may not.
+        "mark": sum of the `file_mark` of files as they were read, hexadecimal, or "" where it
+        cannot be told of one; without members of archives, whose [time, size] are in "archives".
         "seconds": how long it took.
     """
     be_quiet()
     started = time.monotonic()
-    pairs = zip(payload["paths"], payload["known"], strict=True)
-    answers = [_answer(Path(text), known) for text, known in pairs]
-    return {"answers": answers, "seconds": time.monotonic() - started}
+    batch = _Batch()
+    known = payload["known"].tolist()
+    for text, one in zip(payload["paths"], known, strict=True):
+        batch.read(text, one)
+    made = answers.to_message(batch.kinds, batch.instances, batch.problems)
+    return {
+        "answers": np.frombuffer(to_bytes(made), np.uint8),
+        "stamps": np.array(batch.stamps, np.int64).reshape(-1, 3),
+        "mark": "" if batch.unsure else f"{batch.mark % MODULUS:x}",
+        "archives": [list(one) for one in batch.archives],
+        "seconds": time.monotonic() - started,
+    }
 
 
-def _answer(path: Path, known: list[int] | None) -> Message:
-    stamp: list[int] | None = None
+class _Batch:
+    """What is known of the files so far."""
+
+    def __init__(self) -> None:
+        self.kinds: list[int] = []
+        self.instances: list[Instance] = []
+        self.problems: dict[str, list[str]] = {}
+        self.stamps: list[list[int]] = []
+        self.mark = 0
+        self.archives: dict[tuple[int, int], None] = {}
+        self.unsure = False
+
+    def read(self, text: str, known: list[int]) -> None:
+        """Take in the next file."""
+        kind, status = self._answer(Path(text), known)
+        self.kinds.append(kind)
+        stamp = status.stamp if status is not None else [-1]
+        if status is None or not all(-(2**63) <= part < 2**63 for part in stamp):
+            self.unsure = True
+            self.stamps.append([-1, -1, -1])
+            return
+        self.stamps.append(stamp)
+        if status.archive_size:
+            self.archives[status.mtime_ns, status.archive_size] = None
+        else:
+            self.mark += file_mark(text, stamp)
+
+    def _answer(self, path: Path, known: list[int]) -> tuple[int, FileStatus | None]:
+        status: FileStatus | None = None
+        try:
+            status = sources.status(path)
+            if status.stamp == known:
+                return answers.SAME, status
+            found = read_instances(path)
+            self.instances += found
+            # A file that was written while it was read is not what its stamp says.
+            sure = all([one.size_bytes, one.mtime_ns] == status.stamp[:2] for one in found)
+            return len(found), status if sure else None
+        except IndexFile:
+            return answers.DIRECTORY, status
+        except FileProblem as error:
+            self.problems[str(len(self.kinds))] = [error.reason, error.remedy]
+            if isinstance(error, guards.Unreadable) or error.detail == "MemoryError":
+                return answers.PROBLEM, None
+            return answers.PROBLEM, status or _status_of_no_file(path)
+
+
+def _status_of_no_file(path: Path) -> FileStatus | None:
+    """Of what is empty, or a pipe: it is refused before it is read, until it is another."""
     try:
-        status = sources.status(path)
-        stamp = status.stamp
-        if stamp == known:
-            return {"same": True}
-        return {"instances": pack(read_instances(path)), "stamp": stamp}
-    except IndexFile:
-        return {"index": True, "stamp": stamp}
-    except FileProblem as error:
-        passing = isinstance(error, guards.Unreadable) or error.detail == "MemoryError"
-        answer = {"problem": {"reason": error.reason, "remedy": error.remedy}}
-        return answer if passing or stamp is None else {**answer, "stamp": stamp}
+        status = path.stat()
+    except (OSError, ValueError):
+        return None
+    return FileStatus(status.st_size, status.st_mtime_ns, changed_ns=status.st_ctime_ns)
 
 
 def digests_entry(payload: Message) -> Message:

@@ -16,6 +16,7 @@ from app.errors import Cancelled, SightlineError
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
 from app.imaging.scanning.scan_memory import ScanMemory
+from app.imaging.studies.instance_lists import with_uids_of
 from app.imaging.types import Instance, Problem
 
 _BYTES_AT_ONCE = 128 * 2**20
@@ -42,10 +43,13 @@ class Compared:
         kept: Without copies. Those that are *not* copies, though UID and size agree, have their
             content's digest among their attributes, so that nobody takes them for one.
         problems: What was left out: a line a folder.
+        final: Whether another scan will find the same: all files could be read, and nothing that
+            was open before counted.
     """
 
     kept: list[Instance]
     problems: list[Problem]
+    final: bool
 
 
 class Copies:
@@ -82,7 +86,7 @@ class Copies:
             return None
         digests = self._digests(sizes)
         original: dict[tuple[str, str], Path] = {}
-        before = {one.path for one in opened} & sizes.keys()
+        before = {one.path for one in with_uids_of(opened, instances)} & sizes.keys()
         for path in sorted(sizes, key=lambda path: (path not in before, str(path))):
             for uid in sizes[path].uids:
                 original.setdefault((uid, digests.get(path) or str(path)), path)
@@ -102,7 +106,8 @@ class Copies:
                 kept.append(replace(instance, attributes=marked))
             else:
                 kept.append(instance)
-        return Compared(kept, _told(left_out))
+        final = not before and all(digests.get(path) for path in sizes)
+        return Compared(kept, _told(left_out), final)
 
     def _digests(self, sizes: dict[Path, _File]) -> dict[Path, str]:
         digests = self._memory.digests(list(sizes))
@@ -131,11 +136,17 @@ class Copies:
 
 def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> dict[Path, _File]:
     """Files that share a SOP Instance UID and a size with another; one of them at least is new."""
+    near = with_uids_of(opened, instances) if opened else []
+    uids = [one.sop_instance_uid for one in instances]
+    twice = {uid for uid, count in Counter(uids).items() if count > 1}
+    twice.update(one.sop_instance_uid for one in near)
+    if not twice:
+        return {}
     files: defaultdict[tuple[str, int], dict[Path, None]] = defaultdict(dict)
     for instance in instances:
-        if instance.size_bytes:
+        if instance.size_bytes and instance.sop_instance_uid in twice:
             files[instance.sop_instance_uid, instance.size_bytes][instance.path] = None
-    for instance in opened:
+    for instance in near:
         if (instance.sop_instance_uid, instance.size_bytes) in files:
             files[instance.sop_instance_uid, instance.size_bytes][instance.path] = None
     found: dict[Path, _File] = {}

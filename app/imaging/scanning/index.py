@@ -5,36 +5,39 @@ pixels; it never leaves the machine, only this user may read it, and SIGHTLINE_N
 it from being used (`app.paths.index_file`).
 
 It is a cache: every failure is logged and the scan goes on without it; a damaged one is deleted.
-Answers are kept in compressed segments, a few hundred similar headers in each.
+Answers are kept in compressed segments, a few hundred similar headers in each; and of a folder that
+was opened, as long as nothing in it changes, the whole result (`Snapshot`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-import json
 import logging
 import os
 import sqlite3
 import sys
 import time
-import zlib
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Iterable, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib import metadata
 from pathlib import Path
-from typing import Any
 
 from app import __version__
+from app.imaging.studies.answers import SAME, Answers, read_answers
+from app.imaging.studies.tables import MTIME_AT, SIZE_AT, TableError, TableReader
 
 READER_VERSION = 1
 """Raise it when headers are read differently though no file of app/imaging has changed."""
 
-SCHEMA_VERSION = 2
+SCHEMA_VERSION = 3
 MAX_FILES = 400_000
 """Files that are remembered; the least recently used go first."""
+
+MAX_SNAPSHOTS = 100
+"""Folders whose whole result is remembered; the least recently used go first."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,6 +48,8 @@ _DAY_S = 86_400
 _SCHEMA = """
 DROP TABLE IF EXISTS files;
 DROP TABLE IF EXISTS segments;
+DROP TABLE IF EXISTS digests;
+DROP TABLE IF EXISTS snapshots;
 DROP TABLE IF EXISTS reader;
 CREATE TABLE reader (version TEXT);
 CREATE TABLE segments (id INTEGER PRIMARY KEY, answers BLOB NOT NULL);
@@ -53,10 +58,17 @@ CREATE TABLE files (
     other INTEGER NOT NULL, segment INTEGER NOT NULL, place INTEGER NOT NULL,
     used INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE digests (
+    path BLOB PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL,
+    other INTEGER NOT NULL, digest TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE snapshots (
+    roots BLOB PRIMARY KEY, mark TEXT NOT NULL, files INTEGER NOT NULL, meta BLOB NOT NULL,
+    blocks BLOB NOT NULL, uids BLOB NOT NULL, checksum BLOB NOT NULL, used INTEGER NOT NULL
+);
 """
 
 Stamp = tuple[int, int, int]
-Answer = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +77,40 @@ class Known:
 
     Attributes:
         stamp: `FileStatus.stamp` of it when it was read; the answer holds as long as that does.
-        answer: JSON values as they were stored, not to be changed.
+        answers: What the headers of some files said.
+        place: Which of them it is.
     """
 
     stamp: Stamp
-    answer: Answer
+    answers: Answers
+    place: int
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What a scan of some paths found, when nothing had been opened before.
+
+    Attributes:
+        mark: Stands for all files behind the paths, as they were.
+        files: How many there were.
+        meta: `snapshots.pack_result`: what is made at once,
+        blocks: what is made when it is asked for,
+        uids: and the marks of SOP Instance UIDs.
+    """
+
+    mark: str
+    files: int
+    meta: bytes
+    blocks: bytes
+    uids: bytes
+
+    @property
+    def checksum(self) -> bytes:
+        """Of the three, to tell a damaged one: it is not looked at as a whole."""
+        digest = hashlib.sha256(self.meta)
+        digest.update(self.blocks)
+        digest.update(self.uids)
+        return digest.digest()
 
 
 class Index:
@@ -80,6 +121,9 @@ class Index:
         version: Of the readers: what another version has read is forgotten.
         max_files: Files that are remembered.
         today: Day number, by which the least recently used are told.
+
+    Attributes:
+        reader: Reads its tables; whoever reads others beside them shares texts through it.
     """
 
     def __init__(
@@ -93,7 +137,8 @@ class Index:
         self._file = file
         self._max_files = max_files
         self._today = today
-        self._segments: OrderedDict[int, list[Answer]] = OrderedDict()
+        self._segments: OrderedDict[int, Answers | None] = OrderedDict()
+        self.reader = TableReader()
         self._database: sqlite3.Connection | None = None
         with self._safely():
             self._database = _connect(file)
@@ -120,30 +165,101 @@ class Index:
                     list(asked),
                 ).fetchall()
                 for path, *stamp, segment, place, _ in rows:
-                    answer = self._answer(database, segment, place)
-                    if answer is not None:
-                        found[asked[bytes(path)]] = Known((stamp[0], stamp[1], stamp[2]), answer)
+                    answers = self._answers(database, segment)
+                    known = (stamp[0], stamp[1], stamp[2])
+                    if answers is not None and _is_of(answers, place, known):
+                        found[asked[bytes(path)]] = Known(known, answers, place)
                 self._mark_used(database, rows)
         return found
 
-    def store(self, entries: Sequence[tuple[Path, Stamp, Answer]]) -> None:
-        """Remember answers, in one transaction."""
-        rows = [
-            (_key(path), *stamp, place, self._today())
-            for place, (path, stamp, _) in enumerate(entries)
-            if all(-(2**63) <= figure < 2**63 for figure in stamp)
-        ]
+    def store(self, segments: Sequence[tuple[bytes, Sequence[tuple[Path, Stamp, int]]]]) -> None:
+        """Remember answers, in one transaction.
+
+        Args:
+            segments: Bytes of answers (`studies.answers`), and the files that they hold for: path,
+                stamp, and which of the answers is the file's.
+        """
         database = self._database
-        if not rows or database is None:
+        if not any(rows for _, rows in segments) or database is None:
             return
-        blob = zlib.compress(json.dumps([answer for _, _, answer in entries]).encode(), 1)
+        today = self._today()
         with self._safely(), database:
-            cursor = database.execute("INSERT INTO segments (answers) VALUES (?)", (blob,))
-            database.executemany(
-                "INSERT OR REPLACE INTO files"
-                " (path, size, mtime_ns, other, segment, place, used)"
-                f" VALUES (?, ?, ?, ?, {int(cursor.lastrowid or 0)}, ?, ?)",
-                rows,
+            for data, files in segments:
+                if not files:
+                    continue
+                cursor = database.execute("INSERT INTO segments (answers) VALUES (?)", (data,))
+                segment = int(cursor.lastrowid or 0)
+                database.executemany(
+                    "INSERT OR REPLACE INTO files"
+                    " (path, size, mtime_ns, other, segment, place, used)"
+                    " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                    [(_key(path), *stamp, segment, place, today) for path, stamp, place in files],
+                )
+
+    def digests(self, stamps: Mapping[Path, Stamp]) -> dict[Path, str]:
+        """The contents' digests that are remembered of files as they are now."""
+        found: dict[Path, str] = {}
+        database = self._database
+        if database is None:
+            return found
+        with self._safely():
+            for path, stamp in stamps.items():
+                row = database.execute(
+                    "SELECT digest FROM digests"
+                    " WHERE path = ? AND size = ? AND mtime_ns = ? AND other = ?",
+                    (_key(path), *stamp),
+                ).fetchone()
+                if row is not None:
+                    found[path] = str(row[0])
+        return found
+
+    def store_digests(self, digests: Iterable[tuple[Path, Stamp, str]]) -> None:
+        """Remember contents' digests."""
+        rows = [(_key(path), *stamp, digest) for path, stamp, digest in digests]
+        database = self._database
+        if rows and database is not None:
+            with self._safely(), database:
+                database.executemany("INSERT OR REPLACE INTO digests VALUES (?, ?, ?, ?, ?)", rows)
+
+    def snapshot(self, roots: Sequence[Path]) -> Snapshot | None:
+        """What is remembered of opening these paths; whether it still holds is told by the mark."""
+        database = self._database
+        if database is None:
+            return None
+        found: Snapshot | None = None
+        with self._safely():
+            row = database.execute(
+                "SELECT mark, files, meta, blocks, uids, checksum, used FROM snapshots"
+                " WHERE roots = ?",
+                (_key_of_all(roots),),
+            ).fetchone()
+            if row is not None and all(isinstance(part, bytes) for part in row[2:6]):
+                found = Snapshot(str(row[0]), int(row[1]), *row[2:5])
+                if found.checksum != row[5]:
+                    return None
+                if row[6] < self._today():
+                    with database:
+                        database.execute(
+                            "UPDATE snapshots SET used = ? WHERE roots = ?",
+                            (self._today(), _key_of_all(roots)),
+                        )
+        return found
+
+    def store_snapshot(self, roots: Sequence[Path], snapshot: Snapshot | None) -> None:
+        """Remember what opening these paths gave; None to forget it."""
+        database = self._database
+        if database is None:
+            return
+        key = _key_of_all(roots)
+        with self._safely(), database:
+            if snapshot is None:
+                database.execute("DELETE FROM snapshots WHERE roots = ?", (key,))
+                return
+            one = snapshot
+            parts = (one.mark, one.files, one.meta, one.blocks, one.uids, one.checksum)
+            database.execute(
+                "INSERT OR REPLACE INTO snapshots VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                (key, *parts, self._today()),
             )
 
     def forget(self, paths: Iterable[Path]) -> None:
@@ -153,23 +269,22 @@ class Index:
         if keys and database is not None:
             with self._safely(), database:
                 database.executemany("DELETE FROM files WHERE path = ?", keys)
+                database.executemany("DELETE FROM digests WHERE path = ?", keys)
 
     def keep_only(self, folder: Path, listed: set[bytes]) -> None:
-        """Forget all files below a folder or archive except those of which `key_of` is listed.
-
-        What a NUL divides from a file's path (`ScanMemory.digests`) goes and stays with the file.
-        """
+        """Forget all files below a folder or archive except those of which `key_of` is listed."""
         database = self._database
         if database is None:
             return
         with self._safely(), database:
             start = _key(folder).rstrip(os.fsencode(os.sep)) + os.fsencode(os.sep)
-            rows = database.execute(
-                "SELECT path FROM files WHERE path >= ? AND path < ?",
-                (start, start[:-1] + bytes([start[-1] + 1])),
-            )
-            gone = [(path,) for (path,) in rows if bytes(path).partition(b"\0")[0] not in listed]
-            database.executemany("DELETE FROM files WHERE path = ?", gone)
+            end = start[:-1] + bytes([start[-1] + 1])
+            for table in ("files", "digests"):
+                rows = database.execute(
+                    f"SELECT path FROM {table} WHERE path >= ? AND path < ?", (start, end)
+                )
+                gone = [(path,) for (path,) in rows if bytes(path) not in listed]
+                database.executemany(f"DELETE FROM {table} WHERE path = ?", gone)
 
     def tidy(self) -> None:
         """Forget the least recently used beyond the limit, and what no file refers to."""
@@ -185,6 +300,12 @@ class Index:
                     (count - self._max_files,),
                 )
             database.execute("DELETE FROM segments WHERE id NOT IN (SELECT segment FROM files)")
+            database.execute("DELETE FROM digests WHERE path NOT IN (SELECT path FROM files)")
+            database.execute(
+                "DELETE FROM snapshots WHERE roots NOT IN"
+                " (SELECT roots FROM snapshots ORDER BY used DESC, roots LIMIT ?)",
+                (MAX_SNAPSHOTS,),
+            )
 
     def close(self) -> None:
         """Idempotent."""
@@ -193,24 +314,24 @@ class Index:
             with contextlib.suppress(sqlite3.Error):
                 database.close()
 
-    def _answer(self, database: sqlite3.Connection, segment: int, place: int) -> Answer | None:
-        answers = self._segments.get(segment)
-        if answers is None:
-            row = database.execute(
-                "SELECT answers FROM segments WHERE id = ?", (segment,)
-            ).fetchone()
-            try:
-                answers = json.loads(zlib.decompress(row[0]))
-            except (TypeError, ValueError, zlib.error):
-                return None
-            if not isinstance(answers, list):
-                return None
-            self._segments[segment] = answers
-            if len(self._segments) > _SEGMENTS_KEPT:
-                self._segments.popitem(last=False)
-        return answers[place] if 0 <= place < len(answers) else None
+    def _answers(self, database: sqlite3.Connection, segment: int) -> Answers | None:
+        if segment in self._segments:
+            return self._segments[segment]
+        row = database.execute("SELECT answers FROM segments WHERE id = ?", (segment,)).fetchone()
+        try:
+            answers = read_answers(row[0], self.reader)
+        except (TypeError, TableError):
+            answers = None
+        self._segments[segment] = answers
+        if len(self._segments) > _SEGMENTS_KEPT:
+            self._segments.popitem(last=False)
+        return answers
 
-    def _mark_used(self, database: sqlite3.Connection, rows: Sequence[Sequence[Any]]) -> None:
+    def _mark_used(
+        self,
+        database: sqlite3.Connection,
+        rows: Sequence[tuple[bytes, int, int, int, int, int, int]],
+    ) -> None:
         """At most once a day, since it writes."""
         today = self._today()
         old = [(today, path) for path, *_, used in rows if used < today]
@@ -258,6 +379,19 @@ def key_of(path: Path) -> bytes:
 
 def _key(path: Path) -> bytes:
     return os.fsencode(path)
+
+
+def _key_of_all(roots: Sequence[Path]) -> bytes:
+    return b"\0".join(_key(root) for root in roots)
+
+
+def _is_of(answers: Answers, place: int, stamp: Stamp) -> bool:
+    """Whether there is such an answer, read from a file with this stamp."""
+    if not 0 <= place < len(answers.kinds) or answers.kinds[place] == SAME:
+        return False
+    return all(
+        row[SIZE_AT] == stamp[0] and row[MTIME_AT] == stamp[1] for row in answers.rows_of(place)
+    )
 
 
 def _connect(file: Path) -> sqlite3.Connection:

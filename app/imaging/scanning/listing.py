@@ -32,8 +32,14 @@ MAX_DEPTH = 64
 STEP_S = 0.1
 _JUNK = frozenset({"thumbs.db", "desktop.ini", "ehthumbs.db", "__macosx", "dicomdir"})
 _MOST_OF_A_KIND = 3
-_DIRECTORY = b"\x02\0\x02\0UI\x14\0" + b"1.2.840.10008.1.3.10"
-"""Media Storage SOP Class UID (0002,0002) of a DICOMDIR as it stands in the file."""
+_DIRECTORY = (
+    b"\x02\0\x02\0UI\x14\0" + b"1.2.840.10008.1.3.10",
+    b"\x04\0\x30\x11",
+    b"\x04\0\x00\x12",
+    b"\x04\0\x20\x12",
+)
+"""Media Storage SOP Class UID (0002,0002) of a DICOMDIR as it stands in the file, and the tags that
+no other object has: File-set ID, first record's offset, Directory Record Sequence."""
 
 
 @dataclass(slots=True)
@@ -105,16 +111,21 @@ def _path(path: Path, root: int, depth: int, found: Listing) -> None:
         begin = b""  # reading its header will say what is wrong
     if looks_like_archive(path, begin):
         _zip(path, root, depth, found)
-    elif begin[128:132] == b"DICM" and _DIRECTORY in begin:
+    elif is_directory_file(begin):
         _directory(path, root, depth, found)
     else:
         found.files.append((root, path.parent, [path.name]))
 
 
+def is_directory_file(begin: bytes) -> bool:
+    """Whether a file that begins so is a DICOMDIR: by its class, or by what only those hold."""
+    return begin[128:132] == b"DICM" and any(sign in begin for sign in _DIRECTORY)
+
+
 def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
     try:
         with os.scandir(folder) as entries:
-            inside = [entry for entry in entries if not _is_junk(entry.name)]
+            inside = [entry for entry in entries if not is_junk(entry.name)]
     except OSError as error:
         problem = guards.unreadable(folder, error)
         found.problems.append((root, Problem(folder, problem.reason, problem.remedy)))
@@ -132,6 +143,9 @@ def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
         elif entry.is_symlink() and entry.is_dir():
             reason = "it is a link to a folder, which is not followed"
             found.problems.append((root, Problem(path, reason, "Open that folder")))
+        elif entry.is_symlink() and leads_out(path, depth):
+            reason = "it is a link that leads out of the folder, which is not followed"
+            found.problems.append((root, Problem(path, reason, "Open the file that it names")))
         elif entry.name.lower().endswith(".zip"):
             later.append(["zip", str(path), root, depth + 1])
         else:
@@ -151,10 +165,10 @@ def _zip(path: Path, root: int, depth: int, found: Listing) -> None:
     except FileProblem as error:
         found.problems.append((root, Problem(path, error.reason, error.remedy)))
         return
-    names = [name for name in archive.files if not any(map(_is_junk, name.split("/")))]
+    names = [name for name in archive.files if not any(map(is_junk, name.split("/")))]
     if names:
         found.files.append((root, path, sorted(names, key=_by_folder)))
-    refused = [(name, reason) for name, reason in archive.refused if not _is_junk(name)]
+    refused = [(name, reason) for name, reason in archive.refused if not is_junk(name)]
     found.problems += [(root, problem) for problem in _refusals(path, refused)]
     if not names and not refused:
         reason = "there are no images in this archive"
@@ -200,7 +214,17 @@ def _directory(path: Path, root: int, depth: int, found: Listing) -> None:
 _KINDS = {"path": _path, "folder": _folder, "zip": _zip}
 
 
-def _is_junk(name: str) -> bool:
+def leads_out(link: Path, depth: int) -> bool:
+    """Whether a link, `depth` folders below the one that was opened, names a file outside of it."""
+    opened = link.parents[depth] if depth < len(link.parents) else link.parent
+    try:
+        return not link.resolve().is_relative_to(opened.resolve())
+    except (OSError, RuntimeError, ValueError):
+        return True
+
+
+def is_junk(name: str) -> bool:
+    """Whether it is what an operating system puts beside files, or hidden."""
     return name.startswith(".") or name.lower() in _JUNK
 
 

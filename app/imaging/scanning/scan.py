@@ -17,6 +17,8 @@ from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
 
+import numpy as np
+
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
 from app.imaging.processes.futures import Reply, as_file_problem, settle
 from app.imaging.processes.worker_pool import Priority, WorkerPool
@@ -26,8 +28,12 @@ from app.imaging.scanning.copies import Copies
 from app.imaging.scanning.index import Index
 from app.imaging.scanning.opened_paths import Todo
 from app.imaging.scanning.scan_memory import ScanMemory
-from app.imaging.scanning.shared_texts import InstanceBuilder
+from app.imaging.scanning.snapshots import pack_result, restore
+from app.imaging.scanning.walk import Walk
+from app.imaging.studies.answers import Answers
 from app.imaging.studies.catalogue import Catalogue, group
+from app.imaging.studies.instance_lists import JoinedInstances, marks_of
+from app.imaging.studies.tables import TableError
 from app.imaging.types import Instance, Problem, ScanResult
 
 ScanProgress = Callable[[int, int], None]
@@ -100,7 +106,7 @@ class Scan:
         self._catalogue = Catalogue()
         self._instances: list[Instance] = []
         self._listed = 0
-        self._builder = InstanceBuilder()
+        self._walk = Walk(pool, paths, cancel)
         self._problems: dict[int, Problem] = {}
         self._other_problems: list[Problem] = []
         self._grown = False
@@ -116,12 +122,31 @@ class Scan:
         try:
             self._memory = ScanMemory(Index(self._index) if self._index else None)
             try:
-                outcome: ScanResult | BaseException = self._scan()
+                outcome: ScanResult | BaseException = self._restored() or self._scan()
             finally:
                 self._memory.close()
             settle(self.future, outcome)
         except BaseException as error:
             settle(self.future, error)
+
+    def _restored(self) -> ScanResult | None:
+        """What the paths gave before, when nothing behind them has changed since."""
+        snapshot = self._memory.snapshot(self._paths)
+        if snapshot is None or self._walk.mark() != snapshot.mark:
+            return None
+        try:
+            result = restore(snapshot)
+        except TableError:
+            return None
+        every = (one.instances for study in result.studies for one in study.series)
+        opened = self._opened() if self._opened is not None else ()
+        if opened and np.isin(marks_of(opened), marks_of(JoinedInstances(every))).any():
+            return None  # copies of what is open must be told from what is open
+        if self._progress is not None:
+            self._progress(snapshot.files, snapshot.files)
+        if self._tell is not None and result.studies:
+            self._tell(ScanResult(result.studies, ()))
+        return result
 
     def _scan(self) -> ScanResult:
         self._list(opened_paths.start(self._paths))
@@ -142,11 +167,23 @@ class Scan:
         compared = Copies(self._pool, self._cancel, self._memory).compare(self._instances, opened)
         self._memory.finish(self._paths)
         if compared is None:
-            return self._catalogue.result(problems, self._paths)
-        problems += compared.problems
-        if not compared.kept:
-            return ScanResult((), tuple(problems))
-        return group(compared.kept, problems, self._paths)
+            result = self._catalogue.result(problems, self._paths)
+        else:
+            problems += compared.problems
+            result = ScanResult((), tuple(problems))
+            if compared.kept:
+                result = group(compared.kept, problems, self._paths)
+        self._keep(result if compared is None or compared.final else None)
+        return result
+
+    def _keep(self, result: ScanResult | None) -> None:
+        """Remember the whole result, if it will be the same as long as nothing changes."""
+        if not self._memory.usable:
+            return
+        sure = result is not None and self._memory.settled and self._walk.as_read()
+        mark = self._walk.mark() if sure else ""
+        snapshot = pack_result(result, mark, self._listed) if result is not None and mark else None
+        self._memory.keep(self._paths, snapshot)
 
     def _list(self, todo: Todo) -> None:
         entry = "app.imaging.scanning.listing:list_entry"
@@ -173,16 +210,13 @@ class Scan:
             self._other_problems.append(opened_paths.too_many(folder))
 
     def _add(self, folder: Path, names: Iterable[str]) -> None:
-        several = len(self._paths) > 1  # only then a file may be met twice
-        for name in names:
-            path = folder / name
-            if several and path in self._seen:
-                continue
-            if several:
-                self._seen.add(path)
-            self._waiting.append((self._listed, path))
-            self._listed += 1
-            self._memory.listed(path)
+        found = [folder / name for name in names]
+        if len(self._paths) > 1:  # only then a file may be met twice
+            found = [path for path in dict.fromkeys(found) if path not in self._seen]
+            self._seen.update(found)
+        self._waiting.extend(enumerate(found, start=self._listed))
+        self._listed += len(found)
+        self._memory.listed(found)
 
     def _read_on(self) -> None:
         """Keep the workers busy, with not so much in line that a cancel or a scroll waits."""
@@ -206,10 +240,12 @@ class Scan:
     def _take_headers(self, batch: _Batch, reply: Reply) -> None:
         try:
             result = _result(reply)
+            answers = self._taken(batch, result)
         except SightlineError as error:
             if len(batch.paths) > 1:
                 self._suspects += batch.singles()
                 return
+            self._walk.unsure()
             problem = as_file_problem(error, batch.paths[0])
             assert isinstance(problem, FileProblem)
             self._problems[batch.places[0]] = Problem(
@@ -222,17 +258,24 @@ class Scan:
             factor = _BATCH_S / max(float(result["seconds"]), 0.001)
             wanted = round(self._size * min(max(factor, 0.25), 4))
             self._size = min(max(wanted, 1), _LARGEST_BATCH)
-        for place, path, answer in zip(batch.places, batch.paths, result["answers"], strict=True):
-            self._take_answer(place, path, self._memory.resolve(path, answer))
+        built: list[Instance] = []
+        for place, path, (said, at) in zip(batch.places, batch.paths, answers, strict=True):
+            built += said.instances(at, path)
+            problem = said.problem(at, path)
+            if problem is not None:
+                self._problems[place] = problem
+        self._instances += built
+        self._catalogue.add(built)
+        self._grown = self._grown or bool(built)
 
-    def _take_answer(self, place: int, path: Path, answer: dict[str, Any]) -> None:
-        if "instances" in answer:
-            built = [self._builder.build(path, item) for item in answer["instances"]]
-            self._instances += built
-            self._catalogue.add(built)
-            self._grown = True
-        elif "problem" in answer:
-            self._problems[place] = Problem(path, **answer["problem"])
+    def _taken(self, batch: _Batch, result: dict[str, Any]) -> list[tuple[Answers, int]]:
+        try:
+            taken = self._memory.take(batch.paths, result)
+            self._walk.read(result)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            # A file may have taken the worker over: nothing of what it says is believed.
+            raise WorkerDied("the decoding process sent a broken answer") from error
+        return taken
 
     def _report(self) -> None:
         if self._progress is not None:

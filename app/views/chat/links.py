@@ -142,10 +142,9 @@ class FindingLinks:
         viewport, ref = self._workspace.viewport, finding.image
         shown = viewport.instance
         if shown is None or shown.sop_instance_uid != ref.sop_instance_uid:
-            for instance in self._workspace.studies.instances():
-                if instance.sop_instance_uid == ref.sop_instance_uid:
-                    viewport.show(instance, ref.frame)
-                    return
+            instance = self._workspace.instance_of(ref.sop_instance_uid)
+            if instance is not None:
+                viewport.show(instance, ref.frame)
         elif viewport.frame_index != ref.frame:
             viewport.scroll_to(ref.frame)
 

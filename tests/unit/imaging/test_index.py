@@ -17,6 +17,8 @@ from app import paths
 from app.imaging.decode import Decoder
 from app.imaging.scanning import index as index_module
 from app.imaging.scanning.index import Index, reader_version
+from app.imaging.studies.answers import PROBLEM, SAME, read_answers, to_message
+from app.imaging.studies.tables import TableReader, to_bytes
 from app.imaging.types import Instance, ScanResult
 from tests.unit.imaging.files import make_dicom, png_bytes
 
@@ -73,13 +75,21 @@ def read_by_workers(decoder: Decoder, monkeypatch: pytest.MonkeyPatch) -> list[s
     def watched(entry: str, payload: dict[str, Any], **options: Any) -> Any:
         reply = submit(entry, payload, **options)
         if entry.endswith("headers_entry"):
-            answers = reply.result(60)["answers"]
-            pairs = zip(payload["paths"], answers, strict=True)
-            read.extend(Path(path).name for path, answer in pairs if "same" not in answer)
+            kinds = read_answers(reply.result(60)["answers"].tobytes(), TableReader()).kinds
+            pairs = zip(payload["paths"], kinds, strict=True)
+            read.extend(Path(path).name for path, kind in pairs if kind != SAME)
         return reply
 
     monkeypatch.setattr(decoder._pool, "submit", watched)
     return read
+
+
+def remember(index: Index, *paths: Path, reason: str = "no image") -> None:
+    """Files that were refused."""
+    kinds = [PROBLEM] * len(paths)
+    problems = {str(place): [reason, ""] for place in range(len(paths))}
+    data = to_bytes(to_message(kinds, [], problems))
+    index.store([(data, [(path, STAMP, place) for place, path in enumerate(paths)])])
 
 
 def test_the_second_scan_finds_the_same_and_reads_no_header(
@@ -178,7 +188,7 @@ def test_members_of_an_archive_are_remembered_until_the_archive_changes(
 
 def test_what_other_readers_have_read_is_forgotten(file: Path):
     old = Index(file, "1")
-    old.store([(Path("/a"), STAMP, {"index": True})])
+    remember(old, Path("/a"))
     assert old.known([Path("/a")])
     old.close()
     new = Index(file, "2")
@@ -204,7 +214,7 @@ def test_the_version_changes_with_any_source_of_the_imaging_code(
 def test_only_this_user_may_read_it(remembering: Decoder, folder: Path, file: Path):
     scan(remembering, folder, file)
     opened = Index(file)
-    opened.store([(Path("/a"), STAMP, {"index": True})])
+    remember(opened, Path("/a"))
     side = [one for one in file.parent.iterdir() if one.name.startswith(file.name)]
     assert len(side) == 3  # the database, its log and its shared memory
     assert {oct(one.stat().st_mode & 0o777) for one in side} == {"0o600"}
@@ -282,7 +292,7 @@ def test_the_least_recently_used_files_go_first(file: Path):
     day = [1]
     opened = Index(file, "1", max_files=2, today=lambda: day[0])
     names = [Path(f"/{letter}") for letter in "abc"]
-    opened.store([(path, STAMP, {"index": True}) for path in names])
+    remember(opened, *names)
     day[0] = 2
     assert set(opened.known(names[:1] + names[2:])) == {names[0], names[2]}
     opened.tidy()
@@ -292,7 +302,7 @@ def test_the_least_recently_used_files_go_first(file: Path):
 
 def test_what_is_forgotten_leaves_no_answer_behind(file: Path):
     opened = Index(file, "1")
-    opened.store([(Path("/a"), STAMP, {"problem": {"reason": "Doe^Jane", "remedy": ""}})])
+    remember(opened, Path("/a"), reason="Doe^Jane")
     opened.forget([Path("/a")])
     opened.tidy()
     opened.close()
@@ -305,7 +315,7 @@ def test_a_folder_whose_name_begins_alike_is_not_forgotten(file: Path):
     opened = Index(file, "1")
     kept = [Path("/images2/a"), Path("/images.zip/a"), Path("/image/a")]
     gone = [Path("/images/a"), Path("/images/z/b")]
-    opened.store([(path, STAMP, {"index": True}) for path in kept + gone])
+    remember(opened, *kept, *gone)
     opened.keep_only(Path("/images"), set())
     assert set(opened.known(kept + gone)) == set(kept)
     opened.close()

@@ -16,7 +16,6 @@ from app.errors import Cancelled, WorkerDied
 from app.imaging.decode import Decoder
 from app.imaging.scanning import listing, opened_paths, scan
 from app.imaging.scanning.copies import CONTENT
-from app.imaging.scanning.shared_texts import InstanceBuilder, SharedTexts
 from app.imaging.types import Instance, ScanResult
 from app.workspace.studies import Studies
 from tests.unit.imaging.files import make_dicom
@@ -188,21 +187,6 @@ def test_paths_that_overlap_give_each_file_once(decoder: Decoder, large: Path):
     result = decoder.scan([inside / "7.dcm", large, inside]).result(60)
     assert len(instances(result)) == 300
     assert result.problems == ()
-
-
-def test_equal_texts_of_a_series_are_held_once():
-    builder = InstanceBuilder()
-    fields: dict[str, Any] = {"sop_instance_uid": "1", "kind": "dicom", "rows": 1, "columns": 1}
-    texts: list[dict[str, Any]] = [
-        {**fields, "attributes": {"PatientName": "".join(["Doe^", "Jane"]), "InstanceNumber": n}}
-        for n in ("1", "2")
-    ]
-    first, second = (builder.build(Path("/a"), message) for message in texts)
-    assert first.get("PatientName") is second.get("PatientName")
-    assert dict(first.attributes) == texts[0]["attributes"]
-    assert (second.get("InstanceNumber"), second.get("Modality")) == ("2", "")
-    assert isinstance(first.attributes, SharedTexts)
-    assert first.attributes == texts[0]["attributes"] != second.attributes
 
 
 class InlinePool:

@@ -163,14 +163,14 @@ def test_an_image_is_told_from_another_with_its_uid_by_its_file():
         series = studies.series_of(instance)
         assert series is not None
         assert series.uid == instance.get("SeriesInstanceUID")
-        found = studies.find(instance.path)
+        found = studies.place_of(instance)
         assert found is not None
-        assert found.path == instance.path
+        assert found[0].instances[found[1]].path == instance.path
     stranger = Instance(Path("/c"), first.sop_instance_uid, "dicom", 4, 4)
     assert studies.series_of(stranger) is None
     assert studies.has_image(first.sop_instance_uid)
     assert not studies.has_image("none")
-    assert studies.find(Path("/c")) is None
+    assert studies.with_uid("none") is None
 
 
 def test_the_shown_image_keeps_its_place_when_a_scan_learns_more_about_it():
@@ -202,13 +202,14 @@ def test_looking_up_an_image_does_not_walk_through_all_the_others():
     studies = Studies()
     studies.add(ScanResult((Study("1", "", "", "", "", (Series("s", "", "CR", 1, images),)),), ()))
     plain = tuple(images)
-    assert studies.find(plain[0].path) is plain[0]
+    assert studies.with_uid(plain[0].sop_instance_uid) is plain[0]
+    assert studies.series_of(plain[0]) is not None
     before = Counted.walks
     for image in plain:
         assert studies.series_of(image) is not None
         assert studies.study_of(image) is not None
         assert studies.has_image(image.sop_instance_uid)
-        assert studies.find(image.path) is image
+        assert studies.with_uid(image.sop_instance_uid) is image
     assert Counted.walks == before
 
 

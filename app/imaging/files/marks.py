@@ -1,0 +1,26 @@
+"""Short numbers that stand for a file as it is now, or for a UID."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from hashlib import blake2b
+
+import numpy as np
+from numpy.typing import NDArray
+
+MODULUS = 2**128
+
+
+def file_mark(path: str, stamp: Sequence[int]) -> int:
+    """A number below `MODULUS` that changes with the file's place and stamp.
+
+    The sum over many files, modulo `MODULUS`, stands for all of them, in whatever order they come.
+    """
+    text = f"{path}\0{stamp[0]}\0{stamp[1]}\0{stamp[2]}"
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogateescape"), digest_size=16).digest())
+
+
+def uid_marks(uids: Iterable[str]) -> NDArray[np.uint64]:
+    """A number for each UID; that two of them have the same one is next to impossible."""
+    digests = (blake2b(uid.encode("utf-8", "surrogatepass"), digest_size=8) for uid in uids)
+    return np.frombuffer(b"".join(one.digest() for one in digests), "<u8")
