@@ -5,7 +5,6 @@ The fields are those of nifti1.h and nifti2.h (nifti.nimh.nih.gov). Their space 
 
 from __future__ import annotations
 
-import gzip
 import math
 import struct
 import zlib
@@ -20,7 +19,15 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources
-from app.imaging.formats.volume_header import VolumeHeader, affine_of, damaged, row, steps_of
+from app.imaging.files.gzip_stream import GzipStream
+from app.imaging.formats.volume_header import (
+    VolumeHeader,
+    affine_of,
+    beside,
+    damaged,
+    row,
+    steps_of,
+)
 from app.imaging.types import Rescale
 
 Floats = NDArray[np.float64]
@@ -100,8 +107,7 @@ def _start(path: Path, packed: bool) -> bytes:
         with sources.open_file(path) as file:
             if not packed:
                 return file.read(544)
-            with gzip.open(file) as inner:
-                return inner.read(544)
+            return GzipStream(file).read(544)
     except (OSError, EOFError, ValueError, zlib.error) as error:
         raise guards.problem(
             path, "the compressed file is damaged", guards.COPY_AGAIN, type(error).__name__
@@ -168,7 +174,7 @@ def _data(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, 
     base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     for name in (base.with_suffix(".img"), base.with_suffix(".IMG"), base.with_suffix(".img.gz")):
         try:
-            start = sources.read_start(name, 2)
+            start = sources.read_start(beside(path, name.name), 2)
         except FileProblem:
             continue
         return name, int(offset), start == b"\x1f\x8b"

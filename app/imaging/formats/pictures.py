@@ -19,6 +19,7 @@ from PIL import Image, UnidentifiedImageError
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files import sources
+from app.imaging.files.jpeg_markers import too_many_scans
 
 Array = NDArray[Any]
 
@@ -160,8 +161,11 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
 
 
 def _open(path: Path, data: bytes) -> Image.Image:
-    # Our own limit: Pillow only warns between its limit and twice that.
-    Image.MAX_IMAGE_PIXELS = None
+    # Pillow warns from its limit on, and refuses from twice that: also of an animation's later
+    # frames, which may be larger than the first.
+    Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
+    if picture_format(data[:18]) == "JPEG" and too_many_scans(data):
+        raise guards.problem(path, "the picture is damaged: it has too many scans")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

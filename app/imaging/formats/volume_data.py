@@ -6,7 +6,6 @@ One file's samples are kept between calls, since frames are asked for one by one
 from __future__ import annotations
 
 import bz2
-import gzip
 import re
 import warnings
 import zlib
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files import sources
+from app.imaging.files.gzip_stream import GzipStream
 from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.formats.volume_header import MAX_VOLUME_BYTES, VolumeHeader, cut_short
 
@@ -109,38 +109,19 @@ def _reader(header: VolumeHeader, file: BinaryIO, skip: int) -> Callable[[int], 
         file.seek(header.offset + skip)
         return file.read
     if header.packed:
-        read = gzip.GzipFile(fileobj=file).read
+        read = GzipStream(file).read
         skip += header.offset
     else:
         file.seek(header.offset)
-        if header.encoding == "gzip":
-            read = gzip.GzipFile(fileobj=file).read
-        elif header.encoding == "bzip2":
+        if header.encoding == "bzip2":
             read = bz2.BZ2File(file).read
         else:
-            read = _inflater(file)
+            read = GzipStream(file).read
     while skip > 0:
         passed = len(read(min(skip, _CHUNK)))
         if not passed:
             break
         skip -= passed
-    return read
-
-
-def _inflater(file: BinaryIO) -> Callable[[int], bytes]:
-    """Reads a bare zlib stream."""
-    stream = zlib.decompressobj(wbits=47)
-
-    def read(size: int) -> bytes:
-        while not stream.eof:
-            source = stream.unconsumed_tail or file.read(2**16)
-            if not source:
-                break
-            data = stream.decompress(source, size)
-            if data:
-                return data
-        return b""
-
     return read
 
 

@@ -24,6 +24,9 @@ MAX_PARTS = 20_000
 MAX_VOLUME_BYTES = 2**30
 """Of one volume as it is stored: a cube of 800 voxels of 16 bits; also what a worker keeps."""
 
+MAX_PACKED_OFFSET = 2**26
+"""Of the voxels in a packed file: what lies before them is inflated for nothing."""
+
 _MAX_MM = 1e6
 
 
@@ -120,6 +123,8 @@ def check(header: VolumeHeader, path: Path, data_size: int) -> None:
     if header.part_bytes > MAX_VOLUME_BYTES or header.total_bytes > 2**40:
         reason = f"it declares a volume of {i} x {j} x {k} voxels, too large to be opened safely"
         raise guards.problem(path, reason, "The header may be damaged; ask for a smaller export")
+    if header.packed and header.offset > MAX_PACKED_OFFSET:
+        raise damaged(path, "its voxels begin far behind it")
     rest = data_size if header.packed else data_size - header.offset
     if header.encoding == "raw" and not header.packed and rest < header.total_bytes:
         raise cut_short(path, max(rest, 0), header.total_bytes)
