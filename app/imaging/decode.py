@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -18,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.attributes import AttributeRow
+from app.imaging.frame_cache import FrameCache, Key
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
@@ -32,11 +32,46 @@ from app.imaging.space.volume_store import VolumeStore
 from app.imaging.types import Frame, Instance, ScanResult, Series
 from app.imaging.volume import Plane, Volume
 
-Key = tuple[str, int, int, int, int]
-
 MEMORY_LIMIT_BYTES = 4 * 1024**3
 CACHE_BYTES = 768 * 1024**2
+ATTRIBUTES_TIMEOUT_S = 20.0
+OBJECT_TIMEOUT_S = 60.0
+"""For layers and reports, which are of any size."""
+
 FRAME_TIMEOUT_S = 60.0
+"""The most that a frame may take."""
+
+_LEAST_S = 10.0
+_SAMPLES_PER_S, _BYTES_PER_S = 2e6, 10e6
+_WHOLE_FILE_KINDS = ("tiff", "volume")
+
+
+def frame_timeout_s(instance: Instance) -> float:
+    """How long decoding one of its frames may take: longer for larger ones.
+
+    At least five times what the slowest codec takes here (JPEG 2000: 110 ns a sample), and time to
+    read the file from a slow network drive; never less than 10 s, since the machine may be busy,
+    nor more than `FRAME_TIMEOUT_S`.
+    """
+    frames = instance.frames if instance.kind in _WHOLE_FILE_KINDS else 1
+    samples = instance.rows * instance.columns * frames * 3
+    wanted = samples / _SAMPLES_PER_S + instance.size_bytes / _BYTES_PER_S
+    return min(max(wanted, _LEAST_S), FRAME_TIMEOUT_S)
+
+
+def key_of(instance: Instance, index: int) -> Key:
+    """What a decoded frame is known by."""
+    return (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part, index)
+
+
+def _file(instance: Instance) -> dict[str, Any]:
+    """What a worker needs to know of an image to read its frames."""
+    return {
+        "path": str(instance.path),
+        "mtime_ns": instance.mtime_ns,
+        "size_bytes": instance.size_bytes,
+        "part": instance.part,
+    }
 
 
 class Decoder:
@@ -69,9 +104,10 @@ class Decoder:
             count,
             memory_limit_bytes=memory_limit_bytes,
             preload=("app.imaging.reading.header_entries", "app.imaging.scanning.listing"),
+            stand_by=("app.imaging.reading.image_entries", "app.imaging.reading.dicom_image"),
             quiet=True,
         )
-        self._cache = _FrameCache(cache_bytes)
+        self._cache = FrameCache(cache_bytes)
         self._lock = threading.Lock()
         self._pending: dict[Key, Pending[Frame]] = {}
         self._volumes = VolumeStore(self._pool, self._kept)
@@ -119,7 +155,7 @@ class Decoder:
         """
         if instance.kind == reformat.KIND:
             return self._volumes.section(instance, index)
-        key = (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part, index)
+        key = key_of(instance, index)
         with self._lock:
             cached = self._cache.get(key)
             if cached is not None:
@@ -129,17 +165,34 @@ class Decoder:
                 mine = pending.join()
                 self._pool.raise_priority(pending.reply, priority)
                 return mine
-            reply = self._pool.submit(
-                "app.imaging.reading.image_entries:frame_entry",
-                {"instance": pack(instance), "index": index},
-                priority=priority,
-                timeout_s=FRAME_TIMEOUT_S,
+            reply = self._submit(
+                "frame_entry",
+                {**_file(instance), "index": index},
+                priority,
+                frame_timeout_s(instance),
             )
             pending = Pending[Frame](reply, lambda: self._abandon(key))
             self._pending[key] = pending
             mine = pending.join()
         reply.add_done_callback(lambda reply: self._frame_done(key, pending, instance.path, reply))
         return mine
+
+    def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
+        """Say which frames a viewer shows or waits for; the cache keeps those whatever comes.
+
+        Args:
+            owner: The viewer; each has pins of its own, and replaces them with each call.
+            shown: Images and frames from 0; none when it shows nothing more.
+        """
+        keys = [key_of(instance, index) for instance, index in shown]
+        with self._lock:
+            self._cache.pin(owner, keys)
+
+    @property
+    def cache_bytes(self) -> tuple[int, int]:
+        """Bytes of the frames that are kept, and their budget."""
+        with self._lock:
+            return self._cache.used, self._cache.budget
 
     def volume(
         self,
@@ -171,7 +224,8 @@ class Decoder:
 
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
         """All DICOM attributes of the file, for the side panel."""
-        reply = self._submit("attributes_entry", {"path": str(instance.path)}, Priority.NEIGHBOUR)
+        payload = {"path": str(instance.path)}
+        reply = self._submit("attributes_entry", payload, Priority.NEIGHBOUR, ATTRIBUTES_TIMEOUT_S)
         return then(
             reply,
             instance.path,
@@ -185,8 +239,9 @@ class Decoder:
                 self.frame(instance, instance.frames // 2),
                 lambda frame: _small(frame, size),
             )
-        payload = {"instance": pack(instance), "size": size}
-        reply = self._submit("thumbnail_entry", payload, Priority.THUMBNAIL)
+        payload = {**_file(instance), "index": instance.frames // 2, "size": size}
+        limit = frame_timeout_s(instance)
+        reply = self._submit("thumbnail_entry", payload, Priority.THUMBNAIL, limit)
         return then(reply, instance.path, lambda message: message["pixels"])
 
     def layer(self, instance: Instance) -> Future[Layer]:
@@ -242,8 +297,15 @@ class Decoder:
             f"app.imaging.reading.object_entries:{entry}",
             payload,
             priority=Priority.VISIBLE,
-            timeout_s=FRAME_TIMEOUT_S,
+            timeout_s=OBJECT_TIMEOUT_S,
         )
+
+    def forget(self, instances: Iterable[Instance]) -> None:
+        """Give back the frames and volumes that are kept of files; they can be opened again."""
+        paths = {str(one.path) for one in instances}
+        self._volumes.forget(paths)
+        with self._lock:
+            self._cache.forget(paths)
 
     def close(self) -> None:
         """End the processes; what was not done is cancelled. Idempotent."""
@@ -252,19 +314,20 @@ class Decoder:
         with self._lock:
             self._cache.clear()
 
-    def _submit(self, entry: str, payload: dict[str, Any], priority: int) -> Reply:
+    def _submit(
+        self, entry: str, payload: dict[str, Any], priority: int, timeout_s: float
+    ) -> Reply:
         return self._pool.submit(
             f"app.imaging.reading.image_entries:{entry}",
             payload,
             priority=priority,
-            timeout_s=FRAME_TIMEOUT_S,
+            timeout_s=timeout_s,
         )
 
     def _kept(self, instance: Instance, index: int) -> Frame | None:
         """A frame that was decoded before and is still here, for a volume."""
-        key = (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part, index)
         with self._lock:
-            return self._cache.get(key)
+            return self._cache.peek(key_of(instance, index))
 
     def _abandon(self, key: Key) -> None:
         """Drop a request that nobody waits for; a new caller must not be handed a dropped one."""
@@ -281,8 +344,6 @@ class Decoder:
             if self._pending.get(key) is pending:
                 del self._pending[key]
             if isinstance(outcome, Frame):
-                # Many viewers share it: nobody may write into it.
-                outcome.stored.flags.writeable = False
                 self._cache.put(key, outcome)
         pending.finish(outcome)
 
@@ -292,31 +353,3 @@ def _small(frame: Frame, size: int) -> NDArray[np.uint8]:
     from app.imaging.pixels.thumbnails import shrink
 
     return shrink(render(frame), size, frame.spacing.aspect)
-
-
-class _FrameCache:
-    """Least recently used frames within a budget of bytes; not thread-safe by itself."""
-
-    def __init__(self, budget: int) -> None:
-        self._budget = budget
-        self._used = 0
-        self._frames: OrderedDict[Key, Frame] = OrderedDict()
-
-    def get(self, key: Key) -> Frame | None:
-        frame = self._frames.get(key)
-        if frame is not None:
-            self._frames.move_to_end(key)
-        return frame
-
-    def put(self, key: Key, frame: Frame) -> None:
-        if frame.stored.nbytes > self._budget or key in self._frames:
-            return
-        self._frames[key] = frame
-        self._used += frame.stored.nbytes
-        while self._used > self._budget:
-            _, oldest = self._frames.popitem(last=False)
-            self._used -= oldest.stored.nbytes
-
-    def clear(self) -> None:
-        self._frames.clear()
-        self._used = 0

@@ -14,7 +14,7 @@ from app.imaging.dicom.plain_instance import plain_instance
 from app.imaging.files import sources
 from app.imaging.pixels.pipeline import render
 from app.imaging.pixels.thumbnails import shrink
-from app.imaging.processes.records import pack, unpack
+from app.imaging.processes.records import pack
 from app.imaging.reading.attribute_reading import read_attributes
 from app.imaging.reading.sniffing import reader_of
 from app.imaging.types import Frame, Instance
@@ -48,11 +48,9 @@ def read_frame(path: Path, index: int, part: int = 0) -> Frame:
 
 
 def frame_entry(payload: Message) -> Message:
-    """Frame `payload["index"]` of `payload["instance"]`."""
+    """Frame `payload["index"]` of the file that `decode` describes, unless it has changed."""
     be_quiet()
-    instance = unpack(Instance, payload["instance"])
-    check_unchanged(instance)
-    return {"frame": pack(read_frame(instance.path, payload["index"], instance.part))}
+    return {"frame": pack(_frame_of(payload))}
 
 
 def attributes_entry(payload: Message) -> Message:
@@ -62,11 +60,16 @@ def attributes_entry(payload: Message) -> Message:
 
 
 def thumbnail_entry(payload: Message) -> Message:
-    """A small picture of `payload["instance"]`, its longer side `payload["size"]` pixels."""
+    """A small picture of the frame that `frame_entry` gives, its longer side `size` pixels."""
     be_quiet()
-    instance = unpack(Instance, payload["instance"])
-    frame = read_frame(instance.path, instance.frames // 2, instance.part)
+    frame = _frame_of(payload)
     return {"pixels": shrink(render(frame), payload["size"], frame.spacing.aspect)}
+
+
+def _frame_of(payload: Message) -> Frame:
+    path = Path(payload["path"])
+    _check_unchanged(path, payload["size_bytes"], payload["mtime_ns"])
+    return read_frame(path, payload["index"], payload["part"])
 
 
 def check_unchanged(instance: Instance) -> None:
@@ -75,9 +78,10 @@ def check_unchanged(instance: Instance) -> None:
     Raises:
         FileProblem: It has changed, or is gone.
     """
-    status = sources.status(instance.path)
-    known = (instance.mtime_ns, instance.size_bytes)
-    if instance.size_bytes and known != (status.mtime_ns, status.size):
-        raise guards.problem(
-            instance.path, "the file has changed since it was opened", "Open it again"
-        )
+    _check_unchanged(instance.path, instance.size_bytes, instance.mtime_ns)
+
+
+def _check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> None:
+    status = sources.status(path)
+    if size_bytes and (mtime_ns, size_bytes) != (status.mtime_ns, status.size):
+        raise guards.problem(path, "the file has changed since it was opened", "Open it again")

@@ -63,24 +63,6 @@ def test_a_frame_comes_from_the_cache_the_second_time_and_is_read_only(
         first.stored[0, 0] = 1  # pyright: ignore[reportIndexIssue]
 
 
-def test_the_cache_lets_the_oldest_frames_go():
-    cache = decode_module._FrameCache(1000)
-
-    def frame(size: int) -> Frame:
-        return Frame(np.zeros((1, size), np.uint8), ImageRef("1", 0, ""))
-
-    keys: list[Any] = [("path", 0, 0, index) for index in range(4)]
-    for key in keys[:3]:
-        cache.put(key, frame(400))
-    assert [cache.get(key) is not None for key in keys[:3]] == [False, True, True]
-    cache.get(keys[1])
-    cache.put(keys[3], frame(400))
-    assert cache.get(keys[1]) is not None
-    assert cache.get(keys[2]) is None
-    cache.put(keys[0], frame(2000))
-    assert cache.get(keys[0]) is None
-
-
 def test_the_same_frame_asked_for_twice_is_decoded_once_and_cancelled_apart(tmp_path: Path):
     decoder = Decoder(1)
     try:

@@ -1,0 +1,129 @@
+"""Decoded frames in memory: the least recently used go first, what is on a screen never."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import OrderedDict
+from collections.abc import Collection, Hashable, Iterable
+from typing import Any, cast
+
+import numpy as np
+
+from app.imaging.types import Frame
+
+Key = tuple[str, int, int, int, int]
+"""Path, time and size of the file, part, frame."""
+
+_FIXED_BYTES = 4096
+"""What a frame takes beside its arrays, roughly."""
+
+
+def footprint(frame: Frame) -> int:
+    """Bytes that a frame keeps in memory: pixels, overlays, palettes, LUTs, shutters.
+
+    Memory that is shared with the process it came from counts as its own: nobody else has it.
+    """
+    return _FIXED_BYTES + _array_bytes(frame)
+
+
+def _array_bytes(value: Any) -> int:
+    if isinstance(value, np.ndarray):
+        array = cast("np.ndarray[Any, Any]", value)
+        return max(array.nbytes, getattr(array.base, "nbytes", 0))
+    if isinstance(value, tuple):
+        return sum(_array_bytes(item) for item in cast("tuple[Any, ...]", value))
+    if dataclasses.is_dataclass(value):
+        return sum(_array_bytes(getattr(value, one.name)) for one in dataclasses.fields(value))
+    return 0
+
+
+class FrameCache:
+    """Frames within a budget of bytes; not thread-safe by itself.
+
+    Args:
+        budget: Bytes of what is kept. Only pinned frames may exceed it.
+    """
+
+    def __init__(self, budget: int) -> None:
+        self.budget = budget
+        self._used = 0
+        self._frames: OrderedDict[Key, tuple[Frame, int]] = OrderedDict()
+        self._pins: dict[Hashable, frozenset[Key]] = {}
+        self._pinned: frozenset[Key] = frozenset()
+
+    @property
+    def used(self) -> int:
+        """Bytes of the frames that are kept."""
+        return self._used
+
+    def __len__(self) -> int:
+        return len(self._frames)
+
+    def __contains__(self, key: Key) -> bool:
+        return key in self._frames
+
+    def peek(self, key: Key) -> Frame | None:
+        """A frame, or None; it does not count as use."""
+        kept = self._frames.get(key)
+        return None if kept is None else kept[0]
+
+    def get(self, key: Key) -> Frame | None:
+        """A frame, which is then the most recently used, or None."""
+        kept = self._frames.get(key)
+        if kept is None:
+            return None
+        self._frames.move_to_end(key)
+        return kept[0]
+
+    def put(self, key: Key, frame: Frame) -> None:
+        """Keep a frame, and let others go for it; one that does not fit is not kept, unless pinned.
+
+        Of two with one key the first stays: it is in use.
+        """
+        if key in self._frames:
+            return
+        size = footprint(frame)
+        if key not in self._pinned and size > self.budget - self._pinned_bytes():
+            return
+        self._frames[key] = (frame, size)
+        self._used += size
+        self._shrink()
+
+    def pin(self, owner: Hashable, keys: Iterable[Key]) -> None:
+        """Say which frames a viewer shows, or waits for, instead of those it named before.
+
+        Args:
+            owner: Who shows them: each has pins of its own.
+            keys: Frames that are kept whatever comes, once they are here; none to unpin all.
+        """
+        pins = frozenset(keys)
+        if pins:
+            self._pins[owner] = pins
+        else:
+            self._pins.pop(owner, None)
+        self._pinned = frozenset[Key]().union(*self._pins.values())
+        self._shrink()
+
+    def forget(self, paths: Collection[str]) -> None:
+        """Let all frames of files go, pinned or not: they are closed."""
+        for key in [key for key in self._frames if key[0] in paths]:
+            _, size = self._frames.pop(key)
+            self._used -= size
+
+    def clear(self) -> None:
+        """Forget all frames and pins."""
+        self._frames.clear()
+        self._pins.clear()
+        self._pinned = frozenset()
+        self._used = 0
+
+    def _pinned_bytes(self) -> int:
+        return sum(self._frames[key][1] for key in self._pinned if key in self._frames)
+
+    def _shrink(self) -> None:
+        while self._used > self.budget:
+            oldest = next((key for key in self._frames if key not in self._pinned), None)
+            if oldest is None:
+                return
+            _, size = self._frames.pop(oldest)
+            self._used -= size
