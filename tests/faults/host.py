@@ -35,7 +35,7 @@ _BEYOND_S = 20.0
 _RENDER_S = 2.0
 _CACHE_BYTES = 16 * 2**20
 _AT_ONCE = 3
-_RAW = re.compile(
+RAW = re.compile(
     r"Traceback|\[Errno|\w(Error|Exception)\b|<class |object at 0x|unexpected error|\bNone\b|nan\b"
 )
 _DEATHS = ("process crashed", "process was ended", "process ended", "process stopped", "too much")
@@ -50,7 +50,8 @@ class Outcome:
         kind: Of its seed.
         name: Its seed.
         how: What was done to it.
-        result: "shown", "refused", "died" (a worker) or "late" (a worker, stopped in time).
+        result: "shown", "listed" (it has nothing to be shown), "refused", "died" (a worker) or
+            "late" (a worker, stopped in time).
         seconds: Its slowest request.
         reason: Of the last refusal.
         failures: What must not be.
@@ -75,7 +76,8 @@ class Outcome:
     def tell(self, path: Path, subject: str, reason: str) -> None:
         """Note a reason; it must be there, be plain, and name the file."""
         self.reason = reason
-        if not reason or _RAW.search(reason):
+        self.result = "refused" if self.result == "listed" else self.result
+        if not reason or RAW.search(reason):
             self.failures.append(f"no plain reason: {reason!r}")
         if not _names(subject, path):
             self.failures.append(f"the error names {subject!r}")
@@ -168,12 +170,14 @@ class Host:
 
     def _show(self, path: Path, instances: list[Instance], outcome: Outcome) -> None:
         """All that the window asks for when an image, report or layer is opened."""
+        if instances and not outcome.reason:
+            outcome.result = "listed"
         for instance in instances[:3]:
             for call in self._calls(instance):
                 started = time.perf_counter()
                 shown = self._await(path, call, outcome)
                 outcome.seconds = max(outcome.seconds, time.perf_counter() - started)
-                if shown and outcome.result == "refused":
+                if shown and outcome.result in ("refused", "listed"):
                     outcome.result = "shown"
 
     def _calls(self, instance: Instance) -> list[Callable[[], Future[Any]]]:
@@ -228,7 +232,7 @@ class Host:
             try:
                 self.decoder.volume(series).result(self.limit_s)
             except FileProblem as error:
-                if owner is not None and (not error.reason or _RAW.search(error.reason)):
+                if owner is not None and (not error.reason or RAW.search(error.reason)):
                     outcomes[owner].failures.append(f"volume: no plain reason: {error.reason!r}")
             except BaseException as error:
                 if owner is not None:
@@ -273,15 +277,16 @@ def main(arguments: dict[str, Any]) -> None:
             for one in chosen:
                 name = f"{one.number:06d}{one.seed.suffix}"
                 (Path(arguments["keep"]) / name).write_bytes(one.data)
-        _say({"begin": [one.number for one in chosen]})
+        say({"begin": [one.number for one in chosen]})
         for outcome in host.batch(chosen):
-            _say({"outcome": asdict(outcome)})
-        _say({"batch": chosen[-1].number, "good_s": host.good_image(), "rss": resident()})
+            say({"outcome": asdict(outcome)})
+        say({"batch": chosen[-1].number, "good_s": host.good_image(), "rss": resident()})
     host.decoder.close()
-    _say({"end": True})
+    say({"end": True})
 
 
-def _say(message: dict[str, Any]) -> None:
+def say(message: dict[str, Any]) -> None:
+    """Tell the parent process: one line of JSON."""
     sys.stdout.write(json.dumps(message) + "\n")
     sys.stdout.flush()
 

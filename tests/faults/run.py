@@ -63,7 +63,7 @@ class Tally:
 
     def table(self) -> str:
         """The counts by kind, the slowest, and what failed."""
-        names = ("shown", "refused", "died", "late")
+        names = ("shown", "listed", "refused", "died", "late")
         rows = [f"{'kind':28}{'mutants':>8}" + "".join(f"{name:>9}" for name in names)]
         counts: dict[str, Counter[str]] = {}
         for one in self.outcomes:
@@ -94,7 +94,12 @@ def _ends(values: Sequence[int]) -> list[int]:
 
 
 def run(
-    numbers: Sequence[int], seed: int = 0, *, shared: bool = False, keep: str = "", window: bool = False
+    numbers: Sequence[int],
+    seed: int = 0,
+    *,
+    shared: bool = False,
+    keep: str = "",
+    window: bool = False,
 ) -> Tally:
     """Feed mutants to a hosting process; one that dies is a failure, and another goes on.
 

@@ -44,9 +44,7 @@ Array = NDArray[Any]
 LARGEST = 72 * 1024
 _LARGEST_MATRIX = 512 * 512
 _OF_A_KIND = 8
-_TIMELESS = re.compile(
-    rb"D:\d{14}Z|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-)
+_TIMELESS = re.compile(rb"D:\d{14}Z|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 """Times and UUIDs that writers put into files."""
 _UNNAMED = {
     "1.2.840.10008.1.2.1.98": "1.2.840.10008.1.2.4.50",
@@ -162,15 +160,12 @@ def packed(
     return path
 
 
-def test_picture(dtype: str = "<u1", samples: int = 1, side: int = 24) -> Array:
+def a_picture(dtype: str = "<u1", samples: int = 1, side: int = 24) -> Array:
     """A ramp with some texture; smooth enough that every codec uses its usual paths."""
     y, x = np.mgrid[0:side, 0:side]
     top = 255 if dtype == "<u1" else 4000
     grey = ((x * 3 + y * 5 + (x * y) % 7) * top // (side * 9)).astype(dtype)
     return grey if samples == 1 else np.stack([grey, grey[::-1], grey.T], axis=-1).astype(dtype)
-
-
-test_picture.__test__ = False  # type: ignore[attr-defined] - a helper, not a test
 
 
 def encode(syntax: str, pixels: Array) -> bytes:
@@ -249,7 +244,7 @@ _NARROW_ONLY = frozenset({"1.2.840.10008.1.2.4.50"})
 def _encoded(folder: Path) -> list[Seed]:
     """Grey of 8 and of 12 bits, colour, and three frames, in every compression."""
     found: list[Seed] = []
-    grey, wide, colour = test_picture(), test_picture("<u2"), test_picture(samples=3)
+    grey, wide, colour = a_picture(), a_picture("<u2"), a_picture(samples=3)
     for syntax in _ENCODERS:
         makers: list[tuple[str, Array, int, dict[str, Any]]] = []
         if syntax not in _WIDE_ONLY:
@@ -329,10 +324,9 @@ def _documents(folder: Path) -> list[Seed]:
 
 def _pictures() -> list[Seed]:
     found: list[Seed] = []
-    grey, colour = test_picture(side=40), test_picture(samples=3, side=40)
+    grey, colour = a_picture(side=40), a_picture(samples=3, side=40)
     for form, suffix in (("PNG", ".png"), ("JPEG", ".jpg"), ("GIF", ".gif"), ("BMP", ".bmp")):
-        for pixels in (grey, colour):
-            found.append(Seed(form, form, suffix, _saved(pixels, form)))
+        found += [Seed(form, form, suffix, _saved(pixels, form)) for pixels in (grey, colour)]
     found.append(Seed("JPEG", "progressive", ".jpg", _saved(colour, "JPEG", progressive=True)))
     found.append(Seed("WebP", "WebP", ".webp", _saved(colour, "WEBP", lossless=True)))
     frames = [Image.fromarray(grey), Image.fromarray(grey[::-1].copy())]
@@ -341,7 +335,7 @@ def _pictures() -> list[Seed]:
         frames[0].save(buffer, form, save_all=True, append_images=frames[1:], duration=80)
         kind = "WebP" if form == "WEBP" else form
         found.append(Seed(kind, "animation", suffix, buffer.getvalue()))
-    wide = bytes(imagecodecs.png_encode(test_picture("<u2", side=40)))
+    wide = bytes(imagecodecs.png_encode(a_picture("<u2", side=40)))
     found.append(Seed("PNG", "16 bits", ".png", wide))
     for compression in (None, "deflate", "lzw", "jpeg", "packbits", "jpeg2000"):
         buffer = io.BytesIO()
@@ -349,7 +343,7 @@ def _pictures() -> list[Seed]:
         tifffile.imwrite(buffer, colour, compression=compression, photometric="rgb", **options)
         found.append(Seed("TIFF", f"TIFF {compression}", ".tif", buffer.getvalue()))
     buffer = io.BytesIO()
-    stack = np.stack([test_picture("<u2")] * 3)
+    stack = np.stack([a_picture("<u2")] * 3)
     tifffile.imwrite(buffer, stack, ome=True, metadata={"axes": "ZYX"})
     found.append(Seed("TIFF", "OME-TIFF", ".ome.tif", buffer.getvalue()))
     return found

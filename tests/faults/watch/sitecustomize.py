@@ -4,26 +4,30 @@
 `SIGHTLINE_WATCH_FORBIDDEN` the folders of which nothing may be opened at all, separated by colons.
 """
 
+from __future__ import annotations
+
 import os
 import sys
+from pathlib import Path
+from typing import Any
 
 _log = os.environ.get("SIGHTLINE_WATCH")
 _roots = tuple(filter(None, os.environ.get("SIGHTLINE_WATCH_ROOTS", "").split(":")))
 _forbidden = tuple(filter(None, os.environ.get("SIGHTLINE_WATCH_FORBIDDEN", "").split(":")))
 _ALLOWED = ("/dev/null", "/dev/shm/", "/proc/self/")
 _WRITES = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_CHANGES = frozenset(
-    "os.mkdir os.rename os.remove os.rmdir os.symlink os.link os.truncate os.chmod os.utime".split()
-)
+_NAMES = ("mkdir", "rename", "remove", "rmdir", "symlink", "link", "truncate", "chmod", "utime")
+_CHANGES = frozenset(f"os.{name}" for name in _NAMES)
 
 
-def _note(what, path):
+def _note(what: str, path: str) -> None:
+    assert _log
     handle = os.open(_log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
     os.write(handle, f"{what} {path!r}\n".encode("utf-8", "replace"))
     os.close(handle)
 
 
-def _hook(event, args):
+def _hook(event: str, args: tuple[Any, ...]) -> None:
     if event == "open":
         path, flags = args[0], args[2] or 0
         writes = flags & _WRITES
@@ -34,9 +38,9 @@ def _hook(event, args):
         path, writes = args[0], True
     else:
         return
-    if not isinstance(path, (str, bytes)) or path == _log:
+    if not isinstance(path, str | bytes) or path == _log:
         return
-    text = os.path.abspath(os.fsdecode(path))
+    text = str(Path(os.fsdecode(path)).absolute())
     if _forbidden and os.path.realpath(text).startswith(_forbidden):
         _note("read", text)
     if writes and not text.startswith((*_ALLOWED, *_roots)):
