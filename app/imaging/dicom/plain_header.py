@@ -23,8 +23,9 @@ from app.imaging.dicom.dicom_file import UNDEFINED_LENGTH, PixelSpan
 from app.imaging.dicom.plain_walk import LONG_VRS, SHORT_VRS, NotPlainError, Walk, value_span
 from app.imaging.files.sources import FileStatus
 
-MAX_HEADER = 2**20
-"""Bytes before the pixels; a longer header is not plain."""
+MAX_HEADER = 2**18
+"""Bytes before the pixels; a longer header is not plain, for its sequences are to be looked into
+(`item_counts`)."""
 IMPLICIT = "1.2.840.10008.1.2"
 EXPLICIT = "1.2.840.10008.1.2.1"
 
@@ -128,6 +129,8 @@ def _read(path: Path, descriptor: int, status: FileStatus) -> PlainHeader:
         if not more:
             raise NotPlainError
         data += more
+    if walk.at >= MAX_HEADER:
+        raise NotPlainError
     return PlainHeader(path, status, syntax, _pixels(data, walk.at, status, syntax), walk.elements)
 
 

@@ -8,7 +8,7 @@ memory yet is read by the same code that reads every other file, from the few el
 from __future__ import annotations
 
 import re
-from functools import lru_cache
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -54,16 +54,17 @@ _FIGURES = (
 """What tells whether the pixels are those of one image, and of which size."""
 _NUMBERS = frozenset({"FD", "FL", "SL", "SS", "UL", "US"})
 
-_MAX_KEPT = 8192
-_KEPT_BYTES = 256
+_MAX_KEPT, _MAX_KEY = 4096, 2048
 _WANTED = tuple((keyword, int(tag), vr) for keyword, tag, vr in READ)
 _explicit_texts: dict[bytes, str] = {}
 _implicit_texts: dict[bytes, str] = {}
 """All bytes of an element -> its value as text."""
 _sizes: dict[tuple[object, ...], tuple[int, int]] = {}
 """Syntax, length of the pixels and `_FIGURES` -> rows and columns."""
+_b_values: dict[tuple[object, ...], str] = {}
+"""The elements that `private_b_value` looks at, and `_encoding_signs` -> what it gives."""
 
-_uid = re.compile(rb"([0-9.]{1,64})\0?")
+_uid = re.compile(rb"([0-9A-Za-z.-]{1,64})[\0 ]?")
 _whole_number = re.compile(r"[+-]?\d{1,9}")
 
 
@@ -92,8 +93,6 @@ def _instance(header: PlainHeader) -> Instance:
     if uid is None or not (header.implicit or header.vr(_SOP_INSTANCE_UID) == "UI"):
         raise NotPlainError
     texts = _texts(header)
-    if not _is_standard(texts.get("SpecificCharacterSet", "")):
-        raise NotPlainError
     number = texts.get("InstanceNumber", "0")
     if not _whole_number.fullmatch(number):
         raise NotPlainError
@@ -125,39 +124,49 @@ def _texts(header: PlainHeader) -> dict[str, str]:
             continue
         text = kept.get(element)
         if text is None:
-            raw = header.raw(tag) or b""
-            text = _text(header, keyword, tag, vr) if raw else ""
-            if (vr in _NUMBERS or _is_own(raw)) and len(raw) <= _KEPT_BYTES:
-                if len(kept) >= _MAX_KEPT:
-                    kept.clear()
-                kept[element] = text
+            text = _new_text(header, keyword, tag, vr)
         if text:
             texts[keyword] = text
     return texts
 
 
-def _text(header: PlainHeader, keyword: str, tag: int, vr: str) -> str:
-    """The value of one element as text."""
+def _new_text(header: PlainHeader, keyword: str, tag: int, vr: str) -> str:
+    """The value of an element that is not in the memory, as text."""
     raw = header.raw(tag) or b""
+    if not raw:
+        return ""
     if not header.implicit and header.vr(tag) != vr:
         raise NotPlainError
+    kept = _implicit_texts if header.implicit else _explicit_texts
+    key = header.elements[tag]
     text = plain_text(vr, raw)
-    if tag == _CHARSET and raw.rstrip(b" \0") != (text or "").encode():
-        raise NotPlainError
+    if text is None and vr not in _NUMBERS and not (raw.isascii() and b"\x1b" not in raw):
+        key += _encoding_signs(header)
+        text = kept.get(key)
     if text is None:
         text = _parsed(header, (tag,)).text(keyword)
-    return text[:MAX_TEXT]
+    if tag == _CHARSET and not (raw.rstrip(b" \0") == text.encode() and _is_standard(text)):
+        raise NotPlainError
+    text = text[:MAX_TEXT]
+    if len(key) <= _MAX_KEY:
+        _keep(kept, key, text)
+    return text
 
 
-def _is_own(raw: bytes) -> bool:
-    """Whether a text is the same in every character set."""
-    return raw.isascii() and b"\x1b" not in raw
-
-
-@lru_cache(maxsize=64)
 def _is_standard(charset: str) -> bool:
     """Whether a Specific Character Set is one that agrees with all others on what is ASCII."""
     return all(term in python_encoding for term in charset.split("\\"))
+
+
+def _encoding_signs(header: PlainHeader) -> bytes:
+    """All by which the encoding of a file's texts is told."""
+    return b"".join(header.elements.get(tag, b"") for tag in (_CHARSET, *TEXTS))
+
+
+def _keep(memory: dict[Any, Any], key: object, value: object) -> None:
+    if len(memory) >= _MAX_KEPT:
+        memory.clear()
+    memory[key] = value
 
 
 def _size(header: PlainHeader) -> tuple[int, int]:
@@ -166,13 +175,12 @@ def _size(header: PlainHeader) -> tuple[int, int]:
     size = _sizes.get(key)
     if size is None:
         size = _checked_size(header)
-        if len(_sizes) >= _MAX_KEPT:
-            _sizes.clear()
-        _sizes[key] = size
+        _keep(_sizes, key, size)
     return size
 
 
 def _checked_size(header: PlainHeader) -> tuple[int, int]:
+    _check_lengths(header, _FIGURES)
     parsed = _parsed(header, _FIGURES)
     sop_class, frames = parsed.text("SOPClassUID"), parsed.text("NumberOfFrames")
     # How many frames compressed pixels hold may have to be asked of the pixels.
@@ -201,7 +209,21 @@ def _b_value(header: PlainHeader) -> str:
         creators = [tag for tag in own if tag & 0xFFFF < 0x100]
         if any(creator.encode() in elements[tag] for tag in creators):
             wanted += [*creators, *(tag for tag in own if tag & 0xFF == element)]
-    return private_b_value(_parsed(header, tuple(wanted))) if len(wanted) > 1 else ""
+    if len(wanted) == 1:
+        return ""
+    key = (header.implicit, _encoding_signs(header), *(elements[tag] for tag in wanted))
+    value = _b_values.get(key)
+    if value is None:
+        _check_lengths(header, (_CHARSET, *TEXTS, *wanted))
+        value = private_b_value(_parsed(header, tuple(wanted)))
+        _keep(_b_values, key, value)
+    return value
+
+
+def _check_lengths(header: PlainHeader, tags: Iterable[int]) -> None:
+    """Refuse elements that are too long to be remembered."""
+    if sum(len(header.elements.get(tag, b"")) for tag in tags) > _MAX_KEY:
+        raise NotPlainError
 
 
 def _parsed(header: PlainHeader, tags: tuple[int, ...]) -> Header:
