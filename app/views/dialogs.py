@@ -31,7 +31,8 @@ GESTURES: tuple[tuple[str, Rows], ...] = (
         "Window",
         (
             ("Ctrl+O, Ctrl+Shift+O", "open files, a folder"),
-            ("Ctrl+W, Ctrl+Q", "close the study, quit"),
+            ("Ctrl+W, Ctrl+Shift+W", "close the study, all studies"),
+            ("Ctrl+Q", "quit"),
             ("Ctrl+1 to Ctrl+5", "studies, attributes, findings, assistant, layers"),
             ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),
             ("Delete", "remove the selected finding"),

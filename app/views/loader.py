@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from app.imaging.processes.worker_pool import Priority
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
 from app.imaging.space.reformat import planes_of
-from app.imaging.types import Frame, Instance, ScanResult, Series
+from app.imaging.types import Frame, Instance, ScanResult, Series, Study
 from app.imaging.volume import Plane, Volume
 from app.views.background import Background, OnError
 from app.workspace.viewport import FrameRequest, Viewport
@@ -64,6 +64,10 @@ class DecoderLike(Protocol):
 
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
         """All attributes of the file."""
+        ...
+
+    def forget(self, instances: Iterable[Instance]) -> None:
+        """Give back what is kept of files that were closed."""
         ...
 
     def scan(
@@ -200,6 +204,11 @@ class Loader:
             )
 
         self._background.watch(self._decoder.volume(source, cancel, report), cut, failed)
+
+    def forget(self, studies: Sequence[Study]) -> None:
+        """These were closed; they may have 100,000 files, so not on this thread."""
+        instances = (item for one in studies for s in one.series for item in s.instances)
+        self._background.submit(partial(self._decoder.forget, instances), lambda _none: None)
 
     def attributes(
         self,

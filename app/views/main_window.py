@@ -97,7 +97,7 @@ class MainWindow(QMainWindow):
         self.resize(1440, 900)
         self._make_center()
         self.chat = chat
-        self.study_list = StudyList(workspace, self.loader)
+        self.study_list = StudyList(workspace, self.loader, self.close_all)
         self.findings_list = FindingsList(workspace)
         self.attributes = AttributesPanel(workspace, self.loader)
         self.layer_loading = LayerLoading(
@@ -115,7 +115,10 @@ class MainWindow(QMainWindow):
         )
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
-        self._disconnect = workspace.studies.changed.connect(self._update_status)
+        self._disconnects = [
+            workspace.studies.changed.connect(self._update_status),
+            workspace.closed.connect(self.loader.forget),
+        ]
         self._update_status()
         Drops(self, self.open_paths, self._dragging)
         if self._layout_file is not None:
@@ -205,6 +208,7 @@ class MainWindow(QMainWindow):
             open_folder=self.choose_folder,
             open_demo=self._open_demo,
             close_study=self.close_study,
+            close_all=self.close_all,
             shortcuts=lambda: dialogs.shortcuts(self).open(),
             about=lambda: dialogs.about(self).open(),
             key_image=self.documents.key_images.step,
@@ -243,6 +247,11 @@ class MainWindow(QMainWindow):
             study = studies.all[-1]
         if study is not None:
             self.workspace.close_study(key_of(study))
+
+    def close_all(self) -> None:
+        """Close every study, and stop opening others."""
+        self.opening.cancel()
+        self.workspace.close_all()
 
     def _show_finding(self, finding_id: str) -> None:
         """Bring a finding into view, on its own image if that is open."""
@@ -345,7 +354,8 @@ class MainWindow(QMainWindow):
         self.planes.close()
         self.loader.close()
         self.layer_loading.close()
-        self._disconnect()
+        for disconnect in self._disconnects:
+            disconnect()
         for part in (
             self.layers_panel,
             self.canvas,

@@ -35,6 +35,7 @@ class Commands:
     open_folder: Callable[[], object]
     open_demo: Callable[[], object] | None
     close_study: Callable[[], object]
+    close_all: Callable[[], object]
     shortcuts: Callable[[], object]
     about: Callable[[], object]
     key_image: Callable[[int], object]
@@ -124,6 +125,7 @@ class WindowActions:
         self.open_demo = self._action("Open the demo study", do.open_demo or (lambda: None))
         self.open_demo.setVisible(do.open_demo is not None)
         self.close_study = self._action("Close study", do.close_study, "Ctrl+W")
+        self.close_all = self._action("Close all studies", do.close_all, "Ctrl+Shift+W")
         self.quit = self._action("Quit", self._window.close, "Ctrl+Q")
         self.shortcuts = self._action("Keyboard and mouse", do.shortcuts, "F1", "keyboard")
         self.about = self._action("About Sightline", do.about, icon="info")
@@ -226,6 +228,7 @@ class WindowActions:
                 self.open_demo,
                 None,
                 self.close_study,
+                self.close_all,
                 None,
                 self.quit,
             ],
@@ -365,8 +368,9 @@ class WindowActions:
             action.setEnabled(scroll.scrollable)
         for action in (self.next_key, self.previous_key):
             action.setEnabled(self._commands.has_key_images())
-        for action in (self.close_study, self.next_series, self.previous_series):
-            action.setEnabled(bool(self._workspace.studies.all))
+        some = bool(self._workspace.studies.all)
+        for action in (self.close_study, self.close_all, self.next_series, self.previous_series):
+            action.setEnabled(some)
         for action, label in ((self.undo, stack.undo_label), (self.redo, stack.redo_label)):
             action.setEnabled(bool(label))
         self.undo.setStatusTip(wording.one_line(stack.undo_label))

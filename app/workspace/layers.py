@@ -175,15 +175,15 @@ class Layers:
 
     def forget(self, instances: Iterable[Instance]) -> None:
         """These files were closed."""
-        for instance in instances:
-            key = key_of(instance)
-            self._asked.discard(key)
-            for known in (self._objects, self._layers, self._looks, self._errors):
-                known.pop(key, None)
-            for cached in [entry for entry in self._frames if key in entry[:2]]:
-                self._drop(cached)
-            if self._report is not None and key == key_of(self._report[0].instance):
-                self._report = None
+        closed = {key_of(instance) for instance in instances}
+        self._asked -= closed
+        for known in (self._objects, self._layers, self._looks, self._errors):
+            for key in closed.intersection(known):
+                del known[key]
+        for place in [one for one in self._frames if not closed.isdisjoint(one[:2])]:
+            self._drop(place)
+        if self._report is not None and key_of(self._report[0].instance) in closed:
+            self._report = None
         self.changed.emit()
 
     # Answers

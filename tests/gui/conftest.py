@@ -50,13 +50,14 @@ def wait_until(qapp: QApplication, heartbeat: Heartbeat) -> WaitUntil:
 
     def wait(predicate: Callable[[], object], timeout: float = 15.0) -> None:
         loop = QEventLoop()
-        look = QTimer()
+        look = QTimer(interval=BEAT_MS)
         look.timeout.connect(lambda: loop.quit() if predicate() else None)
         limit = QTimer(singleShot=True, interval=round(timeout * 1000))
         limit.timeout.connect(loop.quit)
-        if not predicate():
-            look.start(BEAT_MS)
-            limit.start()
+        look.start()
+        limit.start()
+        # Again where it held only until the loop's last events: they may have begun something new.
+        while not predicate() and limit.isActive():
             with heartbeat.loop():
                 loop.exec()
         look.stop()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
@@ -125,6 +125,7 @@ class FakeDecoder:
         self.broken: FileProblem | None = None
         self.reports: dict[str, Report] = {}
         self.thumbnails: list[str] = []
+        self.forgotten: list[str] = []
         self.partial: list[ScanResult] = []  # what a scan finds on its way
         self.held: Future[ScanResult] | None = None  # a scan that ends when the test says so
 
@@ -150,6 +151,9 @@ class FakeDecoder:
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[Any]:
         self.thumbnails.append(instance.sop_instance_uid)
         return _done(np.full((8, 8), 128, np.uint8))
+
+    def forget(self, instances: Iterable[Instance]) -> None:
+        self.forgotten += [item.sop_instance_uid for item in instances]
 
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
         return _done(list(self.rows))

@@ -45,8 +45,11 @@ class StudyList(QWidget):
 
     over_images = Signal(object)  # an Instance that is shown on the images it is about
 
-    def __init__(self, workspace: Workspace, loader: Loader) -> None:
+    def __init__(
+        self, workspace: Workspace, loader: Loader, close_all: Callable[[], object] | None = None
+    ) -> None:
         super().__init__()
+        self._close_all = close_all or workspace.close_all
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setProperty("surface", "panel")
         self._workspace = workspace
@@ -181,6 +184,7 @@ class StudyList(QWidget):
             menu = QMenu(self)
             key = key_of(self.model.row(index).study)
             menu.addAction(icons.icon("x"), "Close study", lambda: self._workspace.close_study(key))
+            menu.addAction("Close all studies", self._close_all)
             menu.exec(self.view.viewport().mapToGlobal(position))
             menu.deleteLater()
 

@@ -69,6 +69,8 @@ class StudyModel(QAbstractListModel):
             known = self._blocks.get(key_of(study))
             same = known is not None and known[0].study is study
             blocks[key_of(study)] = known if known is not None and same else rows_of(study)
+        if self._blocks.keys() - blocks.keys():
+            self._forget_pictures({row.key for rows in blocks.values() for row in rows})
         self._blocks = blocks
         rows = list(chain.from_iterable(blocks.values()))
         if [row.key for row in rows] == [row.key for row in self._rows]:
@@ -183,6 +185,14 @@ class StudyModel(QAbstractListModel):
         self._put(key, QPixmap.fromImage(to_qimage(pixels)))
         index = self.place_of(key)
         self.dataChanged.emit(index, index)
+
+    def _forget_pictures(self, listed: set[str]) -> None:
+        """Studies were closed: drop the pictures of their rows, and stop waiting for any."""
+        for key in self._awaited.keys() - listed:
+            self._awaited.pop(key).cancel()
+        for known in (self._thumbnails, self._pictured):
+            for key in known.keys() - listed:
+                del known[key]
 
     def _put(self, key: str, picture: QPixmap | None) -> None:
         self._awaited.pop(key, None)
