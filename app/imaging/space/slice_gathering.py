@@ -154,7 +154,7 @@ class Gathering:
             reply = self._pool.submit(
                 f"app.imaging.reading.volume_entries:{entry}",
                 question_of([self._slices[place] for place in batch.places]),
-                priority=Priority.NEIGHBOUR,
+                priority=Priority.VOLUME,
                 timeout_s=TIMEOUT_S,
             )
             self._replies.add(reply)
