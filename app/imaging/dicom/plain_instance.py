@@ -80,7 +80,8 @@ def plain_instance(path: Path) -> Instance | None:
         return None
     try:
         return _instance(header)
-    except NotPlainError:
+    except Exception:
+        # pydicom converts what is new, and a damaged value raises almost anything.
         return None
 
 
@@ -88,11 +89,11 @@ def _instance(header: PlainHeader) -> Instance:
     elements = header.elements
     if not elements.keys().isdisjoint(_OTHER_KINDS):
         raise NotPlainError
-    rows, columns = _size(header)
     uid = _uid.fullmatch(elements.get(_SOP_INSTANCE_UID, b""), 8)
     if uid is None or not (header.implicit or header.vr(_SOP_INSTANCE_UID) == "UI"):
         raise NotPlainError
     texts = _texts(header)
+    rows, columns = _size(header)
     number = texts.get("InstanceNumber", "0")
     if not _whole_number.fullmatch(number):
         raise NotPlainError
@@ -140,13 +141,15 @@ def _new_text(header: PlainHeader, keyword: str, tag: int, vr: str) -> str:
     kept = _implicit_texts if header.implicit else _explicit_texts
     key = header.elements[tag]
     text = plain_text(vr, raw)
+    if tag == _CHARSET and not (
+        text and raw.rstrip(b" \0") == text.encode() and _is_standard(text)
+    ):
+        raise NotPlainError  # before anything is decoded by it
     if text is None and vr not in _NUMBERS and not (raw.isascii() and b"\x1b" not in raw):
         key += _encoding_signs(header)
         text = kept.get(key)
     if text is None:
         text = _parsed(header, (tag,)).text(keyword)
-    if tag == _CHARSET and not (raw.rstrip(b" \0") == text.encode() and _is_standard(text)):
-        raise NotPlainError
     text = text[:MAX_TEXT]
     if len(key) <= _MAX_KEY:
         _keep(kept, key, text)
@@ -238,7 +241,7 @@ def _parsed(header: PlainHeader, tags: tuple[int, ...]) -> Header:
     }
     dataset = Dataset(found)
     charset = value_of(dataset, "SpecificCharacterSet")
-    encodings = convert_encodings(charset) if _CHARSET in header.elements else default_encoding
+    encodings = convert_encodings(charset) if _CHARSET in found else default_encoding
     dataset.set_original_encoding(header.implicit, True, encodings)
     mend_encoding(dataset)
     return Header(header.path, dataset, UID(header.syntax), header.pixels)

@@ -216,6 +216,16 @@ def test_an_encoding_is_not_carried_over_to_another_file(tmp_path: Path):
         assert read_instances(path)[0].get("PatientName") == f"{name}^Jane"
 
 
+@pytest.mark.parametrize(
+    "declared", [b"ISO_IR 1000", b"ISO_IR\0 100", b"\xe9\xe9", b"ISO_IR 100\\x"]
+)
+def test_an_unknown_character_set_is_left_to_the_parser(declared: bytes, tmp_path: Path):
+    path = make_dicom(tmp_path / "a.dcm", SpecificCharacterSet="x" * len(declared))
+    path.write_bytes(path.read_bytes().replace(b"x" * len(declared), declared, 1))
+    assert plain_header(path) is not None
+    assert plain_instance(path) is None
+
+
 def test_all_character_sets_agree_on_ascii():
     letters = bytes(range(32, 127))
     for encoding in set(python_encoding.values()):
