@@ -50,7 +50,7 @@ def make_files(folder: Path, count: int) -> None:
     )
     ds.file_meta.MediaStorageSOPInstanceUID = UID(ds.SOPInstanceUID)
     ds.PatientID = ds.PatientName = "P0000000"
-    ds.InstanceNumber = "10000000"
+    ds.InstanceNumber = "99999999"
     ds.ImagePositionPatient = ["0", "0", "1000.000"]
     begin = folder / "begin.dcm"
     ds.save_as(begin)
@@ -64,7 +64,7 @@ def make_files(folder: Path, count: int) -> None:
             uid = f"1.2.826.0.1.3680043.8.498.{kind}"
             made = made.replace(f"{uid}0000000".encode(), f"{uid}{value:07}".encode())
         made = made.replace(b"P0000000", f"P{study:07}".encode())
-        made = made.replace(b"10000000", f"{place + 1:<8}".encode())
+        made = made.replace(b"99999999", f"{place + 1:<8}".encode())
         made = made.replace(b"1000.000", f"{1000 + place * 2.5:.3f}".encode())
         path = folder / f"series{series}" / f"{place}.dcm"
         if place == 0:

@@ -154,13 +154,26 @@ def instance_plane(instance: Instance) -> FramePlane | None:
 
 def instance_place(instance: Instance) -> FramePlane | None:
     """The same with a spacing of NaN where it is unknown: enough to sort images by."""
-    directions = _directions(instance.get("ImageOrientationPatient"))
-    position = numbers_in(instance.get("ImagePositionPatient"))
-    if directions is None or not is_position(position):
+    get = instance.get
+    return _place(
+        get("ImageOrientationPatient"),
+        get("ImagePositionPatient"),
+        get("PixelSpacing"),
+        get("FrameOfReferenceUID"),
+    )
+
+
+@lru_cache(maxsize=4096)
+def _place(
+    orientation: str, position: str, spacing: str, frame_of_reference: str
+) -> FramePlane | None:
+    """A plane from its attributes' texts: to sort a series, each is asked for seven times."""
+    directions = _directions(orientation)
+    origin = numbers_in(position)
+    if directions is None or not is_position(origin):
         return None
-    x, y, z = position
-    spacing = _pixel_spacing(instance.get("PixelSpacing"))
-    return FramePlane((x, y, z), *directions, spacing, instance.get("FrameOfReferenceUID"))
+    x, y, z = origin
+    return FramePlane((x, y, z), *directions, _pixel_spacing(spacing), frame_of_reference)
 
 
 @lru_cache(maxsize=256)

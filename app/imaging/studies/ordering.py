@@ -29,7 +29,7 @@ def ordered(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
     C.7.6.2.1.1), from its start or its end as their instance numbers count; others by the first
     of instance number, time and file name that tells them apart.
     """
-    start = sorted(instances, key=tie_break)
+    start = by_tie_break(instances)
     if len(start) < 2:
         return start, ""
     placed = _by_position(start)
@@ -48,6 +48,18 @@ def ordered(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
 def tie_break(instance: Instance) -> tuple[int, list[tuple[int, int, str]], str, int]:
     """A key that puts any instances in one order: number, name, then path."""
     return instance.number, file_key(instance.path), str(instance.path), instance.part
+
+
+def by_tie_break(instances: Sequence[Instance]) -> list[Instance]:
+    """Instances by `tie_break`, of which the number mostly is enough."""
+    numbers = {one.number for one in instances}
+    if len(numbers) == len(instances):
+        return sorted(instances, key=_number)
+    return sorted(instances, key=tie_break)
+
+
+def _number(instance: Instance) -> int:
+    return instance.number
 
 
 def file_key(path: Path) -> list[tuple[int, int, str]]:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from app.imaging.space.planes import FramePlane, instance_place, numbers_in
 from app.imaging.space.stacks import GAP_MM
-from app.imaging.studies.ordering import SAME_DIRECTION, tie_break
+from app.imaging.studies.ordering import SAME_DIRECTION, by_tie_break, tie_break
 from app.imaging.types import Content, Instance
 
 _STACKED = frozenset({"CT", "MR", "PT"})
@@ -62,7 +62,7 @@ def split(instances: Sequence[Instance]) -> list[Part]:
     """The parts of a series, in an order that does not depend on the instances'."""
     if len(instances) == 1:
         return [Part(tuple(instances))]
-    start = sorted(instances, key=tie_break)
+    start = by_tie_break(instances)
     parts: list[Part] = []
     for part in _divide(Part(tuple(start)), _kind):
         if part.instances[0].content is Content.IMAGE and part.instances[0].frames == 1:
