@@ -31,7 +31,7 @@ Progress = Callable[[int, int], None]
 TIMEOUT_S = 60.0
 TOLD_EVERY_S = 0.03
 _HEADERS_A_REQUEST = 32
-_PIXELS_A_REQUEST = 512 * 512
+_PIXELS_A_REQUEST = 2 * 512 * 512
 _FEW = 8
 _AHEAD = 6
 """Requests that wait in the workers' queue or are at work: enough that none of them is idle."""
