@@ -9,7 +9,7 @@ from functools import partial
 from PySide6.QtCore import QObject
 
 from app.errors import FileProblem, SightlineError
-from app.imaging.layer_links import layers_for, may_be_same_patient
+from app.imaging.layer_links import Named, layers_for, may_be_same_patient
 from app.imaging.layers import LayerFrame
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance
@@ -49,6 +49,10 @@ class LayerLoading(QObject):
         self._reading: dict[Place, tuple[LayerRequest, Future[LayerFrame]]] = {}
         self._states: tuple[Instance, ...] = ()
         self._image: Instance | None = None
+        self._objects: list[Instance] = []
+        self._all_states: list[Instance] = []
+        self._named = Named()
+        self._learning = False
         layers, viewport = workspace.layers, workspace.viewport
         self._disconnects = [
             viewport.image_changed.connect(self._image_changed),
@@ -57,6 +61,7 @@ class LayerLoading(QObject):
             layers.frame_wanted.connect(self._read_frame),
         ]
         canvas.picture_changed.connect(self._picture_changed)
+        self._learn()
 
     def close(self) -> None:
         """Stop listening to the workspace."""
@@ -86,7 +91,7 @@ class LayerLoading(QObject):
             return False
         viewport = self._workspace.viewport
         shown = viewport.instance
-        named = shown is not None and shown.sop_instance_uid in instance.references
+        named = shown is not None and self._named.has(instance, shown.sop_instance_uid)
         # A section stays where the object may draw on its slices.
         acquired = self._workspace.acquired
         over = acquired is not None and instance in layers_for(acquired, [instance])
@@ -138,26 +143,47 @@ class LayerLoading(QObject):
         self._find_objects()
 
     def _studies_changed(self) -> None:
+        self._learn()
         if self._image is not None:
             self._find_objects()
             self._picture_changed()
 
+    def _learn(self) -> None:
+        """Note which objects are open."""
+        self._objects, self._all_states = [], []
+        for study in self._workspace.studies.all:
+            for series in study.series:
+                if series.content in _DRAW:
+                    self._objects += series.instances
+                elif series.content is Content.PRESENTATION:
+                    self._all_states += series.instances
+        self._make_sets()
+
+    def _make_sets(self) -> None:
+        """Have what the open objects name made into sets, elsewhere: it may be 400,000 UIDs."""
+        objects = self._objects + self._all_states
+        if not self._learning and not self._named.knows(objects):
+            self._learning = True
+            self._background.submit(partial(self._named.with_only, objects), self._take_sets)
+
+    def _take_sets(self, named: Named) -> None:
+        self._learning = False
+        self._named = named
+        self._make_sets()  # others may be open by now
+
     def _find_objects(self) -> None:
-        shown = self._image
-        series = [one for study in self._workspace.studies.all for one in study.series]
-        objects = [item for one in series if one.content in _DRAW for item in one.instances]
-        states = [
-            item for one in series if one.content is Content.PRESENTATION for item in one.instances
-        ]
-        uid = shown.sop_instance_uid if shown is not None else ""
+        """What is about the shown image: asked at every step of the wheel."""
+        shown, named = self._image, self._named
         self._states = tuple(
             item
-            for item in states
-            if shown is not None and uid in item.references and may_be_same_patient(item, shown)
+            for item in self._all_states
+            if shown is not None
+            and named.has(item, shown.sop_instance_uid)
+            and may_be_same_patient(item, shown)
         )
         # What may draw on a section is what may draw on the slices it was cut from.
         over = self._workspace.acquired if shown is not None and shown.kind == REFORMAT else shown
-        found = layers_for(over, objects) if over is not None else ()
+        found = layers_for(over, self._objects, named) if over is not None else ()
         self._workspace.layers.set_image([item for item in found if item is not shown])
 
     def _picture_changed(self) -> None:

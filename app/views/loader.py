@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Protocol
 
@@ -207,7 +208,9 @@ class Loader:
 
     def forget(self, studies: Sequence[Study]) -> None:
         """These were closed; they may have 100,000 files, so not on this thread."""
-        instances = (item for one in studies for s in one.series for item in s.instances)
+        # Of those that were never made from the index, nothing can be kept.
+        every = (getattr(s.instances, "made", s.instances) for one in studies for s in one.series)
+        instances = chain.from_iterable(every)
         self._background.submit(partial(self._decoder.forget, instances), lambda _none: None)
 
     def attributes(
