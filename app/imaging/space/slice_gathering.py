@@ -123,6 +123,7 @@ class Gathering:
         """Put the slices in place that are decoded already; the places of the others."""
         missing: list[int] = []
         for place, (instance, index) in enumerate(self._slices):
+            self.check()
             frame = self._kept(instance, index)
             if frame is None:
                 missing.append(place)

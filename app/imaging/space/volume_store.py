@@ -1,4 +1,4 @@
-"""Volumes on demand: frames decoded in parallel, assembled on a thread, kept within a budget."""
+"""Volumes on demand: put together on threads of their own, kept within a budget."""
 
 from __future__ import annotations
 
