@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,13 @@ from app.imaging.types import Frame, Lut, VoiFunction, Window
 Array = NDArray[Any]
 Floats = NDArray[np.float64]
 Bytes = NDArray[np.uint8]
+
+_PART = 12_288
+"""Entries of a table that are worked out at a time: their numbers stay in the processor's cache,
+and no memory is asked of the system anew."""
+
+_STRIP = 2**15
+"""Pixels that are looked up at a time, for the same reasons."""
 
 
 def modality_values(frame: Frame, stored: Array) -> Floats:
@@ -74,12 +82,16 @@ def levels_of(frame: Frame, stored: Floats, window: Window | None) -> Floats:
 
     What is not a number (float maps have it outside the body) stays so.
     """
+    return np.where(np.isnan(stored), np.nan, _levels(frame, stored, window))
+
+
+def _levels(frame: Frame, stored: Floats, window: Window | None) -> Floats:
     levels = voi_levels(frame, modality_values(frame, stored), window)
     if frame.presentation_lut is not None:
         levels = apply_presentation_lut(levels, frame.presentation_lut)
     if frame.photometric == "MONOCHROME1" or frame.inverse:
         levels = 1.0 - levels
-    return np.where(np.isnan(stored), np.nan, levels)
+    return levels
 
 
 def grey_table(
@@ -89,22 +101,55 @@ def grey_table(
 
     Only what lies within a linear window is worked out: the rest is black or white.
     """
-    values = np.arange(count, dtype=np.float64)
-    values *= step
-    values += first
-    start, stop = _within(frame, window, values)
-    if stop - start == count:
-        return to_bytes(levels_of(frame, values, window), invert)
     table = np.empty(count, np.uint8)
-    ends = to_bytes(levels_of(frame, values[[0, -1]], window), invert)
-    table[:start], table[stop:] = ends
-    table[start:stop] = to_bytes(levels_of(frame, values[start:stop], window), invert)
+    start, stop = _within(frame, window, first, count, step)
+    for edge, outside in ((0, table[:start]), (count - 1, table[stop:])):
+        if outside.size:
+            outside[:] = to_bytes(_levels(frame, np.array([first + edge * step]), window), invert)
+    for part in range(start, stop, _PART):
+        numbers = np.arange(part, min(part + _PART, stop), dtype=np.float64)
+        numbers *= step
+        numbers += first
+        levels = _levels(frame, numbers, window)
+        table[part : part + levels.size] = to_bytes(levels, invert)
     return table
+
+
+def _within(
+    frame: Frame, window: Window | None, first: int, count: int, step: float
+) -> tuple[int, int]:
+    """Which entries of a table a linear window may map to something between its ends."""
+    slope = frame.rescale.slope
+    linear = window is not None and window.function is not VoiFunction.SIGMOID
+    if window is None or not linear or 0 <= window.lut < len(frame.voi.luts):
+        return 0, count
+    if frame.modality_lut is not None or not slope:
+        return 0, count
+    reach = window.width / 2 + 1  # the half that LINEAR shifts by, and room for rounding
+    ends = ((window.center + sign * reach - frame.rescale.intercept) / slope for sign in (-1, 1))
+    low, high = (min(max((end - first) / step, -1.0), count + 1.0) for end in sorted(ends))
+    return min(max(math.floor(low), 0), count), min(max(math.ceil(high) + 1, 0), count)
 
 
 def unsigned(stored: Array) -> NDArray[np.unsignedinteger[Any]]:
     """The same bits as unsigned numbers, to look up in a `stored_table`."""
     return stored.view(f"u{stored.dtype.itemsize}")
+
+
+def through_table(table: NDArray[Any], stored: Array) -> NDArray[Any]:
+    """Entries of a table as `stored_table` makes it, in a new contiguous array of one for each."""
+    values = unsigned(stored)
+    found = np.empty(values.shape, table.dtype)
+    if not values.size:
+        return found
+    rows = max(_STRIP // values.shape[1], 1)
+    index = np.empty((rows, values.shape[1]), np.intp)
+    for row in range(0, values.shape[0], rows):
+        strip = values[row : row + rows]
+        np.copyto(index[: len(strip)], strip)
+        # "wrap" asks for no copy of the result, and no value lies outside the table.
+        np.take(table, index[: len(strip)], out=found[row : row + rows], mode="wrap")
+    return found
 
 
 def stored_table(
@@ -134,21 +179,6 @@ def stored_table(
     table[table.size + min(low, 0) :][:below] = greys[:below]
     table[max(low, 0) :][: greys.size - below] = greys[below:]
     return table
-
-
-def _within(frame: Frame, window: Window | None, values: Floats) -> tuple[int, int]:
-    """Which of ascending stored values a linear window may map to something between its ends."""
-    whole = 0, values.size
-    slope = frame.rescale.slope
-    linear = window is not None and window.function is not VoiFunction.SIGMOID
-    if window is None or not linear or 0 <= window.lut < len(frame.voi.luts):
-        return whole
-    if frame.modality_lut is not None or not slope:
-        return whole
-    reach = window.width / 2 + 1  # the half that LINEAR shifts by, and room for rounding
-    ends = ((window.center + sign * reach - frame.rescale.intercept) / slope for sign in (-1, 1))
-    start, stop = np.searchsorted(values, sorted(ends))
-    return max(int(start) - 1, 0), min(int(stop) + 1, values.size)
 
 
 def to_bytes(levels: Floats, invert: bool) -> Bytes:

@@ -19,8 +19,8 @@ from app.imaging.pixels.greys import (
     modality_values,
     palette_colours,
     stored_table,
+    through_table,
     to_bytes,
-    unsigned,
 )
 from app.imaging.pixels.masks import hidden_pixels
 from app.imaging.pixels.readout import Grey, grey_at, real_value
@@ -103,7 +103,7 @@ def chosen_window(frame: Frame, window: Window | None) -> Window | None:
 def _grey(frame: Frame, window: Window | None, invert: bool) -> Bytes:
     stored = frame.stored
     if stored.dtype.kind in "iu" and stored.dtype.itemsize <= 2:
-        return np.take(stored_table(frame, window, invert), unsigned(stored))
+        return through_table(stored_table(frame, window, invert), stored)
     pixels = np.empty(stored.shape, np.uint8)
     for row in range(0, frame.rows, _STRIP):
         # In strips, since float64 needs eight times the memory of the result.

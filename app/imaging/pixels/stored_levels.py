@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.pixels.greys import grey_table, stored_table, unsigned
+from app.imaging.pixels.greys import grey_table, stored_table, through_table
 from app.imaging.pixels.masks import hidden_pixels
 from app.imaging.types import Frame, Window
 
@@ -36,8 +36,10 @@ _FINE = 2**14 - 1
 """Codes in use, at least, where the range of values is small: a narrow window over few values must
 not show steps. More would make the table that each window change needs slower to build."""
 
-_STRIP = 256
-_SMALL_FRACTION = 4  # pixels that become one
+_STRIP = 2**18
+"""Pixels that are averaged at a time: as many as a processor's cache holds."""
+
+_FOUR = 4  # pixels that become one
 
 
 def averages(frame: Frame, window: Window | None) -> bool:
@@ -70,7 +72,7 @@ class StoredLevels:
         stored = frame.stored
         self._low, self._high = int(stored.min()), int(stored.max())
         spread = max(self._high - self._low, 1)
-        room = max(_FINE, min(_TOP, _SMALL_FRACTION * spread))
+        room = max(_FINE, min(_TOP, _FOUR * spread))
         self.scale = 1 << ((room // spread).bit_length() - 1)
         self.levels: list[Array] = [stored]
         while is_halved(self.levels[-1].shape):
@@ -86,7 +88,7 @@ class StoredLevels:
             columns: Of the level.
             table: What `table` made for the level.
         """
-        pixels = np.take(table, unsigned(self.levels[level][rows, columns]))
+        pixels = through_table(table, self.levels[level][rows, columns])
         shutter = self.frame.shutter
         if shutter is not None:
             cover = to_screen(np.array(shutter.level * 255.0 + 0.5, np.uint8))
@@ -108,17 +110,18 @@ class StoredLevels:
     def _halved(self, values: Array, *, first: bool) -> Array:
         rows, columns = values.shape[0] // 2, values.shape[1] // 2
         result = np.empty((rows, columns), np.uint16)
-        for row in range(0, rows, _STRIP):
-            part = values[2 * row : 2 * min(row + _STRIP, rows), : 2 * columns]
+        height = max(_STRIP // max(columns, 1), 1)
+        for row in range(0, rows, height):
+            part = values[2 * row : 2 * min(row + height, rows), : 2 * columns]
             pairs = part[::2].astype(np.int32)
             pairs += part[1::2]
             total = pairs[:, ::2] + pairs[:, 1::2]
             if first:
-                total -= _SMALL_FRACTION * self._low
+                total -= _FOUR * self._low
                 total *= self.scale
-            total += _SMALL_FRACTION // 2
+            total += _FOUR // 2
             total >>= 2
-            result[row : row + _STRIP] = total
+            result[row : row + height] = total
         return result
 
     def _hidden(self, level: int) -> NDArray[np.bool_]:
@@ -135,7 +138,7 @@ class StoredLevels:
             rows, columns = above.shape[0] // 2 * 2, above.shape[1] // 2 * 2
             count = above[:rows:2, :columns].astype(np.uint8)
             count += above[1:rows:2, :columns]
-            self._masks.append(count[:, ::2] + count[:, 1::2] >= _SMALL_FRACTION // 2)
+            self._masks.append(count[:, ::2] + count[:, 1::2] >= _FOUR // 2)
         return self._masks[level]
 
 

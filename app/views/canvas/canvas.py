@@ -50,7 +50,7 @@ class Canvas(ImageView):
         parent: Qt parent.
     """
 
-    picture_changed = Signal()  # other pixels are on the screen
+    picture_changed = Signal()  # another image, or one shown by other means, is on the screen
     status_changed = Signal()  # empty, loading, an error, or an image
 
     def __init__(
@@ -250,9 +250,9 @@ class Canvas(ImageView):
         self._render_view()
         if retold or self.shown_window != told:
             self._update_overlay()
-        else:
+            self.picture_changed.emit()
+        else:  # a step of a drag: all but the greys was told when the window was set
             self.overlay.catch_up()
-        self.picture_changed.emit()
 
     def _is_on_the_way(self, job: Job) -> bool:
         """Whether a late picture is one that the user is scrolling past.

@@ -1,0 +1,291 @@
+"""What of an image is windowed, when, and that nothing wrong is seen meanwhile."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF
+from PySide6.QtGui import QImage, QPaintEvent, QRegion
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from app.imaging.pixels import pipeline
+from app.imaging.types import Lut, Shutter, Voi, VoiFunction, Window
+from app.views.canvas.image_layer import Patch
+from tests.gui.canvas_scene import LEFT, Scene, move
+
+pytestmark = pytest.mark.gui
+
+ROWS, COLUMNS = 1400, 1800
+WIDE = Window(2048, 4096)
+
+
+def film(rows: int = ROWS, columns: int = COLUMNS) -> NDArray[np.uint16]:
+    """Values of 12 bits: a slope, a bright square and noise."""
+    y, x = np.indices((rows, columns))
+    noise = np.random.default_rng(5).integers(0, 300, (rows, columns))
+    values = 1200 * x // columns + 1200 * y // rows + noise
+    values[rows // 3 : rows // 2, columns // 3 : columns // 2] += 1200
+    return values.astype(np.uint16)
+
+
+def show(scene: Scene, **changes: Any) -> None:
+    scene.show(**{"stored": film(), "voi": Voi((WIDE,))} | changes)
+    rested(scene)
+
+
+def rested(scene: Scene) -> None:
+    """Wait until nothing more is windowed."""
+    scene.wait_until(lambda: not scene.canvas.busy and scene.canvas.picture.complete)
+
+
+def seen(scene: Scene) -> NDArray[np.int16]:
+    """The canvas without what is written over it."""
+    scene.canvas.overlay.hide()
+    image = scene.canvas.grab().toImage().convertToFormat(QImage.Format.Format_Grayscale8)
+    flat = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), -1)
+    return flat[:, : image.width()].astype(np.int16)
+
+
+def greys(patch: Patch) -> NDArray[np.uint8]:
+    return patch.pixels.astype(np.uint8)
+
+
+def patch_of(scene: Scene, level: int) -> Patch:
+    return next(patch for patch in scene.canvas.layer.patches if patch.level == level)
+
+
+def part_of(patch: Patch, whole: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    left, top, right, bottom = patch.area
+    return whole[top:bottom, left:right]
+
+
+@pytest.mark.parametrize("zoom", [1.0, 2.0, 7.0])
+@pytest.mark.parametrize("invert", [False, True])
+def test_at_full_size_the_pixels_in_view_are_what_render_gives(
+    scene: Scene, zoom: float, invert: bool
+):
+    show(scene)
+    scene.canvas.set_zoom(zoom, QPointF(700, 600))
+    if invert:
+        scene.canvas.toggle_invert()
+    window = Window(1700, 900)
+    scene.canvas.set_window(window)
+    scene.settle()
+    patch = patch_of(scene, 0)
+    assert patch.pixels.size < ROWS * COLUMNS / 4  # not all of it
+    expected = pipeline.render(scene.canvas.frame, window, invert)
+    np.testing.assert_array_equal(greys(patch), part_of(patch, expected))
+
+
+def test_what_is_on_the_screen_is_what_render_gives(scene: Scene):
+    """At a zoom at which pixels are squares, by their centres on the screen."""
+    show(scene)
+    scene.canvas.set_zoom(8.0, QPointF(700, 600))
+    window = Window(1700, 900)
+    scene.canvas.set_window(window)
+    scene.settle()
+    shot, expected = seen(scene), pipeline.render(scene.canvas.frame, window)
+    view = scene.canvas.box.viewRect()
+    columns = range(int(view.left()) + 2, int(view.right()) - 2)
+    for row in range(int(view.top()) + 2, int(view.bottom()) - 2, 5):
+        places = [scene.at(column, row) for column in columns]
+        shown = [shot[place.y(), place.x()] for place in places]
+        assert shown == expected[row, columns.start : columns.stop].tolist()
+
+
+@pytest.mark.parametrize("zoom", [0.0, 0.4, 1.0, 1.7])
+def test_a_picture_looks_the_same_during_a_drag_and_after_it(scene: Scene, zoom: float):
+    show(scene)
+    if zoom:
+        scene.canvas.set_zoom(zoom, QPointF(700, 600))
+        rested(scene)
+    view = scene.canvas.viewport()
+    QTest.mousePress(view, LEFT, pos=QPoint(200, 150))
+    move(view, QPoint(260, 190), LEFT)
+    scene.settle()
+    assert not scene.canvas.picture.complete
+    during = seen(scene)
+    QTest.mouseRelease(view, LEFT, pos=QPoint(260, 190))
+    rested(scene)
+    after = seen(scene)
+    assert len(scene.canvas.layer.patches) > 1
+    assert during.std() > 10
+    np.testing.assert_array_equal(during, after)
+
+
+@pytest.mark.parametrize("zoom", [0.0, 0.3, 1.0, 3.0])
+def test_a_pan_or_zoom_during_a_drag_uncovers_no_older_window(scene: Scene, zoom: float):
+    """All is white in the first window and black in the second; painted before any answer."""
+    show(scene)
+    if zoom:
+        scene.canvas.set_zoom(zoom, QPointF(900, 700))
+    scene.canvas.set_window(Window(-5000, 10))
+    rested(scene)
+    assert seen(scene)[200, 250] == 255
+    scene.canvas.set_window(Window(9000, 10))
+    scene.settle()
+    assert not scene.canvas.picture.complete
+    for step in (
+        lambda: scene.canvas.pan_by(150, 90),
+        lambda: scene.canvas.zoom_by(0.5),
+        lambda: scene.canvas.zoom_by(5.0),
+        scene.canvas.fit,
+    ):
+        step()
+        assert seen(scene)[130:270, 170:330].max() == 0
+
+
+def test_a_pan_shows_the_image_at_once_and_sharp_when_it_is_there(scene: Scene):
+    show(scene)
+    scene.canvas.set_zoom(1.0, QPointF(300, 300))
+    scene.canvas.set_window(Window(1500, 2500))
+    scene.settle()
+    scene.canvas.pan_by(-600, -500)
+    assert seen(scene).min() > 20  # coarser for the moment, but nowhere empty
+    scene.settle()
+    sharp = seen(scene)
+    rested(scene)
+    np.testing.assert_array_equal(seen(scene), sharp)
+    patch = patch_of(scene, 0)
+    expected = pipeline.render(scene.canvas.frame, Window(1500, 2500))
+    np.testing.assert_array_equal(greys(patch), part_of(patch, expected))
+
+
+def test_finished_buffers_are_never_written_to_again(scene: Scene):
+    show(scene)
+    kept: list[tuple[Patch, NDArray[np.uint8], Window]] = []
+    for step in range(40):
+        scene.canvas.set_window(Window(1000 + 40 * step, 800))
+        if step % 4 == 0:
+            scene.settle()
+            picture = scene.canvas.picture
+            assert picture.window == Window(1000 + 40 * step, 800)
+        kept += [
+            (patch, greys(patch), scene.canvas.picture.window)
+            for patch in scene.canvas.layer.patches
+        ]
+    rested(scene)
+    assert len({id(patch) for patch, _, _ in kept}) >= 20
+    for patch, then, window in kept:
+        np.testing.assert_array_equal(greys(patch), then)
+        if patch.level == 0:
+            whole = pipeline.render(scene.canvas.frame, window)
+            np.testing.assert_array_equal(then, part_of(patch, whole))
+
+
+def test_all_of_an_image_of_common_size_is_there_after_a_drag(scene: Scene):
+    show(scene)
+    scene.drag(LEFT, QPoint(200, 150), (40, 20))
+    rested(scene)
+    window = scene.canvas.shown_window
+    np.testing.assert_array_equal(
+        scene.canvas.layer.pixels, pipeline.render(scene.canvas.frame, window)
+    )
+
+
+def test_of_a_huge_image_no_more_is_windowed_than_is_worth_it(scene: Scene):
+    stored = np.zeros((6000, 7000), np.uint8)
+    stored[::2] = 200
+    show(scene, stored=stored, voi=Voi((Window(127.5, 255, VoiFunction.LINEAR_EXACT),)), bits=8)
+    sizes = [patch.pixels.size for patch in scene.canvas.layer.patches]
+    assert sum(sizes) < 7_000_000
+    assert set(np.unique(seen(scene)[150:250, 200:300])) == {100}
+    scene.canvas.one_to_one()
+    scene.settle()
+    assert scene.canvas.picture.covers(scene.canvas.view_of())
+    rested(scene)
+    patch = patch_of(scene, 0)
+    np.testing.assert_array_equal(greys(patch), part_of(patch, stored))
+    assert sum(patch.pixels.size for patch in scene.canvas.layer.patches) < 14_000_000
+
+
+def test_a_checkerboard_of_extremes_is_grey_when_it_is_shown_smaller(scene: Scene):
+    board = (np.indices((1200, 1200)).sum(0) % 2 * 4095).astype(np.uint16)
+    show(scene, stored=board)
+    shot = seen(scene)[100:300, 200:300]
+    assert abs(int(shot.min()) - 128) <= 1
+    assert abs(int(shot.max()) - 128) <= 1
+
+
+def test_a_shutter_covers_while_the_window_is_dragged(scene: Scene):
+    shutter = Shutter(rectangle=(400, 1399, 300, 1099), level=0.25)
+    show(scene, shutter=shutter)
+    scene.canvas.set_window(Window(9000, 10))
+    scene.canvas.toggle_invert()
+    scene.settle()
+    shot = seen(scene)
+    for point, grey in (((100, 100), 64), ((900, 700), 255), ((1700, 1300), 64)):
+        place = scene.at(*point)
+        assert shot[place.y(), place.x()] == grey
+
+
+RAMP = np.stack([np.arange(256)] * 3, -1).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"stored": np.dstack([film() >> 4] * 3).astype(np.uint8), "photometric": "RGB", "bits": 8},
+        {"stored": (film() >> 4).astype(np.uint8), "palette": RAMP, "photometric": "PALETTE COLOR"},
+        {"palette": RAMP, "palette_first": 2500, "supplemental": True, "voi": Voi((WIDE,))},
+        {"stored": film().astype(np.float32) / 7, "voi": Voi((Window(300, 500),))},
+        {"voi": Voi((), (Lut(0, 8, np.arange(4096, dtype=np.uint16)[::-1] >> 4),))},
+        {"modality_lut": Lut(0, 12, np.arange(4096, dtype=np.uint16)[::-1])},
+    ],
+    ids=["rgb", "palette", "supplemental", "float", "voi lut", "modality lut"],
+)
+def test_frames_that_are_windowed_whole_look_as_render_gives_them(
+    scene: Scene, changes: dict[str, Any]
+):
+    show(scene, **{"voi": Voi()} | changes)
+    assert scene.canvas.picture.complete
+    expected = pipeline.render(scene.canvas.frame)
+    np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
+    scene.canvas.toggle_invert()
+    scene.settle()
+    expected = pipeline.render(scene.canvas.frame, invert=True)
+    np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
+
+
+class Paints(QObject):
+    """Notes the regions that a widget paints."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.painted = QRegion()
+        widget.installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.painted += event.region()
+        return False
+
+
+def test_text_that_waits_for_a_picture_is_painted_without_one_too(scene: Scene):
+    show(scene)
+    overlay = scene.canvas.overlay
+    paints = Paints(overlay)
+    text = replace(overlay.corners, bottom_left=("a line of text",))
+    overlay.set_corners(text, soon=True)
+    assert paints.painted.isEmpty()
+    scene.wait_until(lambda: not paints.painted.isEmpty())
+    assert paints.painted.contains(QPoint(20, overlay.height() - 20))
+    assert not paints.painted.contains(QPoint(250, 200))
+
+
+def test_a_step_of_a_drag_is_painted_once_with_its_text(scene: Scene):
+    show(scene)
+    scene.wait_until(lambda: not scene.background.pending)
+    paints = Paints(scene.canvas.overlay)
+    told = scene.canvas.overlay.corners
+    scene.canvas.set_window(Window(1500, 800))
+    assert scene.canvas.overlay.corners != told
+    assert paints.painted.isEmpty()
+    scene.settle()
+    scene.wait_until(lambda: not paints.painted.isEmpty())
+    assert paints.painted.contains(scene.canvas.overlay.rect())
