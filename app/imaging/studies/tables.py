@@ -14,6 +14,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import repeat
 from typing import Any
 
+import numpy as np
+
 from app.imaging.studies.shared_texts import Layout, SharedTexts
 from app.imaging.types import Content, Instance
 
@@ -33,8 +35,15 @@ class TableError(ValueError):
 
 
 def to_bytes(message: Any) -> bytes:
-    """JSON values, compressed."""
-    return zlib.compress(json.dumps(message, separators=(",", ":")).encode(), 1)
+    """JSON values, and single values of arrays, compressed."""
+    text = json.dumps(message, separators=(",", ":"), default=_item)
+    return zlib.compress(text.encode(), 1)
+
+
+def _item(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    raise TypeError(f"a {type(value).__name__} is no value of a table")
 
 
 def from_bytes(data: bytes | memoryview) -> Any:
@@ -198,15 +207,23 @@ def _contents(values: list[Any]) -> list[Content]:
 
 
 def _times(values: list[Any]) -> list[float | None]:
+    if set(map(type, values)) - {int, float, type(None)}:
+        raise TableError("not times")
     return [None if value is None else float(value) for value in values]
 
 
+def _lists(values: list[Any]) -> list[list[Any]]:
+    if set(map(type, values)) - {list}:
+        raise TableError("not lists")
+    return values
+
+
 def _lists_of_texts(values: list[Any]) -> list[tuple[str, ...]]:
-    return [tuple(_texts(value)) for value in values]
+    return [tuple(_texts(value)) for value in _lists(values)]
 
 
-def _lists_of_times(values: list[Any]) -> list[tuple[float, ...]]:
-    return [tuple(float(part) for part in value) for value in values]
+def _lists_of_times(values: list[Any]) -> list[tuple[float | None, ...]]:
+    return [tuple(_times(value)) for value in _lists(values)]
 
 
 _CHECKS: dict[str, Callable[[list[Any]], list[Any]]] = {
