@@ -16,6 +16,7 @@ from PySide6.QtWidgets import QWidget
 from app.imaging.pixels import pipeline
 from app.imaging.types import Lut, Shutter, Voi, VoiFunction, Window
 from app.views.canvas.image_layer import Patch
+from app.views.canvas.rendering import Picture
 from tests.gui.canvas_scene import LEFT, Scene, move
 
 pytestmark = pytest.mark.gui
@@ -34,13 +35,27 @@ def film(rows: int = ROWS, columns: int = COLUMNS) -> NDArray[np.uint16]:
 
 
 def show(scene: Scene, **changes: Any) -> None:
-    scene.show(**{"stored": film(), "voi": Voi((WIDE,))} | changes)
+    fields: dict[str, Any] = {"stored": film(), "voi": Voi((WIDE,))}
+    scene.show(None, **fields | changes)
     rested(scene)
+
+
+def picture(scene: Scene) -> Picture:
+    """What is on the screen."""
+    assert scene.canvas.picture is not None
+    return scene.canvas.picture
+
+
+def rendered(
+    scene: Scene, window: Window | None = None, *, invert: bool = False
+) -> NDArray[np.uint8]:
+    """What the shown frame must look like in full."""
+    return pipeline.render(picture(scene).job.frame, window, invert)
 
 
 def rested(scene: Scene) -> None:
     """Wait until nothing more is windowed."""
-    scene.wait_until(lambda: not scene.canvas.busy and scene.canvas.picture.complete)
+    scene.wait_until(lambda: not scene.canvas.busy and picture(scene).complete)
 
 
 def seen(scene: Scene) -> NDArray[np.int16]:
@@ -78,7 +93,7 @@ def test_at_full_size_the_pixels_in_view_are_what_render_gives(
     scene.settle()
     patch = patch_of(scene, 0)
     assert patch.pixels.size < ROWS * COLUMNS / 4  # not all of it
-    expected = pipeline.render(scene.canvas.frame, window, invert)
+    expected = rendered(scene, window, invert=invert)
     np.testing.assert_array_equal(greys(patch), part_of(patch, expected))
 
 
@@ -89,7 +104,7 @@ def test_what_is_on_the_screen_is_what_render_gives(scene: Scene):
     window = Window(1700, 900)
     scene.canvas.set_window(window)
     scene.settle()
-    shot, expected = seen(scene), pipeline.render(scene.canvas.frame, window)
+    shot, expected = seen(scene), rendered(scene, window)
     view = scene.canvas.box.viewRect()
     columns = range(int(view.left()) + 2, int(view.right()) - 2)
     for row in range(int(view.top()) + 2, int(view.bottom()) - 2, 5):
@@ -108,7 +123,7 @@ def test_a_picture_looks_the_same_during_a_drag_and_after_it(scene: Scene, zoom:
     QTest.mousePress(view, LEFT, pos=QPoint(200, 150))
     move(view, QPoint(260, 190), LEFT)
     scene.settle()
-    assert not scene.canvas.picture.complete
+    assert not picture(scene).complete
     during = seen(scene)
     QTest.mouseRelease(view, LEFT, pos=QPoint(260, 190))
     rested(scene)
@@ -129,7 +144,7 @@ def test_a_pan_or_zoom_during_a_drag_uncovers_no_older_window(scene: Scene, zoom
     assert seen(scene)[200, 250] == 255
     scene.canvas.set_window(Window(9000, 10))
     scene.settle()
-    assert not scene.canvas.picture.complete
+    assert not picture(scene).complete
     for step in (
         lambda: scene.canvas.pan_by(150, 90),
         lambda: scene.canvas.zoom_by(0.5),
@@ -152,29 +167,27 @@ def test_a_pan_shows_the_image_at_once_and_sharp_when_it_is_there(scene: Scene):
     rested(scene)
     np.testing.assert_array_equal(seen(scene), sharp)
     patch = patch_of(scene, 0)
-    expected = pipeline.render(scene.canvas.frame, Window(1500, 2500))
+    expected = rendered(scene, Window(1500, 2500))
     np.testing.assert_array_equal(greys(patch), part_of(patch, expected))
 
 
 def test_finished_buffers_are_never_written_to_again(scene: Scene):
     show(scene)
-    kept: list[tuple[Patch, NDArray[np.uint8], Window]] = []
+    kept: list[tuple[Patch, NDArray[np.uint8], Window | None]] = []
     for step in range(40):
         scene.canvas.set_window(Window(1000 + 40 * step, 800))
         if step % 4 == 0:
             scene.settle()
-            picture = scene.canvas.picture
-            assert picture.window == Window(1000 + 40 * step, 800)
+            assert picture(scene).window == Window(1000 + 40 * step, 800)
         kept += [
-            (patch, greys(patch), scene.canvas.picture.window)
-            for patch in scene.canvas.layer.patches
+            (patch, greys(patch), picture(scene).window) for patch in scene.canvas.layer.patches
         ]
     rested(scene)
     assert len({id(patch) for patch, _, _ in kept}) >= 20
     for patch, then, window in kept:
         np.testing.assert_array_equal(greys(patch), then)
         if patch.level == 0:
-            whole = pipeline.render(scene.canvas.frame, window)
+            whole = rendered(scene, window)
             np.testing.assert_array_equal(then, part_of(patch, whole))
 
 
@@ -183,9 +196,7 @@ def test_all_of_an_image_of_common_size_is_there_after_a_drag(scene: Scene):
     scene.drag(LEFT, QPoint(200, 150), (40, 20))
     rested(scene)
     window = scene.canvas.shown_window
-    np.testing.assert_array_equal(
-        scene.canvas.layer.pixels, pipeline.render(scene.canvas.frame, window)
-    )
+    np.testing.assert_array_equal(scene.canvas.layer.pixels, rendered(scene, window))
 
 
 def test_of_a_huge_image_no_more_is_windowed_than_is_worth_it(scene: Scene):
@@ -197,7 +208,9 @@ def test_of_a_huge_image_no_more_is_windowed_than_is_worth_it(scene: Scene):
     assert set(np.unique(seen(scene)[150:250, 200:300])) == {100}
     scene.canvas.one_to_one()
     scene.settle()
-    assert scene.canvas.picture.covers(scene.canvas.view_of())
+    view = scene.canvas.view_of()
+    assert view is not None
+    assert picture(scene).covers(view)
     rested(scene)
     patch = patch_of(scene, 0)
     np.testing.assert_array_equal(greys(patch), part_of(patch, stored))
@@ -230,11 +243,15 @@ RAMP = np.stack([np.arange(256)] * 3, -1).astype(np.uint8)
 @pytest.mark.parametrize(
     "changes",
     [
-        {"stored": np.dstack([film() >> 4] * 3).astype(np.uint8), "photometric": "RGB", "bits": 8},
-        {"stored": (film() >> 4).astype(np.uint8), "palette": RAMP, "photometric": "PALETTE COLOR"},
+        {"stored": np.dstack([film() // 16] * 3).astype(np.uint8), "photometric": "RGB", "bits": 8},
+        {
+            "stored": (film() // 16).astype(np.uint8),
+            "palette": RAMP,
+            "photometric": "PALETTE COLOR",
+        },
         {"palette": RAMP, "palette_first": 2500, "supplemental": True, "voi": Voi((WIDE,))},
         {"stored": film().astype(np.float32) / 7, "voi": Voi((Window(300, 500),))},
-        {"voi": Voi((), (Lut(0, 8, np.arange(4096, dtype=np.uint16)[::-1] >> 4),))},
+        {"voi": Voi((), (Lut(0, 8, np.arange(4096, dtype=np.uint16)[::-1] // 16),))},
         {"modality_lut": Lut(0, 12, np.arange(4096, dtype=np.uint16)[::-1])},
     ],
     ids=["rgb", "palette", "supplemental", "float", "voi lut", "modality lut"],
@@ -243,12 +260,12 @@ def test_frames_that_are_windowed_whole_look_as_render_gives_them(
     scene: Scene, changes: dict[str, Any]
 ):
     show(scene, **{"voi": Voi()} | changes)
-    assert scene.canvas.picture.complete
-    expected = pipeline.render(scene.canvas.frame)
+    assert picture(scene).complete
+    expected = rendered(scene)
     np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
     scene.canvas.toggle_invert()
     scene.settle()
-    expected = pipeline.render(scene.canvas.frame, invert=True)
+    expected = rendered(scene, invert=True)
     np.testing.assert_array_equal(scene.canvas.layer.pixels, expected)
 
 
