@@ -7,6 +7,8 @@ is for ordinary files, and the others have a parser that knows what to make of t
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from pydicom.datadict import dictionary_VR
 
@@ -22,6 +24,13 @@ LONG_VRS = frozenset(b"OB OD OF OL OV OW SQ SV UC UN UR UT UV".split())
 """VRs whose length has four bytes, after two that are zero."""
 
 _MAX_DEPTH = 8
+_MAX_HEADS = 8192
+_MAX_RUN_BYTES = 2**19
+_SHORTEST_RUN = 3
+_WORTH_IT, _PAUSE = 32, 3
+"""Headers are compared when so many elements had to be walked over one by one, every so many
+headers: where files of two kinds take turns, comparing would cost more than it saves."""
+_NO_LENGTH = b"\xff\xff\xff\xff"
 _FIRST = 0x00080000
 _CHARSET = 0x00080005
 _ITEM, _SEQUENCE_END = 0xFFFEE000, 0xFFFEE0DD
@@ -36,39 +45,105 @@ class NotPlainError(Exception):
     """The file is for the other parser."""
 
 
-_Known = dict[bytes, tuple[int, int]]
-_MAX_KNOWN = 8192
-_explicit_heads: _Known = {}
-_implicit_heads: _Known = {}
-"""First eight bytes of an element -> its tag, and its length with them, or -1 where these do not
-tell it. The slices of a series have nearly all of them in common, and so have the files of one
-scanner; looking them up takes a third of the time of taking them apart."""
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """Elements that followed each other, the same in two files: likely also in the next.
+
+    Attributes:
+        data: All their bytes.
+        elements: As in `Walk`.
+        last: The last one's tag.
+    """
+
+    data: bytes
+    elements: dict[int, bytes]
+    last: int
 
 
-def _learn_explicit(head: bytes) -> tuple[int, int]:
+_Head = tuple[int, int]
+
+
+class Memory:
+    """What the headers walked before have in common, in one of the two encodings.
+
+    Attributes:
+        heads: First eight bytes of an element -> its tag, and its length with them, or -1 where
+            these do not tell it. Looking it up takes a third of the time of taking it apart.
+        runs: The same of the first element -> what followed it. The slices of a series differ in
+            some twenty elements; what lies between is compared at once.
+    """
+
+    def __init__(self, learn: Callable[[bytes], _Head]) -> None:
+        self.heads: dict[bytes, _Head] = {}
+        self.runs: dict[bytes, _Run] = {}
+        self._learn = learn
+        self._previous: dict[int, bytes] = {}
+        self._room = 0
+        self._files = 0
+
+    def learn(self, head: bytes) -> _Head:
+        """Take a head apart, and remember it; NotPlainError for one that is out of the ordinary."""
+        found = self._learn(head)
+        if len(self.heads) >= _MAX_HEADS:
+            self.heads.clear()
+        self.heads[head] = found
+        return found
+
+    def compare(self, elements: dict[int, bytes], steps: int) -> None:
+        """Note what a header has in common with the one before.
+
+        Args:
+            elements: The header's.
+            steps: How many of them were walked over one by one.
+        """
+        previous, self._previous = self._previous, elements
+        self._files += 1
+        if steps < _WORTH_IT or self._files < _PAUSE:
+            return
+        self._files = 0
+        run: dict[int, bytes] = {}
+        for tag, element in elements.items():
+            if previous.get(tag) == element and _NO_LENGTH not in element[4:12]:
+                run[tag] = element
+            else:
+                self._keep(run)
+                run = {}
+        self._keep(run)
+
+    def _keep(self, run: dict[int, bytes]) -> None:
+        if len(run) < _SHORTEST_RUN:
+            return
+        data = b"".join(run.values())
+        self._room -= len(data)
+        if self._room < 0:
+            self.runs.clear()
+            self._room = _MAX_RUN_BYTES - len(data)
+        self.runs[data[:8]] = _Run(data, run, next(reversed(run)))
+
+
+def _explicit(head: bytes) -> _Head:
     group, element, vr, length = _explicit_head.unpack(head)
     tag = group << 16 | element
     if vr in SHORT_VRS and tag < PIXELS:
-        known = tag, 8 + length
-    elif vr in LONG_VRS and length == 0:
-        known = tag, -1
-    else:
-        raise NotPlainError
-    return _keep(_explicit_heads, head, known)
+        return tag, 8 + length
+    if vr in LONG_VRS and length == 0:
+        return tag, -1
+    raise NotPlainError
 
 
-def _learn_implicit(head: bytes) -> tuple[int, int]:
+def _implicit(head: bytes) -> _Head:
     group, element, length = _implicit_head.unpack(head)
     tag = group << 16 | element
-    known = tag, (-1 if length == UNDEFINED_LENGTH or tag >= PIXELS else 8 + length)
-    return _keep(_implicit_heads, head, known)
+    return tag, (-1 if length == UNDEFINED_LENGTH or tag >= PIXELS else 8 + length)
 
 
-def _keep(heads: _Known, head: bytes, known: tuple[int, int]) -> tuple[int, int]:
-    if len(heads) >= _MAX_KNOWN:
-        heads.clear()
-    heads[head] = known
-    return known
+def new_memory(*, implicit: bool) -> Memory:
+    """A memory of headers whose elements name their VR or do not; nothing is in it yet."""
+    return Memory(_implicit if implicit else _explicit)
+
+
+_memories = {implicit: new_memory(implicit=implicit) for implicit in (False, True)}
+"""By whether the VR is implicit."""
 
 
 def value_span(data: bytes, at: int, *, implicit: bool) -> tuple[int, int]:
@@ -94,7 +169,9 @@ class Walk:
         self.at = begin
         self.needed = begin
         self._implicit = implicit
+        self._memory = _memories[implicit]
         self._last = _FIRST - 1
+        self._steps = 0
         self._nested = 0
 
     def step(self, data: bytes) -> bool:
@@ -103,28 +180,34 @@ class Walk:
         Raises:
             NotPlainError: Elements are out of order, too many, or of no known VR.
         """
-        known = _implicit_heads if self._implicit else _explicit_heads
-        learn = _learn_implicit if self._implicit else _learn_explicit
-        start, last, elements, get = self.at, self._last, self.elements, known.get
-        size = len(data)
+        memory, elements = self._memory, self.elements
+        get, run_of = memory.heads.get, memory.runs.get
+        start, last, size = self.at, self._last, len(data)
         while (at := start + 12) <= size:
             head = data[start : start + 8]
-            tag, length = get(head) or learn(head)
+            tag, length = get(head) or memory.learn(head)
             if tag <= last:
                 raise NotPlainError
+            run = run_of(head)
+            if run is not None and data.startswith(run.data, start):
+                elements.update(run.elements)
+                start, last = start + len(run.data), run.last
+                continue
+            self._steps += 1
             if length >= 0:
                 at = start + length
             elif tag < PIXELS:
                 at = self._long_end(data, start, tag)
             else:
                 self.at = start
+                self._check_count()
+                memory.compare(elements, self._steps)
                 return True
             if at > size:
                 break
             elements[tag] = data[start:at]
             start, last = at, tag
-        if len(elements) + self._nested > MAX_ELEMENTS:
-            raise NotPlainError
+        self._check_count()
         self.at, self._last, self.needed = start, last, at
         return False
 
@@ -168,7 +251,7 @@ class Walk:
                 raise struct.error
             if head == _ITEM_END and delimited:
                 return at + 8
-            tag, size = _learn_implicit(head) if self._implicit else _learn_explicit(head)
+            tag, size = _implicit(head) if self._implicit else _explicit(head)
             if tag >= PIXELS or tag < _FIRST or tag == _CHARSET:
                 raise NotPlainError
             if size >= 0:
@@ -187,7 +270,10 @@ class Walk:
 
     def _count(self) -> None:
         self._nested += 1
-        if self._nested > MAX_ELEMENTS:
+        self._check_count()
+
+    def _check_count(self) -> None:
+        if len(self.elements) + self._nested > MAX_ELEMENTS:
             raise NotPlainError
 
 

@@ -21,6 +21,7 @@ from pydicom.uid import ImplicitVRLittleEndian, JPEG2000Lossless
 
 from app.errors import FileProblem
 from app.imaging.dicom import plain_instance as quick
+from app.imaging.dicom import plain_walk as walk
 from app.imaging.dicom.dicom_file import IndexFile, be_quiet
 from app.imaging.dicom.item_counts import MAX_EMPTY_ITEMS
 from app.imaging.dicom.plain_header import MAX_HEADER, plain_header
@@ -342,6 +343,26 @@ def test_damaged_headers_are_what_the_parser_says(tmp_path: Path):
     assert 0.1 < taken / (5 * count) < 0.9
 
 
+def test_a_header_is_walked_the_same_whatever_was_walked_before(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    rng = np.random.default_rng(5)
+    used = {implicit: walk.new_memory(implicit=implicit) for implicit in (False, True)}
+    found = 0
+    for number in range(600):
+        source = (CT, MR_IMPLICIT, MR)[number // 20 % 3].read_bytes()
+        whole = rng.random() < 0.5
+        path = written(tmp_path / "a.dcm", source if whole else damaged(rng, source, 1500))
+        monkeypatch.setattr(walk, "_memories", used)
+        header = plain_header(path)
+        new = {implicit: walk.new_memory(implicit=implicit) for implicit in used}
+        monkeypatch.setattr(walk, "_memories", new)
+        assert header == plain_header(path)
+        found += header is not None
+    assert found > 300
+    assert len(used[False].runs) > 5
+
+
 def soon(path: Path, limit_s: float = 0.5) -> bool:
     """Whether the quick way takes it, which must be told soon."""
     started = time.monotonic()
@@ -398,10 +419,17 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     memories = (quick._explicit_texts, quick._implicit_texts, quick._sizes, quick._b_values)  # pyright: ignore[reportPrivateUsage]
     for memory in memories:
         memory.clear()
+    monkeypatch.setattr(walk, "_MAX_HEADS", 10)
+    monkeypatch.setattr(walk, "_MAX_RUN_BYTES", 2000)
+    headers = walk.new_memory(implicit=False)
+    monkeypatch.setattr(walk, "_memories", {False: headers})
     for number in range(20):
+        assert is_plain(CT)
         path = make_dicom(tmp_path / "a.dcm", SliceLocation=number, PatientName="x" * number)
         assert is_plain(path)
     long = make_dicom(tmp_path / "a.dcm", SeriesDescription="x" * 60_000)
     assert is_plain(long)
     assert all(len(memory) <= 10 for memory in memories)
+    assert len(headers.heads) <= 10
+    assert sum(len(run.data) for run in headers.runs.values()) <= 6000
     assert max(len(key) for key in quick._explicit_texts) < 5000  # pyright: ignore[reportPrivateUsage]
