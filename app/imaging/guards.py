@@ -14,6 +14,10 @@ MAX_SAMPLES = 2**28
 MAX_FRAMES = 10**6
 MAX_PICTURE_BYTES = 2**30
 
+_LARGE_SAMPLES = 2**26
+_MOST_SAMPLES_A_BYTE = 20_000
+"""Only a large image with nothing on it at all is in fewer bytes."""
+
 COPY_AGAIN = "Copy it again from its source, or ask for a new export"
 
 
@@ -77,3 +81,8 @@ def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int)
             f"it declares an image of {columns} x {rows} pixels, too large to be opened safely",
             "The header may be damaged; ask for a new export",
         )
+
+
+def holds_too_little(samples: int, size: int) -> bool:
+    """Whether a large image cannot be in so few compressed bytes, whatever its header declares."""
+    return samples > _LARGE_SAMPLES and samples > _MOST_SAMPLES_A_BYTE * size

@@ -154,7 +154,7 @@ def _element(random: Random, data: bytearray, seed: Seed) -> None:
         _long(random, data, seed)
         return
     place = places[int(random.integers(len(places)))]
-    long_form = data[place + 4 : place + 6] in (b"OB", b"OW", b"SQ", b"UN", b"UT", b"OF")
+    long_form = bytes(data[place + 4 : place + 6]) in (b"OB", b"OW", b"SQ", b"UN", b"UT", b"OF")
     kind = int(random.integers(4))
     if kind == 0:  # its length
         at, form = (place + 8, "<L") if long_form else (place + 6, "<H")

@@ -172,6 +172,8 @@ class _Hosted:
             ended = ended or "end" in message
             tally.take(message)
         code = self._process.wait(timeout=30)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
         if not ended:
             self._errors.seek(0)
             last = self._errors.read().decode("utf-8", "replace").strip().splitlines()[-3:]

@@ -179,11 +179,11 @@ def encode(syntax: str, pixels: Array) -> bytes:
 
 
 def _jpeg(pixels: Array) -> bytes:
-    return imagecodecs.jpeg8_encode(pixels, level=90)
+    return bytes(imagecodecs.jpeg8_encode(pixels, level=90))
 
 
 def _jpeg_lossless(pixels: Array) -> bytes:
-    return imagecodecs.jpeg8_encode(pixels, lossless=True, predictor=1)
+    return bytes(imagecodecs.jpeg8_encode(pixels, lossless=True, predictor=1))
 
 
 def _deflate(pixels: Array) -> bytes:

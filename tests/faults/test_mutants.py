@@ -1,6 +1,6 @@
 """Damaged files, as many as the time allows: `python -m tests.faults` gives the table.
 
-    SIGHTLINE_FAULTS=1 pytest -m faults tests/faults    # 10,000, and 200 in the main window
+SIGHTLINE_FAULTS=1 pytest -m faults tests/faults    # 10,000, and 200 in the main window
 """
 
 from __future__ import annotations

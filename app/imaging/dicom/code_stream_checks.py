@@ -19,10 +19,6 @@ _CODE_STREAM_XL = b"\xff\x0a"
 MAX_TILES = 65_535
 _MANY_TILES = 1_024
 _SMALL_TILE = 64 * 64
-_LARGE = 2**26
-_MOST_AREA_A_BYTE = 20_000
-"""Blank images need about that little; samples of a larger one cannot be in so few bytes."""
-
 _XL_RATIOS = ((1, 1), (1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1))
 _XL_BITS = (9, 13, 18, 30)
 
@@ -64,16 +60,6 @@ def declared_by(data: bytes) -> Declared | None:
     if start is None:
         raise ValueError("no start of frame")
     return Declared(start.rows, start.columns, start.components, start.precision)
-
-
-def check_size(data: bytes, samples: int) -> None:
-    """Refuse very large images in very few bytes.
-
-    Raises:
-        ValueError: `samples` cannot be in them.
-    """
-    if samples > _LARGE and samples > _MOST_AREA_A_BYTE * len(data):
-        raise ValueError(f"{samples} samples in {len(data)} bytes")
 
 
 def _jpeg_2000(data: bytes) -> Declared:

@@ -21,7 +21,7 @@ from pydicom.uid import UID
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom import code_streams
-from app.imaging.dicom.code_stream_checks import Declared, check_size, declared_by
+from app.imaging.dicom.code_stream_checks import Declared, declared_by
 from app.imaging.dicom.code_streams import Decoded
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.fragments import Fragments, find_fragments, frame_spans
@@ -262,7 +262,8 @@ def _read_compressed(
     index: int,
 ) -> Decoded:
     data = _frame_bytes(header, layout, source, index)
-    check_size(data, layout.pixels * layout.samples)
+    if guards.holds_too_little(layout.pixels * layout.samples, len(data)):
+        raise ValueError(f"{layout.pixels} pixels in {len(data)} bytes")
     coded = None if decoder in _NO_CODE_STREAMS else declared_by(data)
     if coded is not None:
         _check_code_stream(header, layout, coded)

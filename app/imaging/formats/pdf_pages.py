@@ -5,6 +5,8 @@ Pages are drawn at 150 dots an inch, form fields included; no script of a docume
 
 from __future__ import annotations
 
+import re
+import zlib
 from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,12 +20,21 @@ from pypdfium2 import raw
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files.identity import pixel_sha256
+from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.types import Frame, ImageRef, Spacing
 
 MAX_PAGES = 10_000
 _DPI = 150
 _POINTS_PER_INCH = 72
 _MAX_SIDE = 4096
+_MAX_STREAM_BYTES = 2**27
+"""Of one stream of a document, inflated: a colour page at 600 dots an inch has 104 million."""
+
+_MOST_BYTES_A_BYTE = 1032
+_CHUNK = 2**22
+_FED = 2**16
+_STREAM = re.compile(rb"stream\r?\n")
+_TWICE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
 _NO_SCALE = "a page has no patient scale"
 
 
@@ -98,6 +109,9 @@ def _opened(path: Path, data: bytes) -> Generator[Any]:
         FileProblem: It is locked, damaged, or has no pages; also for what is raised inside.
     """
     document: Any = None
+    if _checked.get((len(data), zlib.adler32(data)), lambda: _inflates_too_far(data)):
+        reason = "the PDF document inflates to more than a page needs"
+        raise guards.problem(path, reason, "Ask for a copy from its source")
     try:
         document = pypdfium2.PdfDocument(data)
         # Without this the values that were filled into a form are not drawn.
@@ -119,6 +133,43 @@ def _opened(path: Path, data: bytes) -> Generator[Any]:
     finally:
         if document is not None:
             document.close()
+
+
+_checked = OneEntryCache()
+
+
+def _inflates_too_far(data: bytes) -> bool:
+    """Whether a stream of the document is a bomb; its reader would inflate it as a whole."""
+    if _TWICE.search(data):
+        return True
+    for found in _STREAM.finditer(data):
+        begin = found.end()
+        end = data.find(b"endstream", begin)
+        end = len(data) if end < 0 else end
+        is_zlib = data[begin : begin + 1] == b"\x78"
+        may = is_zlib and (end - begin) * _MOST_BYTES_A_BYTE > _MAX_STREAM_BYTES
+        if may and _inflated_size(memoryview(data)[begin:end]) > _MAX_STREAM_BYTES:
+            return True
+    return False
+
+
+def _inflated_size(source: memoryview) -> int:
+    """How many bytes it inflates to, counted no further than matters."""
+    stream = zlib.decompressobj()
+    size = 0
+    place = 0
+    try:
+        while not stream.eof and size <= _MAX_STREAM_BYTES:
+            part = stream.unconsumed_tail
+            if not part:
+                part = source[place : place + _FED]
+                place += _FED
+                if not part:
+                    break
+            size += len(stream.decompress(part, _CHUNK))
+    except zlib.error:
+        pass  # damaged: its reader stops here too
+    return size
 
 
 def _damaged(path: Path, error: Exception) -> FileProblem:

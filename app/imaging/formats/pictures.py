@@ -145,6 +145,8 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
     depth, _ = _png_depth(data)
     try:
         with _open(path, data) as image:
+            if guards.holds_too_little(image.width * image.height, len(data)):
+                raise guards.problem(path, "the picture is cut short", guards.COPY_AGAIN)
             turn = _orientation(image)
             if index:
                 image.seek(index)
@@ -210,7 +212,9 @@ def _decode_8_bit(image: Image.Image) -> Array:
     if image.mode in ("1", "L", "I;16") and "transparency" not in image.info:
         return np.asarray(image.convert("L") if image.mode == "1" else image)
     has_alpha = image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info
-    return np.asarray(image.convert("RGBA" if has_alpha else "RGB"))
+    mode = "RGBA" if has_alpha else "RGB"
+    # Converting to its own mode would copy it.
+    return np.asarray(image if image.mode == mode else image.convert(mode))
 
 
 def over_black(array: Array) -> Array:

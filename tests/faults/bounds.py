@@ -1,0 +1,150 @@
+"""What a hostile file may cost: a second, and a gigabyte in any process."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from app.errors import FileProblem
+from app.imaging.decode import Decoder
+from app.imaging.types import Content, Instance
+from tests.faults.host import RAW, resident
+
+SECONDS = 1.0
+BYTES = 2**30
+_HOST_GROWTH = 2**27
+_POLL_S = 0.005
+_TRIES = 3
+
+
+@dataclass(slots=True)
+class Cost:
+    """What opening a file took.
+
+    Attributes:
+        seconds: Until the answer.
+        worker_bytes: The most that any worker process held.
+        reasons: Why it, or a part of it, is not shown.
+        shown: Instances of which a frame, report or layer was given.
+    """
+
+    seconds: float = 0.0
+    worker_bytes: int = 0
+    reasons: list[str] = field(default_factory=list[str])
+    shown: int = 0
+
+
+def children() -> list[int]:
+    """Processes that this one started."""
+    found: list[int] = []
+    for task in Path("/proc/self/task").glob("*/children"):
+        try:
+            found += map(int, task.read_text(encoding="ascii").split())
+        except OSError:
+            continue
+    return found
+
+
+def peak(pid: int) -> int:
+    """The most bytes of memory that a process ever held; 0 when it is gone."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return 0
+    return max((int(one.split()[1]) * 1024 for one in lines if one.startswith("VmHWM")), default=0)
+
+
+@contextmanager
+def watched() -> Generator[Callable[[], int]]:
+    """Gives the most memory that any child held since; peaks from before are forgotten."""
+    for pid in children():
+        try:
+            Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
+        except OSError:
+            continue
+    most = 0
+    stop = threading.Event()
+
+    def look() -> None:
+        nonlocal most
+        while True:
+            most = max([most, *map(peak, children())])
+            if stop.wait(_POLL_S):
+                return
+
+    watcher = threading.Thread(target=look, daemon=True)
+    watcher.start()
+    try:
+        yield lambda: max([most, *map(peak, children())])
+    finally:
+        stop.set()
+        watcher.join()
+
+
+def open_all(decoder: Decoder, path: Path) -> Cost:
+    """Scan a path, and ask for all that the window would ask for first."""
+    cost = Cost()
+    with watched() as most:
+        started = time.perf_counter()
+        result = decoder.scan([path]).result(90)
+        cost.reasons += [problem.reason for problem in result.problems if not problem.remark]
+        for study in result.studies:
+            for series in study.series:
+                for instance in series.instances[:2]:
+                    _show(decoder, instance, cost)
+        cost.seconds = time.perf_counter() - started
+        cost.worker_bytes = most()
+    return cost
+
+
+def _show(decoder: Decoder, instance: Instance, cost: Cost) -> None:
+    calls = [lambda: decoder.attributes(instance)]
+    if instance.has_frames:
+        calls.append(lambda: decoder.frame(instance, instance.frames - 1))
+    elif instance.content in (Content.REPORT, Content.KEY_OBJECTS):
+        calls.append(lambda: decoder.report(instance))
+    elif instance.content is Content.STRUCTURES:
+        calls.append(lambda: decoder.layer(instance))
+    elif instance.content is Content.PRESENTATION:
+        calls.append(lambda: decoder.presentation(instance))
+    for number, call in enumerate(calls):
+        error = call().exception(90)
+        if error is None:
+            cost.shown += number > 0
+            continue
+        assert isinstance(error, FileProblem), repr(error)
+        assert error.subject.startswith(str(instance.path)), error.subject
+        cost.reasons.append(error.reason)
+
+
+def assert_cheap(decoder: Decoder, path: Path) -> Cost:
+    """Open it within the bounds; on a busy machine the quickest of three times counts."""
+    before = resident()
+    best: Cost | None = None
+    for _ in range(_TRIES):
+        cost = open_all(decoder, path)
+        assert cost.worker_bytes < BYTES, f"{cost.worker_bytes >> 20} MB in a worker"
+        assert resident() - before < _HOST_GROWTH, "the window's process grew"
+        best = cost if best is None or cost.seconds < best.seconds else best
+        if best.seconds < SECONDS:
+            break
+    assert best is not None
+    assert best.seconds < SECONDS, f"{best.seconds:.2f} s: {best.reasons}"
+    for reason in best.reasons:
+        assert reason, "no reason"
+        assert not RAW.search(reason), f"no plain reason: {reason}"
+    return best
+
+
+def assert_refused(decoder: Decoder, path: Path, words: str = "") -> Cost:
+    """Open it: nothing of it is shown, for a reason in plain words, within the bounds."""
+    cost = assert_cheap(decoder, path)
+    assert cost.reasons, "it was not refused"
+    assert cost.shown == 0, "something was shown"
+    assert words in " ".join(cost.reasons), cost.reasons
+    assert "process" not in " ".join(cost.reasons), f"a worker died: {cost.reasons}"
+    return cost
