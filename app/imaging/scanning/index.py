@@ -302,9 +302,11 @@ class Index:
             database.execute("DELETE FROM segments WHERE id NOT IN (SELECT segment FROM files)")
             database.execute("DELETE FROM digests WHERE path NOT IN (SELECT path FROM files)")
             database.execute(
-                "DELETE FROM snapshots WHERE roots NOT IN"
-                " (SELECT roots FROM snapshots ORDER BY used DESC, roots LIMIT ?)",
-                (MAX_SNAPSHOTS,),
+                "DELETE FROM snapshots WHERE roots NOT IN (SELECT roots FROM ("
+                " SELECT roots, row_number() OVER latest AS place, sum(files) OVER latest AS total"
+                " FROM snapshots WINDOW latest AS (ORDER BY used DESC, roots)"
+                ") WHERE place <= ? AND total <= ?)",
+                (MAX_SNAPSHOTS, self._max_files),
             )
 
     def close(self) -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import sqlite3
 import subprocess
 import sys
 import zipfile
+import zlib
 from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, ThreadPoolExecutor
 from dataclasses import replace
@@ -31,7 +33,7 @@ from app.imaging.studies.instance_lists import (
     parts_of,
     with_uids_of,
 )
-from app.imaging.studies.tables import TableError
+from app.imaging.studies.tables import TableError, from_bytes, to_bytes
 from app.imaging.types import Instance, ScanResult
 from app.views.contents import amount
 from app.workspace.studies import Studies, StudyUids, key_of
@@ -55,7 +57,10 @@ def make_folder(made: Path, count: int = 4) -> Path:
         (made / study).mkdir(parents=True)
         for number in range(count):
             uid = f"1.{ord(study)}.{number}"
-            own = {"StudyInstanceUID": f"2.{ord(study)}", "SeriesInstanceUID": f"3.{ord(study)}"}
+            own: dict[str, Any] = {
+                "StudyInstanceUID": f"2.{ord(study)}",
+                "SeriesInstanceUID": f"3.{ord(study)}",
+            }
             file = make_dicom(
                 made / study / f"{number}.dcm",
                 SOPInstanceUID=uid,
@@ -438,6 +443,25 @@ def test_a_snapshot_whose_parts_disagree_is_refused():
             restore(wrong)
 
 
+def test_a_damaged_page_is_refused_with_no_other_error():
+    """Whatever byte is wrong, and though its checksum were right."""
+    snapshot = pack_result(a_stack(3), "m", 3)
+    (size,) = from_bytes(snapshot.meta)["pages"]
+    page = zlib.decompress(snapshot.blocks[:size])
+    chance = random.Random(5)
+    refused = 0
+    for _ in range(1500):
+        damaged = bytearray(page)
+        damaged[chance.randrange(len(damaged))] = chance.choice(b'0123456789[]{},:"x')
+        made = zlib.compress(damaged)
+        meta = to_bytes({"pages": [len(made)], "problems": []})
+        try:
+            restore(replace(snapshot, meta=meta, blocks=made + snapshot.blocks[size:]))
+        except TableError:
+            refused += 1
+    assert refused > 300
+
+
 def test_only_so_many_folders_are_remembered(file: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("app.imaging.scanning.index.MAX_SNAPSHOTS", 2)
     day = [1]
@@ -450,6 +474,11 @@ def test_only_so_many_folders_are_remembered(file: Path, monkeypatch: pytest.Mon
     assert [index.snapshot([Path(name)]) is not None for name in "abc"] == [True, True, False]
     index.store_snapshot([Path("a")], None)
     assert index.snapshot([Path("a")]) is None
+    index.close()
+    index = Index(file, "1", max_files=3)
+    index.store_snapshot([Path("c")], pack_result(a_stack(2), "m", 3))
+    index.tidy()
+    assert [index.snapshot([Path(name)]) is not None for name in "bc"] == [False, True]
     index.close()
 
 
