@@ -20,7 +20,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.imaging.dicom.dicom_file import UNDEFINED_LENGTH, PixelSpan
-from app.imaging.dicom.plain_walk import LONG_VRS, SHORT_VRS, NotPlainError, Walk, value_span
+from app.imaging.dicom.plain_walk import (
+    LONG_VRS,
+    SHORT_VRS,
+    NotPlainError,
+    Walk,
+    names_vr,
+    value_span,
+)
 from app.imaging.files.sources import FileStatus
 
 MAX_HEADER = 2**18
@@ -160,7 +167,7 @@ def _meta(data: bytes) -> tuple[int, str]:
     if text not in (IMPLICIT, EXPLICIT) and not _ENCAPSULATED.fullmatch(text):
         raise NotPlainError
     # The other parser believes the first element rather than the meta information.
-    if all(0x40 < byte < 0x5B for byte in data[at + 4 : at + 6]) == (text == IMPLICIT):
+    if names_vr(data, at) == (text == IMPLICIT):
         raise NotPlainError
     return at, text
 

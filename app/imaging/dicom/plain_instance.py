@@ -251,7 +251,8 @@ def _raw_element(header: PlainHeader, tag: int) -> RawDataElement:
     """An element as the parser leaves it before its value is asked for."""
     raw = header.raw(tag) or b""
     vr = header.vr(tag) or None
-    if vr == "SQ" or header.elements[tag][4:8] == b"\xff\xff\xff\xff":
+    length = header.elements[tag][4:8] if header.implicit else header.elements[tag][8:12]
+    if vr == "SQ" or (vr in ("UN", None) and length == b"\xff\xff\xff\xff"):
         raise NotPlainError
     value: Any = raw or empty_value_for_VR(vr, raw=True)
     return RawDataElement(BaseTag(tag), vr, len(raw), value, 0, header.implicit, True)

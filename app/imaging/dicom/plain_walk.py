@@ -146,6 +146,11 @@ _memories = {implicit: new_memory(implicit=implicit) for implicit in (False, Tru
 """By whether the VR is implicit."""
 
 
+def names_vr(data: bytes, at: int) -> bool:
+    """Whether the element at `at` looks as if it names its VR."""
+    return all(0x40 < byte < 0x5B for byte in data[at + 4 : at + 6])
+
+
 def value_span(data: bytes, at: int, *, implicit: bool) -> tuple[int, int]:
     """Where the value of the element at `at` begins and, by its length, ends."""
     if implicit:
@@ -220,12 +225,12 @@ class Walk:
             raise NotPlainError
         nested = self._nested
         try:
-            return self._items_end(data, begin, 1)
+            return self._items_end(data, begin, 1, implicit=self._implicit)
         except struct.error:
             self._nested = nested
             return len(data) + 1
 
-    def _items_end(self, data: bytes, at: int, depth: int) -> int:
+    def _items_end(self, data: bytes, at: int, depth: int, *, implicit: bool) -> int:
         """Where a sequence of undefined length ends; struct.error where `data` ends before."""
         if depth > _MAX_DEPTH:
             raise NotPlainError
@@ -238,10 +243,14 @@ class Walk:
             if tag != _ITEM:
                 raise NotPlainError
             self._count()
-            at = self._item_end(data, at, length, depth)
+            at = self._item_end(data, at, length, depth, implicit=implicit)
 
-    def _item_end(self, data: bytes, at: int, length: int, depth: int) -> int:
-        """Where an item ends, whose elements begin at `at`."""
+    def _item_end(self, data: bytes, at: int, length: int, depth: int, *, implicit: bool) -> int:
+        """Where an item ends, whose elements begin at `at`.
+
+        Its elements may name no VR though those around it do (PS3.5 6.2.2, note 2: VR UN).
+        """
+        implicit = implicit or not names_vr(data, at)
         delimited = length == UNDEFINED_LENGTH
         stop = at + length
         while delimited or at < stop:
@@ -251,17 +260,17 @@ class Walk:
                 raise struct.error
             if head == _ITEM_END and delimited:
                 return at + 8
-            tag, size = _implicit(head) if self._implicit else _explicit(head)
+            tag, size = _implicit(head) if implicit else _explicit(head)
             if tag >= PIXELS or tag < _FIRST or tag == _CHARSET:
                 raise NotPlainError
             if size >= 0:
                 at += size
                 continue
-            begin, end = value_span(data, at, implicit=self._implicit)
+            begin, end = value_span(data, at, implicit=implicit)
             if end - begin != UNDEFINED_LENGTH:
                 at = end
-            elif _is_sequence(data, at, tag, implicit=self._implicit):
-                at = self._items_end(data, begin, depth + 1)
+            elif _is_sequence(data, at, tag, implicit=implicit):
+                at = self._items_end(data, begin, depth + 1, implicit=implicit)
             else:
                 raise NotPlainError
         if at != stop:
@@ -280,7 +289,7 @@ class Walk:
 def _is_sequence(data: bytes, at: int, tag: int, *, implicit: bool) -> bool:
     """Whether the element of undefined length at `at` consists of items."""
     if not implicit:
-        return data[at + 4 : at + 6] == b"SQ"
+        return data[at + 4 : at + 6] in (b"SQ", b"UN")
     try:
         return dictionary_VR(tag) == "SQ"
     except KeyError:

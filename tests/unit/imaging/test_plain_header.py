@@ -168,6 +168,23 @@ def test_sequences_of_every_encoding_are_passed_over(tmp_path: Path):
     assert header.raw(0x00091001) == known + empty + end
 
 
+@pytest.mark.parametrize("vr", [b"SQ", b"UN"])
+@pytest.mark.parametrize("length", [UNDEFINED, None])
+def test_items_without_vrs_within_a_file_with_them(vr: bytes, length: bytes | None, tmp_path: Path):
+    inner = b"\x08\0\0\1\4\0\0\0T-1 " + b"\x09\0\1\x10" + UNDEFINED
+    inner += b"\xfe\xff\x00\xe0\0\0\0\0\xfe\xff\xdd\xe0\0\0\0\0"
+    items = b"\xfe\xff\x00\xe0" + struct.pack("<L", len(inner)) + inner
+    items += b"\xfe\xff\x00\xe0" + UNDEFINED + inner + b"\xfe\xff\x0d\xe0\0\0\0\0"
+    items += b"\xfe\xff\xdd\xe0\0\0\0\0" if length else b""
+    extra = element(0x0009, 0x1001, vr, items, length)
+    path = inserted(tmp_path / "a.dcm", make_dicom(tmp_path / "b.dcm"), extra, b"\x10\0\x10\0PN")
+    assert is_plain(path)
+    block = pydicom.dcmread(path)[0x00091001]
+    assert block.VR == "UN" if vr == b"UN" and not length else len(block.value) == 2
+    short = written(tmp_path / "c.dcm", path.read_bytes().replace(inner, inner[:-8], 1))
+    assert not is_plain(short) or length is None
+
+
 @pytest.mark.parametrize("depth", [7, 50, 3000])
 def test_sequences_in_sequences_end_somewhere(depth: int, tmp_path: Path):
     head = element(0x0009, 0x1001, b"SQ", b"\xfe\xff\x00\xe0" + UNDEFINED, UNDEFINED)
