@@ -1,10 +1,16 @@
 """Uncompressed pixels: from bytes to the words they were written as, and from words to values.
 
+Frames of a file are mapped, not read: their only copy is the one into shared memory. So this runs
+in a worker process: a file that is cut short, or a medium that is pulled out, while it is mapped
+ends the process that looks at it (SIGBUS).
+
 PS3.5 8.1 and annex D (bit order), PS3.3 C.7.6.3.1.2 (4:2:2).
 """
 
 from __future__ import annotations
 
+import io
+import mmap
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -13,6 +19,9 @@ from numpy.typing import NDArray
 from app.imaging.dicom.pixel_layout import Layout
 
 Array = NDArray[Any]
+
+_MAPPED_FROM = 64 * 1024
+"""Bytes from which mapping costs less than reading."""
 
 
 def read_words(
@@ -36,7 +45,13 @@ def read_words(
     exchanged = not little and words_of_16 and layout.allocated < 16
     start = begin - begin % 2 if exchanged else begin
     stop = end + end % 2 if exchanged else end
-    source.seek(start, 1)
+    place = source.tell()
+    if not exchanged and not first_bit % 8 and layout.allocated in (8, 16, 32, 64):
+        data = _mapped(source, place + start, stop - start)
+        if data is not None:
+            words = words_of(data, layout, little=little)
+            return _in_likelier_order(words, layout, little=little, words_of_16=words_of_16)
+    source.seek(place + start)
     data = source.read(stop - start)
     if exchanged:
         data = np.frombuffer(data + b"\0" * (len(data) % 2), "<u2").byteswap().tobytes()
@@ -45,23 +60,38 @@ def read_words(
         bits = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")
         data = np.packbits(bits[first_bit % 8 :], bitorder="little").tobytes()
     words = words_of(data, layout, little=little)
-    if not little and words_of_16 and layout.allocated == 32 and not layout.floating:
-        return _likelier_order(words)
-    return words
+    return _in_likelier_order(words, layout, little=little, words_of_16=words_of_16)
 
 
-def _likelier_order(words: Array) -> Array:
-    """Big-endian samples of 32 bits, whichever way their 16-bit words lie.
+def _mapped(source: BinaryIO, place: int, size: int) -> memoryview | None:
+    """A file's bytes without reading them; None where that is no gain or cannot be done."""
+    raw = getattr(source, "raw", None)
+    if size < _MAPPED_FROM or not isinstance(raw, io.FileIO):
+        return None
+    begin = place - place % mmap.ALLOCATIONGRANULARITY
+    try:
+        mapped = mmap.mmap(
+            raw.fileno(), place + size - begin, access=mmap.ACCESS_READ, offset=begin
+        )
+    except (OSError, ValueError):  # it is shorter, or lies on a drive that cannot be mapped
+        return None
+    return memoryview(mapped)[place - begin :]
+
+
+def _in_likelier_order(words: Array, layout: Layout, *, little: bool, words_of_16: bool) -> Array:
+    """Big-endian samples of 32 bits, whichever way their 16-bit words lie; others as they are.
 
     In OW the bytes of each word are exchanged, the low word comes first (so writes dcmtk); others
     exchange all four bytes (pydicom). Neighbours differ less the way that was meant.
     """
+    if little or not words_of_16 or layout.allocated != 32 or layout.floating:
+        return words
     other = words >> 16 | words << 16
     steps = [np.abs(np.diff(order.astype(np.float64))).sum() for order in (words, other)]
     return words if steps[0] <= steps[1] else other
 
 
-def words_of(data: bytes, layout: Layout, *, little: bool = True) -> Array:
+def words_of(data: bytes | memoryview, layout: Layout, *, little: bool = True) -> Array:
     """One frame's bytes as samples.
 
     Returns:
@@ -77,9 +107,9 @@ def words_of(data: bytes, layout: Layout, *, little: bool = True) -> Array:
     elif layout.allocated == 1:
         flat = np.unpackbits(np.frombuffer(data, np.uint8), bitorder="little")[:count]
     elif layout.allocated == 12:
-        flat = _unpack_12(data, count)
+        flat = _unpack_12(bytes(data), count)
     elif layout.allocated == 24:
-        flat = _unpack_24(data, count, little=little)
+        flat = _unpack_24(bytes(data), count, little=little)
     else:
         flat = np.frombuffer(data, f"{order}u{layout.allocated // 8}", count)
     flat = flat.astype(flat.dtype.newbyteorder("="), copy=False)

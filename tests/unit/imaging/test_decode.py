@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError, wait
 from dataclasses import replace
 from pathlib import Path
@@ -158,24 +161,142 @@ def test_a_scan_tells_its_progress(decoder: Decoder, tmp_path: Path):
     assert seen[-1] == (40, 40)
 
 
+Diverted = Callable[[str, dict[str, Any]], str | None]
+
+
 @pytest.fixture
-def crashing(monkeypatch: pytest.MonkeyPatch) -> Iterator[Decoder]:
-    """A decoder whose worker aborts on files called "crash"."""
+def diverting(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Diverted, int], Decoder]]:
+    """Makes decoders that call another function for some files."""
+    made: list[Decoder] = []
     real = decode_module.WorkerPool.submit
 
-    def submit(self: Any, entry: str, payload: Any, **options: Any) -> Any:
-        read = entry.startswith("app.imaging.reading.")
-        if read and "/crash.dcm" in str(payload):
-            entry = "tests.unit.imaging.worker_entries:abort"
-        return real(self, entry, payload, **options)
+    def make(other: Diverted, workers: int = 1) -> Decoder:
+        def submit(self: Any, entry: str, payload: Any, **options: Any) -> Any:
+            read = entry.startswith("app.imaging.reading.")
+            name = other(str(payload), options) if read else None
+            if name is not None:
+                entry = f"tests.unit.imaging.worker_entries:{name}"
+                payload = {**payload, "when": name.rpartition("_")[2]}
+                if name.startswith("frame"):
+                    entry = entry.rpartition("_")[0]
+            return real(self, entry, payload, **options)
 
-    monkeypatch.setattr(decode_module.WorkerPool, "submit", submit)
-    decoder = Decoder(1)
-    for worker in decoder._pool._workers:
-        worker._allowed = ("app.", "tests.")
-        worker._settings["allowed"] = ("app.", "tests.")
-    yield decoder
-    decoder.close()
+        monkeypatch.setattr(decode_module.WorkerPool, "submit", submit)
+        decoder = Decoder(workers)
+        for worker in decoder._pool._workers:
+            worker._allowed = ("app.", "tests.")
+            worker._settings["allowed"] = ("app.", "tests.")
+        made.append(decoder)
+        return decoder
+
+    yield make
+    for decoder in made:
+        decoder.close()
+
+
+@pytest.fixture
+def crashing(diverting: Callable[[Diverted, int], Decoder]) -> Decoder:
+    """A decoder whose worker aborts on files called "crash"."""
+    return diverting(lambda payload, _: "abort" if "/crash.dcm" in payload else None, 1)
+
+
+@pytest.mark.parametrize("when", ["hashed", "sent"])
+def test_a_file_that_is_cut_while_it_is_mapped_is_a_problem_and_the_next_is_shown(
+    diverting: Callable[[Diverted, int], Decoder], tmp_path: Path, when: str
+):
+    name = f"frame_of_a_file_that_is_cut_{when}"
+    decoder = diverting(lambda payload, _: name if "/cut.dcm" in payload else None, 1)
+    pixels = np.ones((600, 700), np.uint16)
+    good = first_instance(decoder, make_dicom(tmp_path / "good.dcm", pixels))
+    bad = replace(good, path=make_dicom(tmp_path / "cut.dcm", pixels), size_bytes=0)
+    with pytest.raises(FileProblem, match=r"crashed|shorter|cut short") as caught:
+        decoder.frame(bad).result(30)
+    assert caught.value.subject == str(bad.path)
+    assert decoder.frame(good).result(30).stored.sum() == 600 * 700
+
+
+def test_a_frame_that_hangs_is_a_problem_after_its_time_and_holds_up_nobody(
+    diverting: Callable[[Diverted, int], Decoder],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+):
+    monkeypatch.setattr(decode_module, "_LEAST_S", 1.5)
+    decoder = diverting(lambda payload, _: "hang" if "/hang.dcm" in payload else None, 2)
+    good = first_instance(decoder, make_dicom(tmp_path / "good.dcm"))
+    decoder.frame(good).result(30)
+    bad = replace(good, path=tmp_path / "hang.dcm")
+    hanging = [decoder.frame(bad, index) for index in range(2)]
+    others = [make_dicom(tmp_path / f"{number}.dcm") for number in range(3)]
+    for path in others:
+        meanwhile = replace(good, path=path, size_bytes=0)
+        assert decoder.frame(meanwhile).result(30).rows == 3
+    assert not any(future.done() for future in hanging)
+    for future in hanging:
+        with pytest.raises(FileProblem, match=r"took too long \(1\.5 s\)") as caught:
+            future.result(30)
+        assert caught.value.subject == str(bad.path)
+    assert decoder.frame(replace(good, path=others[0], part=0, size_bytes=0, mtime_ns=7)).result(30)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_with_all_workers_killed_the_next_frame_is_there_within_two_seconds(tmp_path: Path):
+    decoder = Decoder(2)
+    try:
+        decoder.warm()
+        instance = first_instance(decoder, make_dicom(tmp_path / "a.dcm"))
+        decoder.frame(instance).result(30)
+        workers = decoder._pool._workers
+        deadline = time.monotonic() + 20
+        while any(worker.pid is None for worker in workers) and time.monotonic() < deadline:
+            threading.Event().wait(0.02)
+        for round_ in range(2):
+            other = replace(instance, path=make_dicom(tmp_path / f"{round_}.dcm"), size_bytes=0)
+            for pid in [worker.pid for worker in workers]:
+                if pid is not None:
+                    os.kill(pid, signal.SIGKILL)
+            started = time.monotonic()
+            assert decoder.frame(other).result(30).rows == 3
+            assert time.monotonic() - started < 2
+    finally:
+        decoder.close()
+
+
+def test_the_time_for_a_frame_grows_with_its_size():
+    def limit(rows: int, columns: int, **figures: Any) -> float:
+        return decode_module.frame_timeout_s(
+            Instance(Path("/x"), "1", figures.pop("kind", "dicom"), rows, columns, **figures)
+        )
+
+    assert limit(512, 512) == 10
+    assert 20 < limit(4096, 4096) < 30
+    assert limit(65535, 4096) == decode_module.FRAME_TIMEOUT_S
+    assert limit(512, 512, size_bytes=300_000_000) > 25
+    assert limit(512, 512, frames=100, kind="volume") > 30
+    assert limit(512, 512, frames=100) == 10
+
+
+def test_a_pinned_frame_stays_in_the_cache(tmp_path: Path):
+    pixels = np.zeros((200, 200), np.uint16)
+    decoder = Decoder(1, cache_bytes=200_000)
+    try:
+        first = first_instance(decoder, make_dicom(tmp_path / "a.dcm", pixels))
+        others = [
+            replace(first, path=make_dicom(tmp_path / f"{number}.dcm", pixels), size_bytes=0)
+            for number in range(4)
+        ]
+        decoder.pin("canvas", [(first, 0)])
+        shown = decoder.frame(first).result(30)
+        for other in others:
+            decoder.frame(other).result(30)
+        assert decoder.frame(first).result(0) is shown
+        used, budget = decoder.cache_bytes
+        assert 80_000 < used <= budget
+        decoder.pin("canvas", [])
+        for other in others:
+            decoder.frame(other).result(30)
+        assert not decoder.frame(first).done()
+    finally:
+        decoder.close()
 
 
 def test_a_file_that_kills_its_worker_is_a_problem_and_its_neighbours_are_listed(

@@ -80,3 +80,24 @@ def note(payload: Payload) -> Payload:
 def chatter(payload: Payload) -> Payload:
     print("codec says hello")  # noqa: T201 - what C libraries do
     return {}
+
+
+def frame_of_a_file_that_is_cut(payload: Payload) -> Payload:
+    """As `frame_entry`, but the file loses its end while its pixels are mapped."""
+    from app.imaging.reading import dicom_image, image_entries
+
+    real = dicom_image.pixel_sha256
+
+    def cut(stored: Any) -> str:
+        if payload["when"] == "hashed":
+            os.truncate(payload["path"], 4096)
+            return real(stored)
+        digest = real(stored)
+        os.truncate(payload["path"], 4096)
+        return digest
+
+    dicom_image.pixel_sha256 = cut
+    try:
+        return image_entries.frame_entry(payload)
+    finally:
+        dicom_image.pixel_sha256 = real
