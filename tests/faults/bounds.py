@@ -5,9 +5,11 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Generator
+from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from app.errors import FileProblem
 from app.imaging.decode import Decoder
@@ -102,7 +104,7 @@ def open_all(decoder: Decoder, path: Path) -> Cost:
 
 
 def _show(decoder: Decoder, instance: Instance, cost: Cost) -> None:
-    calls = [lambda: decoder.attributes(instance)]
+    calls: list[Callable[[], Future[Any]]] = [lambda: decoder.attributes(instance)]
     if instance.has_frames:
         calls.append(lambda: decoder.frame(instance, instance.frames - 1))
     elif instance.content in (Content.REPORT, Content.KEY_OBJECTS):

@@ -53,7 +53,7 @@ def claiming(syntax: str, code: bytes, rows: int, columns: int) -> bytes:
 def compressed(path: Path, syntax: str, code: bytes, **elements: Any) -> Path:
     """A file of one frame with this code stream and these elements."""
     pixels = a_picture("<u2" if syntax == WIDE_ONLY else "<u1")
-    more = {"BitsStored": 12, "HighBit": 11} if syntax == WIDE_ONLY else {}
+    more: dict[str, Any] = {"BitsStored": 12, "HighBit": 11} if syntax == WIDE_ONLY else {}
     return packed(path, pixels, syntax, [code + b"\0" * (len(code) % 2)], **(more | elements))
 
 

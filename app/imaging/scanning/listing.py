@@ -140,7 +140,7 @@ def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
         path = folder / entry.name
         if entry.is_dir(follow_symlinks=False):
             later.append(["folder", str(path), root, depth + 1])
-        elif entry.is_symlink() and entry.is_dir():
+        elif entry.is_symlink() and path.is_dir():  # `entry.is_dir` raises where links circle
             reason = "it is a link to a folder, which is not followed"
             found.problems.append((root, Problem(path, reason, "Open that folder")))
         elif entry.is_symlink() and leads_out(path, depth):
