@@ -54,6 +54,10 @@ class ImageView(pg.GraphicsView):
         self.setMinimumSize(120, 120)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMouseTracking(True)
+        # It fills all of itself, so nothing need be filled below it, nor copied from a cache.
+        self.setCacheMode(self.CacheModeFlag(0))
+        self.viewport().setAutoFillBackground(False)
+        self.viewport().setAttribute(Qt.WidgetAttribute.WA_OpaquePaintEvent)
         self.box = pg.ViewBox(border=None, enableMenu=False, enableMouse=False, defaultPadding=0)
         self.box.invertY(True)
         self.box.disableAutoRange()
@@ -65,6 +69,7 @@ class ImageView(pg.GraphicsView):
         self._aspect = 1.0
         self._turn = turning.UPRIGHT
         self._area: Area | None = None
+        self._view: tuple[Any, list[list[float]], View] | None = None  # and what it was made for
         self._fitted = True
         self._drag_from: QPointF | None = None
         self._lock_aspect()
@@ -183,9 +188,18 @@ class ImageView(pg.GraphicsView):
         columns, rows = self.image_size
         if not columns or not rows:
             return None
+        seen = QRectF(self.viewport().rect())
+        sizes = (seen.size(), self.box.size(), self.devicePixelRatioF())
+        place = (columns, rows, self._turn, self._aspect, sizes)
+        known, range_ = self._view, self.box.viewRange()
+        if known is None or known[:2] != (place, range_):
+            known = self._view = place, [list(ends) for ends in range_], self._seen_in(seen)
+        return known[2]
+
+    def _seen_in(self, seen: QRectF) -> View:
+        columns, rows = self.image_size
         zoom = max(self.pixel_scale) * self.devicePixelRatioF()
         level = level_of(zoom, len(level_shapes(rows, columns)))
-        seen = QRectF(self.viewport().rect())
         corners = [seen.topLeft(), seen.topRight(), seen.bottomLeft(), seen.bottomRight()]
         part = QPolygonF([self.to_image(corner) for corner in corners]).boundingRect()
         left, top, right, bottom = area_of(part, _MARGIN * 2**level)

@@ -50,31 +50,56 @@ class Block:
     right: bool
 
 
-def corner_blocks(corners: Corners, area: QRectF, size: float = 1.0) -> list[Block]:
-    """Lay out the corners that have text in `area` (px)."""
-    metrics = QFontMetricsF(corner_font(size))
-    gap = MARGIN * size
+Parts = tuple[tuple[tuple[str, ...], str], ...]
+"""What stands in a corner: texts and their colour."""
+
+Known = dict[tuple[Parts, bool, bool], Block]
+"""Blocks by what they say and by the corner: whether that is right, whether it is at the bottom."""
+
+
+def corner_blocks(
+    corners: Corners, area: QRectF, size: float = 1.0, known: Known | None = None
+) -> list[Block]:
+    """Lay out the corners that have text in `area` (px).
+
+    Args:
+        corners: The text.
+        area: Where.
+        size: Of the letters.
+        known: Blocks that were laid out in the same area and size; those of now replace them.
+    """
     ink, warn = THEME.overlay_text, THEME.warning
-    blocks: list[Block] = []
+    blocks: Known = {}
     for parts, right, bottom in (
         (((corners.top_left, ink),), False, False),
         (((corners.top_right, ink), (corners.series_warning, warn)), True, False),
         (((corners.bottom_left, ink), (corners.mark, warn)), False, True),
         (((corners.warning, warn), (corners.bottom_right, ink)), True, True),
     ):
-        lines = tuple(
-            (fitted, tint)
-            for texts, tint in parts
-            for text in texts
-            for fitted in _fitted(text, metrics, _limit(area, size))
-        )
-        if lines:
-            width = max(metrics.horizontalAdvance(text) for text, _ in lines)
-            height = metrics.lineSpacing() * len(lines)
-            x = area.right() - gap - width if right else area.left() + gap
-            y = area.bottom() - gap - height if bottom else area.top() + gap
-            blocks.append(Block(QRectF(x, y, width, height), lines, right))
-    return blocks
+        if any(texts for texts, _tint in parts):
+            corner = (parts, right, bottom)
+            same = known.get(corner) if known else None
+            blocks[corner] = same or _block(parts, area, size, right=right, bottom=bottom)
+    if known is not None:
+        known.clear()
+        known.update(blocks)
+    return list(blocks.values())
+
+
+def _block(parts: Parts, area: QRectF, size: float, *, right: bool, bottom: bool) -> Block:
+    metrics = QFontMetricsF(corner_font(size))
+    gap, limit = MARGIN * size, _limit(area, size)
+    lines = tuple(
+        (fitted, tint)
+        for texts, tint in parts
+        for text in texts
+        for fitted in _fitted(text, metrics, limit)
+    )
+    width = max(metrics.horizontalAdvance(text) for text, _ in lines)
+    height = metrics.lineSpacing() * len(lines)
+    x = area.right() - gap - width if right else area.left() + gap
+    y = area.bottom() - gap - height if bottom else area.top() + gap
+    return Block(QRectF(x, y, width, height), lines, right)
 
 
 def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRectF]:
@@ -191,6 +216,8 @@ class Overlay(QWidget):
         self._corners = Corners()
         self._blocks: list[Block] = []  # laid out once, not in every paint event
         self._laid_out_in = QRectF()
+        self._laid_out_for: Corners | None = None
+        self._known: Known = {}
         self._stale = QRegion()  # of text that changed and waits for its picture
         self._wait = QTimer(self, singleShot=True, interval=PICTURE_MS)
         self._wait.timeout.connect(self.catch_up)
@@ -225,7 +252,6 @@ class Overlay(QWidget):
         if corners != self._corners:
             before = self._laid_out()
             self._corners = corners
-            self._laid_out_in = QRectF()
             after = self._laid_out()
             gone = [block for block in before if block not in after]
             for block in (*gone, *(block for block in after if block not in before)):
@@ -246,8 +272,12 @@ class Overlay(QWidget):
         """The corners as they stand in this widget."""
         area = QRectF(self.rect())
         if area != self._laid_out_in:
-            self._blocks = corner_blocks(self._corners, area)
+            self._known.clear()
             self._laid_out_in = area
+        elif self._laid_out_for is self._corners:
+            return self._blocks
+        self._blocks = corner_blocks(self._corners, area, known=self._known)
+        self._laid_out_for = self._corners
         return self._blocks
 
     def set_sides(self, sides: Sides) -> None:
