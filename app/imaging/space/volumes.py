@@ -160,7 +160,7 @@ class Assembly:
             raise NotAStackError("its labels lie on slices that are not evenly spaced")
         grid = grid_of(stack)
         ordered = [frames[i] for i in order]
-        pixels, template = self._values(_arranged(pixels, order), ordered)
+        pixels, template = self._values(_arranged(pixels, order), ordered, check)
         if not stack.regular:
             self._check_memory(grid.shape[0], grid.shape[1:], pixels.dtype.itemsize)
             pixels = resampled(pixels, stack, grid, _fill(pixels, template), check)
@@ -169,7 +169,9 @@ class Assembly:
         slices = tuple(order) if stack.regular else ()
         return Volume(pixels, grid.affine, template, tuple(warnings), slices)
 
-    def _values(self, pixels: Array, frames: Sequence[Frame]) -> tuple[Array, Frame]:
+    def _values(
+        self, pixels: Array, frames: Sequence[Frame], check: Callable[[], None]
+    ) -> tuple[Array, Frame]:
         """Stored values where one rescale holds for all slices, else modality values."""
         template = frames[len(frames) // 2]
         first = frames[0]
@@ -184,6 +186,7 @@ class Assembly:
         self._check_memory(len(frames), pixels.shape[1:], 4)
         values = np.empty(pixels.shape, np.float32)
         for place, frame in enumerate(frames):
+            check()
             values[place] = modality_values(frame, pixels[place])
         units = template.rescale.units
         plain = replace(
