@@ -17,6 +17,7 @@ from app.imaging.files import sources
 from app.imaging.files.archives import looks_like_archive
 from app.imaging.files.marks import MODULUS, file_mark
 from app.imaging.scanning.listing import is_directory_file, is_junk
+from app.imaging.scanning.opened_paths import is_slow
 
 STEP_S = 0.25
 
@@ -28,6 +29,12 @@ class _Found:
     count: int = 0
     archives: list[list[int]] = field(default_factory=list[list[int]])
     unsure: bool = False
+    started: float = field(default_factory=time.monotonic)
+
+    @property
+    def is_slow(self) -> bool:
+        """Looked at now and then: one folder may hold all files of a slow drive."""
+        return self.count % 128 == 127 and is_slow(self.count, time.monotonic() - self.started)
 
 
 def fingerprint_entry(payload: dict[str, Any]) -> dict[str, Any]:
@@ -36,7 +43,7 @@ def fingerprint_entry(payload: dict[str, Any]) -> dict[str, Any]:
     Returns:
         "files": sum of the `file_mark` of plain files, hexadecimal. "others": of archives and
         links that are not followed. "count": of plain files. "archives": [time, size] of each.
-        "unsure": whether something could not be told. "todo": the folders that are left.
+        "unsure": whether something could not be told in a short time. "todo": what is left.
     """
     found = _Found()
     todo: list[str] = list(payload["todo"])
@@ -81,6 +88,9 @@ def _folder(folder: str, todo: list[str], found: _Found) -> None:
             for entry in entries:
                 if is_junk(entry.name):
                     continue
+                if found.is_slow:
+                    found.unsure = True
+                    return
                 if entry.is_dir(follow_symlinks=False):
                     todo.append(entry.path)
                 elif entry.is_symlink() and entry.is_dir():

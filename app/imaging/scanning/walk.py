@@ -12,12 +12,9 @@ from app.errors import Cancelled, SightlineError
 from app.imaging.files.marks import MODULUS
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
+from app.imaging.scanning.opened_paths import is_slow
 
 _TIMEOUT_S = 60.0
-_PATIENCE_S = 1.0
-_FILES_PER_S = 20_000
-"""Where asking for the files' times goes slower than this, the drive is slow: a scan that tells its
-first study early is better than a walk through all of them."""
 
 
 class Walk:
@@ -90,8 +87,7 @@ class Walk:
             self._others = (self._others + int(found["others"], 16)) % MODULUS
             self._archives.update((int(time), int(size)) for time, size in found["archives"])
             todo, count = found["todo"], count + found["count"]
-            taken = time.monotonic() - started
-            if todo and taken > _PATIENCE_S and count < taken * _FILES_PER_S:
+            if todo and is_slow(count, time.monotonic() - started):
                 return False
         return True
 

@@ -215,3 +215,10 @@ def frames_in(instances: Sequence[Instance]) -> int:
     if isinstance(instances, StoredInstances):
         return instances.frames
     return sum(one.frames for one in instances)
+
+
+def frame_ends(instances: Sequence[Instance]) -> list[int]:
+    """Where each instance ends among the frames of all; those of single frames need not be made."""
+    if isinstance(instances, StoredInstances) and instances.frames == len(instances):
+        return list(range(1, len(instances) + 1))
+    return list(accumulate(max(one.frames, 1) for one in instances))

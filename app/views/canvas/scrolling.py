@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from itertools import accumulate
 
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal
 
+from app.imaging.studies.instance_lists import frame_ends
 from app.imaging.types import Content, Instance, Series
 from app.workspace.workspace import Workspace
 
@@ -93,7 +93,7 @@ class Scroller(QObject):
         if series is None:
             return [max(instance.frames, 1)]
         if self._ends is None or self._ends[0] is not series:
-            self._ends = (series, list(accumulate(max(one.frames, 1) for one in series.instances)))
+            self._ends = (series, frame_ends(series.instances))
         return self._ends[1]
 
     def position_of(self, instance: Instance) -> tuple[int, int]:

@@ -21,7 +21,7 @@ import pytest
 
 from app.errors import Cancelled
 from app.imaging.decode import Decoder
-from app.imaging.scanning import walk
+from app.imaging.scanning import fingerprint, opened_paths
 from app.imaging.scanning.index import Index
 from app.imaging.scanning.snapshots import pack_result, restore
 from app.imaging.studies.catalogue import group
@@ -29,6 +29,8 @@ from app.imaging.studies.instance_lists import (
     PER_BLOCK,
     JoinedInstances,
     StoredInstances,
+    frame_ends,
+    frames_in,
     marks_of,
     parts_of,
     with_uids_of,
@@ -381,8 +383,8 @@ def test_a_slow_drive_is_scanned_file_by_file(
     from app.imaging.processes.futures import done
 
     scan(remembering, file, folder)
-    monkeypatch.setattr(walk, "_PATIENCE_S", 0.0)
-    monkeypatch.setattr(walk, "_FILES_PER_S", 1e12)
+    monkeypatch.setattr(opened_paths, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(opened_paths, "FILES_PER_S", 1e12)
     submit = remembering._pool.submit
 
     def slow(entry: str, payload: dict[str, Any], **options: Any) -> Any:
@@ -393,6 +395,18 @@ def test_a_slow_drive_is_scanned_file_by_file(
 
     monkeypatch.setattr(remembering._pool, "submit", slow)
     assert not is_restored(scan(remembering, file, folder))
+
+
+def test_a_slow_folder_is_not_walked_to_its_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    for number in range(300):
+        (tmp_path / f"{number}.dcm").touch()
+    found = fingerprint.fingerprint_entry({"todo": [str(tmp_path)], "begin": True})
+    assert (found["count"], found["unsure"], found["todo"]) == (300, False, [])
+    monkeypatch.setattr(opened_paths, "PATIENCE_S", 0.0)
+    monkeypatch.setattr(opened_paths, "FILES_PER_S", 1e12)
+    found = fingerprint.fingerprint_entry({"todo": [str(tmp_path)], "begin": True})
+    assert found["unsure"]
+    assert found["count"] == 127
 
 
 def test_restoring_can_be_stopped(remembering: Decoder, folder: Path, file: Path):
@@ -505,6 +519,17 @@ def test_instances_are_made_in_blocks_and_each_once():
             instances[outside]
 
 
+def test_the_frames_of_a_series_are_counted_the_same_way():
+    made = a_stack(5).studies[0]
+    cine = [replace(one, frames=3) for one in made.series[0].instances]
+    for instances, ends in ((cine, [3, 6, 9, 12, 15]), (cine[:1], [3])):
+        series = replace(made.series[0], instances=tuple(instances))
+        whole = ScanResult((replace(made, series=(series,)),), ())
+        restored = stored(whole).studies[0].series[0].instances
+        assert frame_ends(restored) == frame_ends(series.instances) == ends
+        assert frames_in(restored) == ends[-1]
+
+
 def test_several_threads_get_the_same_instances():
     instances = stored(a_stack()).studies[0].series[0].instances
     with ThreadPoolExecutor(8) as pool:
@@ -526,6 +551,7 @@ def test_taking_a_restored_study_into_the_workspace_makes_the_first_instances_on
     assert not studies.has_image("1.9.9")
     assert "1.9.9" not in StudyUids(study)
     assert workspace.rejection_of(study.series[0].instances[0]) == ""
+    assert frame_ends(study.series[0].instances) == list(range(1, SLICES + 1))
     assert made_in(result) == 2
     shown = workspace.instance_of(f"1.2.{PER_BLOCK + 3}")
     assert shown is not None
