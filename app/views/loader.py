@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from concurrent.futures import Future
 from functools import partial
 from itertools import chain
@@ -23,6 +23,7 @@ from app.imaging.space.reformat import planes_of
 from app.imaging.types import Frame, Instance, ScanResult, Series, Study
 from app.imaging.volume import Plane, Volume
 from app.views.background import Background, OnError
+from app.views.prefetching import PlaceOf, Prefetching
 from app.workspace.viewport import FrameRequest, Viewport
 from app.workspace.workspace import REFORMAT
 
@@ -30,9 +31,6 @@ Thumbnail = NDArray[np.uint8]
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
 Opened = Callable[[], Sequence[Instance]]
-
-AHEAD = 4
-"""Frames of a cine that are decoded ahead of the one that is shown."""
 
 
 class DecoderLike(Protocol):
@@ -42,6 +40,10 @@ class DecoderLike(Protocol):
         self, instance: Instance, index: int = 0, priority: int = Priority.VISIBLE
     ) -> Future[Frame]:
         """Decode one frame."""
+        ...
+
+    def pin(self, owner: Hashable, shown: Iterable[tuple[Instance, int]]) -> None:
+        """Say which frames are looked at: they stay in memory."""
         ...
 
     def thumbnail(self, instance: Instance, size: int) -> Future[Thumbnail]:
@@ -106,37 +108,62 @@ class Loader:
         viewport: Whose requests to answer.
         decoder: Decodes in worker processes.
         background: Brings answers to the GUI thread.
+        place_of: The series of an image and its place there, so that its neighbours are made ready.
     """
 
-    def __init__(self, viewport: Viewport, decoder: DecoderLike, background: Background) -> None:
+    def __init__(
+        self,
+        viewport: Viewport,
+        decoder: DecoderLike,
+        background: Background,
+        place_of: PlaceOf = lambda _instance: None,
+    ) -> None:
         self._viewport = viewport
         self._decoder = decoder
         self._background = background
         self._latest: Future[Frame] | None = None
-        self._ahead: list[Future[Frame]] = []
-        self._last_index = 0
+        self._shown: FrameRequest | None = None
+        self._prefetching = Prefetching(decoder, place_of)
         self._disconnect = viewport.requested.connect(self._load)
 
     def close(self) -> None:
         """Stop answering."""
         self._disconnect()
-        for future in (self._latest, *self._ahead):
-            if future is not None:
-                future.cancel()
+        self._prefetching.stop()
+        self._decoder.pin(self, ())
+        if self._latest is not None:
+            self._latest.cancel()
 
     def _load(self, request: FrameRequest) -> None:
         if self._latest is not None:
             self._latest.cancel()  # only while it is queued; a late answer is dropped anyway
         if request.instance.kind == REFORMAT:
+            self._prefetching.stop()
+            self._pin()
             self._cut(request)
             return
+        self._pin(request)
         self._latest = self._decoder.frame(request.instance, request.frame_index, Priority.VISIBLE)
         self._background.watch(
             self._latest,
-            partial(self._viewport.deliver, request),
+            partial(self._deliver, request),
             partial(self._fail, request),
         )
-        self._prefetch(request)
+        self._prefetching.around(request.instance, request.frame_index)
+
+    def _deliver(self, request: FrameRequest, frame: Frame) -> None:
+        if self._viewport.deliver(request, frame):
+            self._shown = request
+            self._pin(request)
+
+    def _pin(self, *requests: FrameRequest) -> None:
+        """What is waited for stays in memory, and what is shown until that comes."""
+        if self._viewport.frame is None:
+            self._shown = None
+        looked_at = [(one.instance, one.frame_index) for one in requests]
+        if self._shown is not None and self._shown not in requests:
+            looked_at.append((self._shown.instance, self._shown.frame_index))
+        self._decoder.pin(self, looked_at)
 
     def _cut(self, request: FrameRequest) -> None:
         """Sections are cut from a volume in memory, on the thread that asks: so not on this one."""
@@ -146,19 +173,6 @@ class Loader:
             partial(self._viewport.deliver, request),
             partial(self._fail, request),
         )
-
-    def _prefetch(self, request: FrameRequest) -> None:
-        """Have the decoder put the next frames of a cine into its cache."""
-        for future in self._ahead:
-            future.cancel()
-        instance, index = request.instance, request.frame_index
-        step = -1 if index < self._last_index else 1
-        self._last_index = index
-        count = min(AHEAD, instance.frames - 1)
-        self._ahead = [
-            self._decoder.frame(instance, (index + step * k) % instance.frames, Priority.PREFETCH)
-            for k in range(1, count + 1)
-        ]
 
     def _fail(self, request: FrameRequest, error: SightlineError) -> None:
         self._viewport.fail(request, error.text)

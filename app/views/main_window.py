@@ -90,7 +90,9 @@ class MainWindow(QMainWindow):
         self._open_demo = open_demo
         self._closed = False
         self.background = Background(parent=self)
-        self.loader = Loader(workspace.viewport, decoder, self.background)
+        self.loader = Loader(
+            workspace.viewport, decoder, self.background, workspace.studies.place_of
+        )
         self.setWindowTitle(TITLE)
         self.setDockNestingEnabled(True)
         self.setMinimumSize(820, 560)

@@ -126,6 +126,7 @@ class FakeDecoder:
         self.reports: dict[str, Report] = {}
         self.thumbnails: list[str] = []
         self.forgotten: list[str] = []
+        self.pinned: list[tuple[str, int]] = []
         self.partial: list[ScanResult] = []  # what a scan finds on its way
         self.held: Future[ScanResult] | None = None  # a scan that ends when the test says so
 
@@ -151,6 +152,9 @@ class FakeDecoder:
     def thumbnail(self, instance: Instance, size: int = 96) -> Future[Any]:
         self.thumbnails.append(instance.sop_instance_uid)
         return _done(np.full((8, 8), 128, np.uint8))
+
+    def pin(self, owner: object, shown: Iterable[tuple[Instance, int]]) -> None:
+        self.pinned = [(instance.sop_instance_uid, index) for instance, index in shown]
 
     def forget(self, instances: Iterable[Instance]) -> None:
         self.forgotten += [item.sop_instance_uid for item in instances]
