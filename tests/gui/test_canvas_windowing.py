@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QEvent, QObject, QPoint, QPointF
 from PySide6.QtGui import QImage, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QApplication, QWidget
 
 from app.imaging.pixels import pipeline
 from app.imaging.types import Lut, Shutter, Voi, VoiFunction, Window
@@ -285,6 +285,7 @@ class Paints(QObject):
 
 def test_text_that_waits_for_a_picture_is_painted_without_one_too(scene: Scene):
     show(scene)
+    QApplication.processEvents()  # what is to be painted of the image itself
     overlay = scene.canvas.overlay
     paints = Paints(overlay)
     text = replace(overlay.corners, bottom_left=("a line of text",))
@@ -297,7 +298,7 @@ def test_text_that_waits_for_a_picture_is_painted_without_one_too(scene: Scene):
 
 def test_a_step_of_a_drag_is_painted_once_with_its_text(scene: Scene):
     show(scene)
-    scene.wait_until(lambda: not scene.background.pending)
+    QApplication.processEvents()
     paints = Paints(scene.canvas.overlay)
     told = scene.canvas.overlay.corners
     scene.canvas.set_window(Window(1500, 800))

@@ -46,7 +46,7 @@ class Canvas(ImageView):
 
     Args:
         workspace: The models.
-        background: Threads for rendering; closed by its owner.
+        background: Threads for outlines and layers; closed by its owner.
         parent: Qt parent.
     """
 
@@ -67,7 +67,9 @@ class Canvas(ImageView):
         self._press: tuple[QPointF, Drag, Window | None] | None = None
         self._moved = False
         self._wheel = FrameScroll()
-        self._renderer = Renderer(background, self._take_picture, self._take_error)
+        # A thread of its own: a window change does not wait for outlines or a report's pictures.
+        self._rendering = Background(1, self)
+        self._renderer = Renderer(self._rendering, self._take_picture, self._take_error)
         self.overlay = Overlay(self)
         self.layer_drawing = LayerDrawing(self, workspace.layers, background)
         self.findings_layer = AnnotationLayer(self, workspace.annotations, background)
@@ -102,6 +104,8 @@ class Canvas(ImageView):
         for disconnect in self._disconnects:
             disconnect()
         self._disconnects.clear()
+        self._renderer.drop()
+        self._rendering.close()
         self.layer_drawing.close()
         self.findings_layer.close()
         self.scrubber.close_models()
