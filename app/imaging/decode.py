@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from app.imaging.attributes import AttributeRow
 from app.imaging.frame_cache import FrameCache, Key
 from app.imaging.layers import Layer, LayerFrame
+from app.imaging.objects.layer_messages import unpack_frame
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import PresentationState, presentation_from
 from app.imaging.processes.futures import Pending, Reply, done, mapped, outcome_of, then
@@ -264,7 +265,7 @@ class Decoder:
             return self._section_layer(instance, target, index)
         payload = {"instance": pack(instance), "target": pack(target), "index": index}
         reply = self._object("layer_frame_entry", payload)
-        return then(reply, instance.path, lambda message: unpack(LayerFrame, message["frame"]))
+        return then(reply, instance.path, lambda message: unpack_frame(message["frame"]))
 
     def _section_layer(
         self, instance: Instance, target: Instance, index: int
@@ -280,7 +281,7 @@ class Decoder:
             "cut": pack(cut),
         }
         reply = self._object("section_layer_entry", payload)
-        return then(reply, instance.path, lambda message: unpack(LayerFrame, message["frame"]))
+        return then(reply, instance.path, lambda message: unpack_frame(message["frame"]))
 
     def report(self, instance: Instance) -> Future[Report]:
         """A structured report or key object selection as a tree of text."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from app.imaging.dicom.dicom_file import be_quiet
+from app.imaging.objects.layer_messages import pack_frame
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
 from app.imaging.reading.image_entries import check_unchanged
@@ -30,7 +31,7 @@ def layer_frame_entry(payload: Message) -> Message:
 
     target = _opened(payload, "target")
     frame = read_layer_frame(_opened(payload, "instance"), target, payload["index"])
-    return {"frame": pack(frame)}
+    return {"frame": pack_frame(frame)}
 
 
 def section_layer_entry(payload: Message) -> Message:
@@ -45,7 +46,7 @@ def section_layer_entry(payload: Message) -> Message:
         unpack(SectionCut, payload["cut"]),
         (image.rows, image.columns),
     )
-    return {"frame": pack(frame)}
+    return {"frame": pack_frame(frame)}
 
 
 def report_entry(payload: Message) -> Message:
