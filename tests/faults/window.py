@@ -73,13 +73,14 @@ class Viewer:
         outcome.seconds = time.perf_counter() - started
         notices = self.window.notices.all()
         texts = [notice.text.text() for notice in notices]
+        texts += [self.window.canvas.error] if self.window.canvas.error else []
         viewport = self.window.workspace.viewport
         blank = self.window.canvas.picture is None
         if self.window.workspace.studies.all:
-            outcome.result = "refused" if notices and blank else "shown"
+            outcome.result = "refused" if texts and blank else "shown"
             if viewport.instance is not None and viewport.instance.has_frames and blank:
-                outcome.failures += [] if notices else ["a blank canvas and no word about it"]
-        elif not notices:
+                outcome.failures += [] if texts else ["a blank canvas and no word about it"]
+        elif not texts:
             outcome.failures.append("neither shown nor told about")
         outcome.reason = texts[-1] if texts else ""
         outcome.failures += [f"no plain words: {text!r}" for text in texts if RAW.search(text)]

@@ -64,8 +64,8 @@ def declared_by(data: bytes) -> Declared | None:
 
 def _jpeg_2000(data: bytes) -> Declared:
     """SIZ (ITU T.800 A.5.1), at the start or inside of JP2 boxes."""
-    at = data.find(_CODE_STREAM_2000)
-    if at < 0 or len(data) < at + 43:
+    at = _box(data, (b"jp2c",)) if data.startswith(_BOXES_2000) else 0
+    if data[at : at + 4] != _CODE_STREAM_2000 or len(data) < at + 43:
         raise ValueError("no SIZ segment")
     x1, y1, x0, y0, tile_x, tile_y, first_x, first_y = struct.unpack(">8L", data[at + 8 : at + 40])
     components, size = struct.unpack(">HB", data[at + 40 : at + 43])
@@ -82,7 +82,8 @@ def _jpeg_xl(data: bytes) -> Declared:
     """SizeHeader (ISO/IEC 18181-1 D.2), at the start or in the box that holds the code stream."""
     at = 0
     if data.startswith(_BOXES_XL):
-        at = _xl_code_stream(data)
+        at = _box(data, (b"jxlc", b"jxlp"))
+        at += 4 if data[at - 4 : at] == b"jxlp" else 0
     if data[at : at + 2] != _CODE_STREAM_XL:
         raise ValueError("no code stream")
     bits = _Bits(int.from_bytes(data[at + 2 : at + 16], "little"))
@@ -97,18 +98,20 @@ def _jpeg_xl(data: bytes) -> Declared:
     return Declared(rows, columns, turned=True)
 
 
-def _xl_code_stream(data: bytes) -> int:
-    """Where the code stream begins: in a box jxlc, or behind the number of the first jxlp."""
+def _box(data: bytes, kinds: tuple[bytes, ...]) -> int:
+    """Where the content of the first box of these kinds begins (ITU T.800 I.4).
+
+    A box of no length that is not the last keeps parsers busy for ever, so it is refused.
+    """
     at = 0
     while at + 16 <= len(data):
         (length,) = struct.unpack(">L", data[at : at + 4])
-        kind = data[at + 4 : at + 8]
         inside = at + 8
         if length == 1:
             (length,) = struct.unpack(">Q", data[at + 8 : at + 16])
             inside = at + 16
-        if kind in (b"jxlc", b"jxlp"):
-            return inside + (4 if kind == b"jxlp" else 0)
+        if data[at + 4 : at + 8] in kinds:
+            return inside
         if length < 8:
             break
         at += length

@@ -150,9 +150,11 @@ _NAMES = {
 
 
 def syntax_name(syntax: str) -> str:
-    """The transfer syntax's name in PS3.6, or its UID where it has none."""
+    """The transfer syntax's name in PS3.6, its UID where it has none, or words for what is no UID."""
     uid = UID(syntax)
     known = _NAMES.get(syntax)
+    if not uid.is_valid:
+        return "of an unknown kind"
     return known or (uid.name if uid.is_transfer_syntax or uid.is_private else str(uid))
 
 

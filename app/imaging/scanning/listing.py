@@ -37,9 +37,13 @@ _DIRECTORY = (
     b"\x04\0\x30\x11",
     b"\x04\0\x00\x12",
     b"\x04\0\x20\x12",
+    b"\0\x04\x11\x30",
+    b"\0\x04\x12\0",
+    b"\0\x04\x12\x20",
 )
 """Media Storage SOP Class UID (0002,0002) of a DICOMDIR as it stands in the file, and the tags that
-no other object has: File-set ID, first record's offset, Directory Record Sequence."""
+no other object has, in either byte order: File-set ID, first record's offset, Directory Record
+Sequence."""
 
 
 @dataclass(slots=True)

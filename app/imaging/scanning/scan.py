@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
+from app.imaging import guards
 from app.imaging.processes.futures import Reply, as_file_problem, settle
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
@@ -30,7 +31,7 @@ from app.imaging.scanning.opened_paths import Todo
 from app.imaging.scanning.scan_memory import ScanMemory
 from app.imaging.scanning.snapshots import pack_result, restore
 from app.imaging.scanning.walk import Walk
-from app.imaging.studies.answers import Answers
+from app.imaging.studies.answers import DIRECTORY, Answers
 from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.studies.instance_lists import JoinedInstances, marks_of
 from app.imaging.studies.tables import TableError
@@ -262,6 +263,9 @@ class Scan:
         for place, path, (said, at) in zip(batch.places, batch.paths, answers, strict=True):
             built += said.instances(at, path)
             problem = said.problem(at, path)
+            if said.kinds[at] == DIRECTORY and path in self._paths:
+                # Within a folder it is passed over; here nothing else stands for its images.
+                problem = Problem(path, "the DICOMDIR is damaged", guards.COPY_AGAIN)
             if problem is not None:
                 self._problems[place] = problem
         self._instances += built

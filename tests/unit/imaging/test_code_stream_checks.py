@@ -57,6 +57,14 @@ def test_one_whose_figures_are_missing_is_refused(start: bytes):
         declared_by(start)
 
 
+def test_a_box_without_length_is_refused():
+    """pydicom looks for the box behind it for ever."""
+    code = bytes(imagecodecs.jpeg2k_encode(np.zeros((8, 8), np.uint8), level=0, codecformat="jp2"))
+    assert declared_by(code) is not None
+    with pytest.raises(ValueError, match="stream"):
+        declared_by(code[:12] + bytes(4) + code[16:])
+
+
 def test_a_second_start_of_frame_is_refused():
     code = bytes(imagecodecs.jpeg8_encode(np.zeros((8, 8), np.uint8)))
     at = code.find(b"\xff\xc0")
