@@ -150,7 +150,7 @@ _NAMES = {
 
 
 def syntax_name(syntax: str) -> str:
-    """The transfer syntax's name in PS3.6, its UID where it has none, or words for what is no UID."""
+    """The transfer syntax's name in PS3.6, its UID, or words for what is none."""
     uid = UID(syntax)
     known = _NAMES.get(syntax)
     if not uid.is_valid:
