@@ -64,7 +64,8 @@ class WorkerPool:
             self._thread(name, self._serve, worker)
         self._reserve: Worker | None = None
         if stand_by is not None:
-            options["preload"] = stand_by
+            # The user waits for what it does, and nothing else does: as urgent as the app itself.
+            options |= {"preload": stand_by, "nice": 0}
             self._reserve = Worker(name, **options)
             self._thread(name, self._stand_by, self._reserve)
             self._workers.append(self._reserve)
