@@ -34,7 +34,8 @@ from app.imaging.files.sources import FileStatus
 from app.imaging.formats.pictures import ROTATED, turned
 from app.imaging.formats.tiff_metadata import Metadata, metadata_of, safe_xml, tag_rows
 from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
-from app.imaging.types import Frame, ImageRef, Instance, Spacing, Voi, Window
+from app.imaging.pixels.windows import valid_window
+from app.imaging.types import Frame, ImageRef, Instance, Spacing, Voi
 
 Array = NDArray[Any]
 
@@ -89,11 +90,12 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     stored = np.ascontiguousarray(turned(pixels.stored, turn))
     notes = (stack.name(index), stack.note, pixels.note)
     window = stack.meta.window_of(stack.channel(index)) if stored.ndim == 2 else None
+    window = valid_window(window) if window is not None else None
     return Frame(
         stored=stored,
         ref=ImageRef(_uid(digest, part), index, pixel_sha256(stored)),
         photometric=pixels.photometric,
-        voi=Voi((window,) if isinstance(window, Window) else ()),
+        voi=Voi((window,) if window is not None else ()),
         spacing=_turned_spacing(stack.spacing, turn),
         bits=pixels.bits,
         palette=pixels.palette,

@@ -34,6 +34,7 @@ from app.imaging.formats.stated_spacing import stated_spacing
 from app.imaging.formats.volume_data import part_samples
 from app.imaging.formats.volume_format import META_IMAGE, NIFTI, NRRD, volume_format
 from app.imaging.formats.volume_header import VolumeHeader, check, row
+from app.imaging.pixels.windows import valid_window
 from app.imaging.space.geometry import direction_letters
 from app.imaging.space.planes import plane_of
 from app.imaging.space.stacks import STACK_KEYWORD, NotAStackError, as_text, geometry_of, stack_of
@@ -268,7 +269,8 @@ def _windows(header: VolumeHeader, array: Array) -> tuple[Window, ...]:
     if header.window is not None:
         low, high = header.window
         exact = VoiFunction.LINEAR_EXACT
-        return (Window((low + high) / 2, high - low, exact, "file"),)
+        window = valid_window(Window((low + high) / 2, high - low, exact, "file"))
+        return (window,) if window is not None else ()
     if array.dtype.kind not in "iu" or header.rescale != Rescale():
         return ()
     low, high = int(array.min()), int(array.max())

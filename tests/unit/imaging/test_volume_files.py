@@ -248,6 +248,14 @@ def nifti(path: Path, **fields: tuple[str, int, Any]) -> Path:
     return path
 
 
+@pytest.mark.parametrize("highest", [8.8e12, 3e38, float("inf"), float("nan")])
+def test_an_absurd_window_of_the_file_is_not_used(tmp_path: Path, highest: float):
+    path = nifti(tmp_path / "a.nii", cal=("2f", 124, (highest, 0.0)))
+    frame = read_frame(path, 0)
+    assert frame.voi.windows == ()
+    assert np.ptp(render(frame)) > 0
+
+
 def test_slope_and_intercept_give_real_values(tmp_path: Path):
     path = nifti(tmp_path / "a.nii", slope=("f", 112, 0.5), inter=("f", 116, -100.0))
     frame = read_frame(path, 1)
