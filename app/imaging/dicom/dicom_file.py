@@ -131,7 +131,7 @@ class Header:
         Raises:
             FileProblem: It is not a number.
         """
-        raw = self.value(keyword) if keyword in self.dataset else default
+        raw = self.value(keyword)
         if raw is None:
             return default
         try:

@@ -75,7 +75,10 @@ def private_b_value(header: Header) -> str:
     """The diffusion b-value of Siemens, GE and Philips images in s/mm², or ""."""
     if header.text("Modality") != "MR":
         return ""
+    groups = {int(tag) >> 16 for tag in header.dataset.keys()}  # noqa: SIM118 - not parsed
     for creator, group, element in B_VALUES:
+        if group not in groups:
+            continue
         try:
             value: Any = header.dataset.private_block(group, creator)[element].value
         except Exception:
