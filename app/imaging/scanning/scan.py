@@ -274,12 +274,11 @@ class Scan:
 
     def _taken(self, batch: _Batch, result: dict[str, Any]) -> list[tuple[Answers, int]]:
         try:
-            taken = self._memory.take(batch.paths, result)
             self._walk.read(result)
+            return self._memory.take(batch.paths, result)
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             # A file may have taken the worker over: nothing of what it says is believed.
             raise WorkerDied("the decoding process sent a broken answer") from error
-        return taken
 
     def _report(self) -> None:
         if self._progress is not None:

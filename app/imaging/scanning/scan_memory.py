@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from app.imaging.scanning.index import Index, Known, Snapshot, Stamp, key_of
 from app.imaging.studies.answers import SAME, Answers, read_answers
-from app.imaging.studies.tables import TableReader
+from app.imaging.studies.tables import TableError, TableReader
 
 _SETTLED_NS = 3 * 10**9
 """A file that was written so shortly ago may be written again without a new time: FAT counts in
@@ -78,6 +78,10 @@ class ScanMemory:
         data = result["answers"].tobytes()
         answers = read_answers(data, self._reader)
         stamps: Stamps = result["stamps"]
+        if stamps.shape != (len(paths), 3) or len(answers.kinds) != len(paths):
+            raise TableError("not as many answers as files")
+        if any(kind == SAME and path not in self._asked for path, kind in _pairs(paths, answers)):
+            raise TableError("a file that is not known is said to be the same")
         if self._index is not None:
             self._stamps.append((paths, stamps))
         resolved: list[tuple[Answers, int]] = []
@@ -163,3 +167,7 @@ class ScanMemory:
         self._fresh = []
         self._waiting = 0
         self._stored_at = time.monotonic()
+
+
+def _pairs(paths: Sequence[Path], answers: Answers) -> Iterator[tuple[Path, int]]:
+    return zip(paths, answers.kinds, strict=True)

@@ -77,6 +77,7 @@ def read_answers(data: bytes | memoryview, reader: TableReader) -> Answers:
         starts.append(count)
         count += max(kind, 0)
     missing = [place for place, kind in enumerate(kinds) if kind == PROBLEM]
-    if count != len(rows) or not set(missing) <= problems.keys():
+    lowest = min(kinds, default=0)
+    if lowest < PROBLEM or count != len(rows) or not set(missing) <= problems.keys():
         raise TableError("answers and files disagree")
     return Answers(kinds, starts, rows, problems)

@@ -16,6 +16,8 @@ from app.errors import Cancelled, WorkerDied
 from app.imaging.decode import Decoder
 from app.imaging.scanning import listing, opened_paths, scan
 from app.imaging.scanning.copies import CONTENT
+from app.imaging.studies.answers import SAME, to_message
+from app.imaging.studies.tables import to_bytes
 from app.imaging.types import Instance, ScanResult
 from app.workspace.studies import Studies
 from tests.unit.imaging.files import make_dicom
@@ -222,3 +224,40 @@ def test_a_listing_that_dies_is_told_with_what_was_opened(
     result = scan.Scan(cast(Any, Dying()), [tmp_path], None, None).start().result(60)
     (problem,) = result.problems
     assert (problem.path, "crashed" in problem.reason) == (tmp_path, True)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"answers": np.frombuffer(b"nonsense", np.uint8)},
+        {"answers": "text"},
+        {"answers": np.frombuffer(to_bytes(to_message([SAME], [], {})), np.uint8)},
+        {"stamps": np.zeros((1, 2), np.int64)},
+        {"stamps": np.zeros((9, 3), np.int64)},
+        {"mark": "no number"},
+        {"archives": [[1]]},
+    ],
+    ids=lambda wrong: next(iter(wrong)),
+)
+def test_a_worker_that_answers_nonsense_is_not_believed(
+    decoder: Decoder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: dict[str, Any]
+):
+    """A file may have taken it over: each file is asked for by itself, and the bad one is told."""
+    for name in ("a", "bad", "c"):
+        make_dicom(tmp_path / f"{name}.dcm", SOPInstanceUID=f"1.{ord(name[0])}")
+    submit = decoder._pool.submit
+
+    def lying(entry: str, payload: dict[str, Any], **options: Any) -> Future[dict[str, Any]]:
+        reply = submit(entry, payload, **options)
+        if entry.endswith("headers_entry") and any("bad" in path for path in payload["paths"]):
+            changed: Future[dict[str, Any]] = Future()
+            changed.set_result({**reply.result(60), **wrong})
+            return changed
+        return reply
+
+    monkeypatch.setattr(decoder._pool, "submit", lying)
+    result = decoder.scan([tmp_path]).result(60)
+    assert sorted(one.path.name for one in instances(result)) == ["a.dcm", "c.dcm"]
+    (problem,) = result.problems
+    assert problem.path.name == "bad.dcm"
+    assert "broken answer" in problem.reason
