@@ -11,9 +11,9 @@ pixels, builds windows), and so does whatever else the machine does; so three th
   programs hardly lengthen: on two shared cores a beat was 89 ms late of which 2 ms were computed.
 
 Every test has the limits `COMPUTED_MS` and `BLOCKED_MS`. Of 358 tests with a window, half computed
-under 3 ms between two beats, 95% under 12 ms, and the worst 47 ms (2 cores that six other test runs
-shared), so the first leaves a factor of three for a slower machine and still finds what a user
-would feel. The promise of 50 ms on the clock is for tests to declare that do what a user does:
+under 3 ms between two beats, 95% under 12 ms, and the worst 47 ms (2 cores, shared with other
+work), so the first leaves a factor of three for a slower machine and still finds what a user would
+feel. The promise of 50 ms on the clock is for tests to declare that do what a user does:
 `@pytest.mark.stall_limit(50)`, or the fixture `gui_heartbeat` where only a passage counts.
 """
 
