@@ -254,8 +254,9 @@ def _owner(path: Path, outcomes: dict[Path, Outcome]) -> Path | None:
 
 
 def resident() -> int:
-    """Bytes of memory that this process holds."""
-    for line in Path("/proc/self/status").read_text(encoding="ascii").splitlines():
+    """Bytes of memory that this process holds; 0 where the system does not say."""
+    status = Path("/proc/self/status")
+    for line in status.read_text(encoding="ascii").splitlines() if status.exists() else ():
         if line.startswith("VmRSS:"):
             return int(line.split()[1]) * 1024
     return 0

@@ -14,6 +14,8 @@ from tests.faults.mutate import mutant
 from tests.faults.run import Tally, run
 from tests.faults.seeds import seeds
 
+posix = pytest.mark.skipif(os.name == "nt", reason="watches its processes by POSIX means")
+
 QUICK = 1000
 QUICK_WINDOW = 42
 FULL = 10_000
@@ -35,15 +37,18 @@ def assert_unharmed(tally: Tally, count: int) -> None:
     assert len(tally.good_s) > 0
 
 
+@posix
 def test_a_thousand_damaged_files_harm_nothing():
     assert_unharmed(run(range(QUICK)), QUICK)
 
 
+@posix
 @pytest.mark.gui
 def test_damaged_files_in_the_main_window():
     assert_unharmed(run(range(QUICK_WINDOW), window=True), QUICK_WINDOW)
 
 
+@posix
 @asked_for
 @pytest.mark.faults
 @pytest.mark.timeout(1800)
@@ -51,6 +56,7 @@ def test_ten_thousand_damaged_files_harm_nothing():
     assert_unharmed(run(range(FULL)), FULL)
 
 
+@posix
 @asked_for
 @pytest.mark.faults
 @pytest.mark.gui

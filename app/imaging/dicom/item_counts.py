@@ -13,11 +13,12 @@ from typing import Any, BinaryIO
 from app.imaging import guards
 
 MAX_EMPTY_ITEMS = 20_000
-MAX_ELEMENTS_AN_ITEM = 2_500
+MAX_ELEMENTS_AN_ITEM = 15_000
 MAX_READS = 4_000_000
-_FIRST_LOOK = 50_000
-_SMALLEST_ITEM = 40
-"""Bytes that an item with content takes: its own header and a UID or number with theirs."""
+_FIRST_LOOK = 10_000
+_AHEAD = 2**20
+_SMALLEST_ITEM = 12
+"""Bytes that items with content take on average, at the very least: eight are their headers."""
 
 _LITTLE = (b"\xfe\xff\x00\xe0", b"\xfe\xff\x0d\xe0")
 _BIG = (b"\xff\xfe\xe0\x00", b"\xff\xfe\xe0\x0d")
@@ -65,7 +66,7 @@ class CountedFile:
         self._next = self._reads * 2
         place = self._file.tell()
         self._file.seek(max(0, place - _LOOKED_AT))
-        data = self._read(min(place, _LOOKED_AT))
+        data = self._read(min(place, _LOOKED_AT) + _AHEAD)
         self._file.seek(place)
         items = _items(data)
         check_items(self._path, data)
