@@ -23,6 +23,8 @@ from app.imaging.pixels.stored_levels import is_halved, level_shapes
 PIXEL_ZOOM = 6.0
 """From this zoom on pixels are drawn as they are: interpolation would suggest detail."""
 
+_STRIP = 2**17  # pixels of a copy that are averaged at a time
+
 _ROUNDING = 1e-6
 """Of a zoom: computed along two ways it is the same."""
 
@@ -118,13 +120,19 @@ def pyramid(pixels: NDArray[np.uint8]) -> tuple[NDArray[np.uint8], ...]:
 
 
 def _halved(pixels: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    rows, columns = pixels.shape[0] // 2 * 2, pixels.shape[1] // 2 * 2
-    even = pixels[:rows:2, :columns].astype(np.uint16)
-    even += pixels[1:rows:2, :columns]
-    total = even[:, ::2] + even[:, 1::2]
-    total += 2
-    total >>= 2
-    return total.astype(np.uint8)
+    rows, columns = pixels.shape[0] // 2, pixels.shape[1] // 2
+    result = np.empty((rows, columns, *pixels.shape[2:]), np.uint8)
+    # In strips: to give back hundreds of megabytes at once holds Python's lock, and so the window.
+    height = max(_STRIP // max(columns, 1), 1)
+    for row in range(0, rows, height):
+        part = pixels[2 * row : 2 * min(row + height, rows), : 2 * columns]
+        even = part[::2].astype(np.uint16)
+        even += part[1::2]
+        total = even[:, ::2] + even[:, 1::2]
+        total += 2
+        total >>= 2
+        result[row : row + height] = total
+    return result
 
 
 def to_qimage(pixels: Buffer) -> QImage:
