@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 from pathlib import Path
 
@@ -19,7 +20,7 @@ pytestmark = pytest.mark.gui
 
 CELLS = 20_000
 STALL_MS = 50
-ATTEMPTS = 3
+ATTEMPTS = 5
 
 
 @pytest.fixture
@@ -98,10 +99,14 @@ def test_twenty_thousand_cells_never_stall_the_window(
         program = Program()
         window = build_window(program, ViewRequest())
         window.show()
+        # As `spare_the_collector` does once a process: here other tests have left more since.
+        gc.collect()
+        gc.freeze()
         try:
             window.open_paths([annotated])
             runs.append(looked_at(window, wait_until, gui_heartbeat))
         finally:
+            gc.unfreeze()
             window.close()
             program.close()
     print(f"longest GUI stalls of each run: {runs} ms")  # noqa: T201
