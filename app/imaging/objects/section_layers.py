@@ -143,7 +143,8 @@ def _on_all(instance: Instance, slices: Sequence[Slice], shape: tuple[int, int])
     """An object on every slice, kept while sections are asked for one by one."""
     own = (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part)
     images = ((str(one.path), one.mtime_ns, one.part, index) for one, index in slices)
-    key = (own, tuple(images))
+    # Whose it is decides whether it is drawn at all.
+    key = (own, instance.get("PatientID"), tuple(images))
     known = _known.get(key)
     if known is not None:
         _known.move_to_end(key)
