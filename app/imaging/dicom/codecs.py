@@ -266,7 +266,11 @@ def _read_compressed(
     data = _frame_bytes(header, layout, source, index)
     if guards.holds_too_little(layout.pixels * layout.samples, len(data)):
         raise ValueError(f"{layout.pixels} pixels in {len(data)} bytes")
-    coded = None if decoder in _NO_CODE_STREAMS else declared_by(data)
+    try:
+        coded = None if decoder in _NO_CODE_STREAMS else declared_by(data)
+    except ValueError as error:
+        reason = "its compressed data is damaged: what it says of itself cannot be right"
+        raise guards.problem(header.path, reason, guards.COPY_AGAIN, str(error)) from None
     if coded is not None:
         _check_code_stream(header, layout, coded)
     words, photometric = decoder(header, layout, data)

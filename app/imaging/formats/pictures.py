@@ -155,6 +155,8 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
         raise
     except MemoryError:
         raise
+    except Image.DecompressionBombError:
+        raise _too_large(path) from None
     except Exception as error:
         reason = "the picture is cut short" if "truncated" in str(error) else "it is damaged"
         raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
@@ -176,6 +178,8 @@ def _open(path: Path, data: bytes) -> Image.Image:
         raise guards.problem(
             path, "the picture is damaged and cannot be read", guards.COPY_AGAIN
         ) from None
+    except Image.DecompressionBombError:
+        raise _too_large(path) from None
     except Exception as error:
         raise guards.problem(
             path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
@@ -183,6 +187,11 @@ def _open(path: Path, data: bytes) -> Image.Image:
     samples = {1: 1, 2: 3}.get(len(image.getbands()), len(image.getbands()))
     guards.check_matrix(path, image.height, image.width, samples, 1)
     return image
+
+
+def _too_large(path: Path) -> FileProblem:
+    reason = "it declares a picture that is too large to be opened safely"
+    return guards.problem(path, reason, "Export a smaller part of it")
 
 
 def _orientation(image: Image.Image) -> int:
