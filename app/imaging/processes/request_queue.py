@@ -13,8 +13,8 @@ from typing import Any
 from app.imaging.processes.workers import CancelLike
 
 TURN = 8
-"""Of so many requests, one is the longest waiting of those that the user asked for, however many
-neighbours of what is looked at are more urgent."""
+"""Of so many requests beside what is looked at, one is the longest waiting of those that the user
+asked for, however many neighbours are more urgent."""
 
 PATIENCE_S = 0.5
 """How long those wait before they have such a turn."""
@@ -94,7 +94,7 @@ class RequestQueue:
             int(priority): OrderedDict() for priority in Priority
         }
         self._places: dict[int, int] = {}
-        self._taken = 0
+        self._passed_over = 0
 
     def __len__(self) -> int:
         return len(self._places)
@@ -129,17 +129,21 @@ class RequestQueue:
             return None
         number, request = line.popitem(last=False)
         del self._places[number]
-        self._taken += 1
         return request
 
     def _line_on_turn(self) -> OrderedDict[int, Request]:
-        if self._taken % TURN == TURN - 1:
-            lines = [self._lines[priority] for priority in _ASKED_FOR if self._lines[priority]]
-            oldest = min(lines, key=_age_of_first, default=None)
-            if oldest and time.monotonic() - _age_of_first(oldest) > PATIENCE_S:
-                return oldest
         waiting = (line for line in self._lines.values() if line)
-        return next(waiting, self._lines[Priority.VISIBLE])
+        first = next(waiting, self._lines[Priority.VISIBLE])
+        asked_for = [self._lines[priority] for priority in _ASKED_FOR if self._lines[priority]]
+        oldest = min(asked_for, key=_age_of_first, default=first)
+        # What is looked at is not counted: where a wheel asks for one visible frame and one
+        # neighbour in turns, every turn by the count of all would fall on the visible ones.
+        self._passed_over += 1
+        late = oldest is not first and time.monotonic() - _age_of_first(oldest) > PATIENCE_S
+        if oldest is first or (late and self._passed_over >= TURN):
+            self._passed_over = 0
+            return oldest
+        return first
 
     def clear(self) -> list[Request]:
         """Remove all; gives what waited."""

@@ -70,6 +70,30 @@ def test_volumes_and_scans_go_on_while_neighbours_never_end():
     assert prefetched not in taken
 
 
+@pytest.mark.parametrize("visible", [1, 3, 7])
+def test_their_turns_do_not_fall_on_what_is_looked_at(visible: int):
+    queue = RequestQueue()
+    slices = [request(queue, Priority.VOLUME, age=3) for _ in range(5)]
+    others = 0
+    for _ in range(3 * TURN):
+        for _ in range(visible):
+            shown = request(queue, Priority.VISIBLE)
+            assert queue.take() is shown
+        request(queue, Priority.NEIGHBOUR)
+        others += queue.take() in slices
+    assert others == 3
+
+
+def test_a_scan_goes_on_while_volumes_never_end():
+    queue = RequestQueue()
+    scanned = request(queue, Priority.THUMBNAIL, age=5)
+    taken: list[Request | None] = []
+    for _ in range(TURN + 1):
+        request(queue, Priority.VOLUME)
+        taken.append(queue.take())
+    assert scanned in taken
+
+
 def test_what_is_looked_at_never_waits_for_a_turn():
     queue = RequestQueue()
     for _ in range(5):
