@@ -70,6 +70,8 @@ class Errand(QObject):
         """Begin; returns at once."""
         if self._wishes.screenshot and QApplication.platformName() == "offscreen":
             self._window.resize(*PICTURE_SIZE)
+        if self._wishes.screenshot:
+            self._window.canvas.set_density(RATIO)
         if self._wishes.paths:
             self._window.opening.opened.connect(self._on_opened)
             self._window.open_paths(self._wishes.paths)

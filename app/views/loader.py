@@ -124,15 +124,31 @@ class Loader:
         self._latest: Future[Frame] | None = None
         self._shown: FrameRequest | None = None
         self._prefetching = Prefetching(decoder, place_of)
-        self._disconnect = viewport.requested.connect(self._load)
+        self._disconnects = [
+            viewport.requested.connect(self._load),
+            viewport.image_changed.connect(self._image_changed),
+        ]
 
     def close(self) -> None:
         """Stop answering."""
-        self._disconnect()
+        for disconnect in self._disconnects:
+            disconnect()
+        self._disconnects.clear()
+        self._let_go()
+
+    def _image_changed(self) -> None:
+        shown = self._viewport.instance
+        if shown is None or not shown.has_frames:  # no request follows that would replace these
+            self._let_go()
+
+    def _let_go(self) -> None:
+        """No image is looked at: an answer that is kept would keep its pixels in memory."""
         self._prefetching.stop()
+        self._shown = None
         self._decoder.pin(self, ())
         if self._latest is not None:
             self._latest.cancel()
+            self._latest = None
 
     def _load(self, request: FrameRequest) -> None:
         if self._latest is not None:

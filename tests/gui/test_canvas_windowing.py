@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from PySide6.QtCore import QEvent, QObject, QPoint, QPointF
-from PySide6.QtGui import QImage, QPaintEvent, QRegion
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, QTimer
+from PySide6.QtGui import QImage, QPainter, QPaintEvent, QRegion
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -215,6 +217,44 @@ def test_of_a_huge_image_no_more_is_windowed_than_is_worth_it(scene: Scene):
     patch = patch_of(scene, 0)
     np.testing.assert_array_equal(greys(patch), part_of(patch, stored))
     assert sum(patch.pixels.size for patch in scene.canvas.layer.patches) < 14_000_000
+
+
+def test_a_picture_finer_than_the_screen_has_the_detail_that_it_can_show(scene: Scene):
+    """Stripes of 2 and 2 columns: none are left in a copy at a quarter of the size."""
+    stripes = np.zeros((6000, 7000), np.uint16)
+    stripes[:, np.arange(7000) % 4 < 2] = 4000
+    scene.canvas.overlay.hide()
+    scene.canvas.set_density(4.0)
+    show(scene, stored=stripes)
+    assert 0.1 > scene.canvas.zoom > 0.05
+    fine = QImage(scene.canvas.size() * 4, QImage.Format.Format_RGB32)
+    fine.setDevicePixelRatio(4.0)
+    painter = QPainter(fine)
+    QWidget.render(scene.canvas, painter, QPoint(), QRegion(scene.canvas.rect()))
+    painter.end()
+    fine = fine.convertToFormat(QImage.Format.Format_Grayscale8)
+    flat = np.frombuffer(fine.constBits(), np.uint8).reshape(fine.height(), -1)
+    assert flat[800, 400:1600].std() > 40
+    assert seen(scene)[200, 100:400].std() < 2  # the screen cannot show them
+
+
+def test_nothing_is_kept_of_an_image_that_is_closed_while_it_is_drawn(scene: Scene):
+    model, held = scene.workspace.viewport, list[weakref.ref[Any]]()
+
+    def close_soon() -> None:
+        assert model.frame is not None
+        held.append(weakref.ref(model.frame.stored))
+        QTimer.singleShot(0, scene.workspace.close_all)
+
+    disconnect = model.frame_changed.connect(close_soon)
+    scene.show(stored=film(), voi=Voi((WIDE,)))
+    disconnect()
+    scene.decoder.frames.clear()
+    scene.wait_until(lambda: held and model.instance is None)
+    scene.settle()
+    assert scene.canvas.picture is None
+    gc.collect()
+    assert held[0]() is None
 
 
 def test_a_checkerboard_of_extremes_is_grey_when_it_is_shown_smaller(scene: Scene):

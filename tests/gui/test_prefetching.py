@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from concurrent.futures import Future
 from pathlib import Path
 
@@ -14,7 +15,7 @@ from app.views import prefetching
 from app.views.loader import Loader
 from app.views.prefetching import Prefetching
 from app.workspace.workspace import Workspace
-from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, instance, study
+from tests.gui.viewer_support import FakeDecoder, WaitUntil, found, frame, instance, study
 from tests.unit.imaging.files import make_dicom
 
 STACK = [instance(f"1.{number}") for number in range(40)]
@@ -45,6 +46,19 @@ class Frames:
             for place, futures in self.futures.items()
             if any(not future.cancelled() for future in futures)
         }
+
+
+class Held:
+    """Arrays that somebody still has."""
+
+    def __init__(self) -> None:
+        self._known: list[weakref.ref[object]] = []
+
+    def add(self, one: object) -> None:
+        self._known.append(weakref.ref(one))
+
+    def count(self) -> int:
+        return sum(known() is not None for known in self._known)
 
 
 @pytest.fixture
@@ -136,6 +150,35 @@ def test_what_is_shown_and_what_is_waited_for_is_pinned(wait_until: WaitUntil):
         loader.close()
         background.close()
     assert decoder.pinned == []
+
+
+def test_nothing_is_held_of_a_study_that_was_closed(wait_until: WaitUntil):
+    from app.views.background import Background
+
+    class Kept(FakeDecoder):
+        """Has every frame, and notes who still holds it."""
+
+        def frame(self, instance: Instance, index: int = 0, priority: int = 0) -> Future[Frame]:
+            made = frame(instance.sop_instance_uid, index)
+            held.add(made.stored)
+            future: Future[Frame] = Future()
+            future.set_result(made)
+            return future
+
+    held: Held = Held()
+    workspace, decoder, background = Workspace(), Kept(), Background()
+    loader = Loader(workspace.viewport, decoder, background, workspace.studies.place_of)
+    try:
+        workspace.add(found(study(*STACK)))
+        wait_until(lambda: workspace.viewport.frame is not None)
+        assert held.count() > prefetching.AHEAD
+        workspace.close_all()
+        wait_until(lambda: not background.pending)
+        assert decoder.pinned == []
+        assert held.count() == 0
+    finally:
+        loader.close()
+        background.close()
 
 
 def test_the_neighbours_of_a_slice_are_in_the_cache_when_they_are_looked_at(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.imaging.types import Window
 from app.views.canvas.canvas import Canvas
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import Scene
@@ -78,3 +79,41 @@ def test_what_was_drawn_before_it_was_inverted_is_not_seen_after(
     picture = scene.canvas.picture
     assert picture is not None
     assert picture.job.display.invert
+
+
+def test_a_window_that_is_set_while_the_next_image_is_drawn_counts_for_it(
+    scene: Scene, wait_until: WaitUntil
+):
+    """The image has come, its picture has not: that must not end as the older window's."""
+    stack(scene, wait_until)
+    model, canvas, wanted = scene.workspace.viewport, scene.canvas, Window(300, 200)
+    disconnect = model.frame_changed.connect(lambda: canvas.set_window(wanted))
+    scene.decoder.answer()
+    wait_until(lambda: not canvas.scroller.waiting)
+    disconnect()
+    scene.settle()
+    picture = canvas.picture
+    assert picture is not None
+    assert picture.job.frame is model.frame
+    assert canvas.shown_window == wanted
+    assert picture.window == wanted
+
+
+def test_the_window_of_what_is_seen_changes_while_the_next_image_is_awaited(
+    scene: Scene, wait_until: WaitUntil
+):
+    """A slow disk: the old image stays, and so its picture must go with what the text says."""
+    seen = stack(scene, wait_until)
+    canvas, wanted = scene.canvas, Window(300, 200)
+    assert canvas.scroller.waiting
+    before = canvas.picture
+    canvas.set_window(wanted)
+    wait_until(lambda: canvas.picture is not before)
+    assert canvas.picture is not None
+    assert canvas.picture.job.instance.sop_instance_uid == seen[-1]
+    assert canvas.picture.window == canvas.shown_window == wanted
+    assert canvas.scroller.waiting
+    scene.decoder.answer()
+    scene.settle()
+    assert canvas.picture.job.instance.sop_instance_uid == "1.4"
+    assert canvas.picture.window == wanted

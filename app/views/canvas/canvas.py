@@ -202,9 +202,14 @@ class Canvas(ImageView):
     def _display_changed(self) -> None:
         shown = self._picture
         model = self._viewport_model
-        if shown is not None and model.frame is shown.job.frame:
-            self._render(replace(shown.job, display=model.display, before=shown))
-            self._lay_out(shown.job.frame)
+        if shown is None:
+            return
+        job = replace(shown.job, display=model.display, before=shown)
+        # What stays until the next image has come is shown as the corner text says, too.
+        stays = model.frame is None and self._is_on_the_way(job)
+        if model.frame is job.frame or stays:
+            self._render(job)
+            self._lay_out(job.frame)
             self._update_overlay(soon=True)
 
     def _render(self, job: Job) -> None:
@@ -229,8 +234,8 @@ class Canvas(ImageView):
         self.overlay.set_sides(corner_text.side_letters(frame, display))
 
     def _take_picture(self, picture: Picture) -> None:
-        job = picture.job
-        if job.frame is not self._viewport_model.frame and not self._is_on_the_way(job):
+        job, model = picture.job, self._viewport_model
+        if job.frame is not model.frame and not self._is_on_the_way(job):
             return  # late: the viewport shows something else by now
         last = self._picture.job if self._picture is not None else None
         before = last.frame if last is not None else None
@@ -251,6 +256,9 @@ class Canvas(ImageView):
             self.measuring.cancel()
             self.findings_layer.set_image(job.frame.ref)
             self.status_changed.emit()
+        if job.frame is model.frame and job.display != model.display:
+            # It was changed before this picture could be told of: in a drag, or as an image came.
+            self._render(replace(job, display=model.display, before=picture))
         self._render_view()
         if retold or self.shown_window != told:
             self._update_overlay()

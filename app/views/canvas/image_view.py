@@ -67,6 +67,7 @@ class ImageView(pg.GraphicsView):
         self.layer = ImageLayer()
         self.layer.setParentItem(self._content)
         self._aspect = 1.0
+        self._density: float | None = None
         self._turn = turning.UPRIGHT
         self._area: Area | None = None
         self._view: tuple[Any, list[list[float]], View] | None = None  # and what it was made for
@@ -183,13 +184,26 @@ class ImageView(pg.GraphicsView):
         """Physical screen pixels of one image pixel (its narrower side); 1.0 is 1:1."""
         return min(self.pixel_scale) * self.devicePixelRatioF()
 
+    def set_density(self, density: float | None) -> None:
+        """Have what is in view ready for pictures of the window that are finer than the screen.
+
+        Args:
+            density: Physical pixels of such a picture per logical one; None for the screen's own.
+        """
+        self._density = density
+        self.view_changed.emit()
+
+    @property
+    def _drawn_density(self) -> float:
+        return self._density or self.devicePixelRatioF()
+
     def view_of(self) -> View | None:
         """What of the image is in view, and at which of its sizes; None without an image."""
         columns, rows = self.image_size
         if not columns or not rows:
             return None
         seen = QRectF(self.viewport().rect())
-        sizes = (seen.size(), self.box.size(), self.devicePixelRatioF())
+        sizes = (seen.size(), self.box.size(), self._drawn_density)
         place = (columns, rows, self._turn, self._aspect, sizes)
         known, range_ = self._view, self.box.viewRange()
         if known is None or known[:2] != (place, range_):
@@ -198,7 +212,7 @@ class ImageView(pg.GraphicsView):
 
     def _seen_in(self, seen: QRectF) -> View:
         columns, rows = self.image_size
-        zoom = max(self.pixel_scale) * self.devicePixelRatioF()
+        zoom = max(self.pixel_scale) * self._drawn_density
         level = level_of(zoom, len(level_shapes(rows, columns)))
         corners = [seen.topLeft(), seen.topRight(), seen.bottomLeft(), seen.bottomRight()]
         part = QPolygonF([self.to_image(corner) for corner in corners]).boundingRect()

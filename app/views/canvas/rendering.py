@@ -197,6 +197,8 @@ class Renderer:
 
     def _advance(self) -> None:
         self._running = False
+        if not self._wanted:
+            self._known = self._levels = None  # of an image that was dropped while it was made
         job, self._next = self._next, None
         if job is not None:
             self.request(job)
