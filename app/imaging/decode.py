@@ -285,7 +285,8 @@ class Decoder:
 
     def report(self, instance: Instance) -> Future[Report]:
         """A structured report or key object selection as a tree of text."""
-        reply = self._object("report_entry", {"instance": pack(instance)})
+        payload = {"instance": pack(instance)}
+        reply = self._object("report_entry", payload, Priority.VISIBLE)
         return then(reply, instance.path, lambda message: unpack(Report, message["report"]))
 
     def presentation(self, instance: Instance) -> Future[PresentationState]:
@@ -293,11 +294,14 @@ class Decoder:
         reply = self._object("presentation_entry", {"instance": pack(instance)})
         return then(reply, instance.path, lambda message: presentation_from(message["state"]))
 
-    def _object(self, entry: str, payload: dict[str, Any]) -> Reply:
+    def _object(
+        self, entry: str, payload: dict[str, Any], priority: int = Priority.NEIGHBOUR
+    ) -> Reply:
+        """Ask about an object; what it draws over an image must not hold up the next image."""
         return self._pool.submit(
             f"app.imaging.reading.object_entries:{entry}",
             payload,
-            priority=Priority.VISIBLE,
+            priority=priority,
             timeout_s=OBJECT_TIMEOUT_S,
         )
 

@@ -106,7 +106,7 @@ class Gathering:
             Cancelled: It was stopped, or the workers were.
         """
         try:
-            self._waiting.extend(self._batches(self._take_kept()))
+            self._waiting.extend(self._batches(self._take_kept(range(len(self._slices)))))
             self._send()
             while self._replies:
                 event = self._events.get()
@@ -119,12 +119,12 @@ class Gathering:
             for reply in self._replies:
                 reply.cancel()
 
-    def _take_kept(self) -> list[int]:
+    def _take_kept(self, places: Sequence[int]) -> list[int]:
         """Put the slices in place that are decoded already; the places of the others."""
         missing: list[int] = []
-        for place, (instance, index) in enumerate(self._slices):
+        for place in places:
             self.check()
-            frame = self._kept(instance, index)
+            frame = self._kept(*self._slices[place])
             if frame is None:
                 missing.append(place)
             else:
@@ -151,6 +151,11 @@ class Gathering:
     def _send(self) -> None:
         while self._waiting and len(self._replies) < _AHEAD:
             batch = self._waiting.popleft()
+            if not batch.plain:
+                # Somebody who scrolls meanwhile has had some of them decoded.
+                batch = _Batch(self._take_kept(batch.places), plain=False)
+                if not batch.places:
+                    continue
             entry = "plain_entry" if batch.plain else "frames_entry"
             reply = self._pool.submit(
                 f"app.imaging.reading.volume_entries:{entry}",

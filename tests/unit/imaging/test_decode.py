@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from concurrent.futures import CancelledError, wait
+from concurrent.futures import CancelledError, Future, wait
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -236,6 +236,25 @@ def test_a_frame_that_hangs_is_a_problem_after_its_time_and_holds_up_nobody(
             future.result(30)
         assert caught.value.subject == str(bad.path)
     assert decoder.frame(replace(good, path=others[0], part=0, size_bytes=0, mtime_ns=7)).result(30)
+
+
+def test_objects_that_hang_hold_up_no_image(
+    diverting: Callable[[Diverted, int], Decoder], tmp_path: Path
+):
+    decoder = diverting(lambda payload, _: "hang" if "/hang.dcm" in payload else None, 2)
+    good = first_instance(decoder, make_dicom(tmp_path / "good.dcm"))
+    decoder.frame(good).result(30)
+    # The reserve has started: it is the last of them.
+    deadline = time.monotonic() + 20
+    while decoder._pool._workers[-1].pid is None and time.monotonic() < deadline:
+        threading.Event().wait(0.02)
+    bad = replace(good, path=tmp_path / "hang.dcm")
+    asked: list[Future[Any]] = []
+    for _ in range(3):
+        asked += [decoder.layer(bad), decoder.layer_frame(bad, good, 0), decoder.presentation(bad)]
+    other = replace(good, path=make_dicom(tmp_path / "other.dcm"), size_bytes=0)
+    assert decoder.frame(other).result(2).rows == 3
+    assert not any(future.done() for future in asked)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")

@@ -15,7 +15,7 @@ import pydicom
 import pytest
 import SimpleITK
 from numpy.typing import NDArray
-from pydicom.uid import UID, ExplicitVRBigEndian, ImplicitVRLittleEndian
+from pydicom.uid import UID, ExplicitVRBigEndian, ImplicitVRLittleEndian, RLELossless
 
 from app.errors import FileProblem, WorkerDied
 from app.imaging.decode import Decoder
@@ -25,7 +25,7 @@ from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
 from app.imaging.space.slice_answers import answers_of, question_of
 from app.imaging.space.slice_gathering import Gathering
 from app.imaging.space.volumes import Assembly, assemble
-from app.imaging.types import Instance, Series
+from app.imaging.types import Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
 from tests.unit.imaging.files import make_dicom
 from tests.unit.imaging.stack_files import enhanced_mr
@@ -216,6 +216,38 @@ def test_frames_that_are_decoded_already_are_not_asked_for_again(
     monkeypatch.setattr(Gathering, "_send", lambda self: asked.extend(self._waiting))
     check(decoder.volume(series).result(60), whole_frames(series))
     assert asked == []
+
+
+def test_what_scrolling_has_decoded_meanwhile_is_not_asked_for_again(tmp_path: Path):
+    made = [made_slice(tmp_path / "a", z, noise(z, "i2", -9, 9)) for z in range(60)]
+    for path in made:
+        dataset = pydicom.dcmread(path)
+        dataset.compress(RLELossless)
+        dataset.save_as(path)
+    decoded: dict[Path, Frame] = {}
+    asked: list[str] = []
+
+    class Workers:
+        def submit(self, entry: str, payload: dict[str, Any], **_options: Any) -> Future[Any]:
+            asked.extend(one[0] for one in payload["slices"])
+            # Somebody scrolls: the last ones are decoded while the first are waited for.
+            decoded.update({path: read_frame(path, 0) for path in made[56:]})
+            future: Future[Any] = Future()
+            future.set_result(frames_entry(payload))
+            return future
+
+    def kept(instance: Instance, _index: int) -> Frame | None:
+        return decoded.get(instance.path)
+
+    assembly = Assembly(made[0], len(made))
+    slices = [(instance_of(path), 0) for path in made]
+    told: list[int] = []
+    Gathering(
+        cast("Any", Workers()), kept, slices, assembly, lambda done, _all: told.append(done)
+    ).run()
+    assert asked == [str(path) for path in made[:56]]
+    assert told[-1] == len(made)
+    check(assembly.volume(), assemble([read_frame(path, 0) for path in made]))
 
 
 def test_a_slice_that_has_changed_since_the_scan_is_named(decoder: Decoder, tmp_path: Path):
