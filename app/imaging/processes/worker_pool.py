@@ -10,7 +10,7 @@ from concurrent.futures import Future
 from functools import partial
 from typing import Any
 
-from app.errors import WorkerDied
+from app.errors import Cancelled
 from app.imaging.processes.request_queue import Answer, Priority, Request, RequestQueue
 from app.imaging.processes.workers import CancelLike, Worker
 
@@ -164,11 +164,11 @@ class WorkerPool:
         while not self._closed.is_set():
             try:
                 worker.start()
-            except WorkerDied:
+            except Cancelled:  # the pool is closed
+                return
+            except Exception:  # it ends at once, or the system lets no process start just now
                 self._closed.wait(_RESTART_PAUSE_S)
                 continue
-            except BaseException:  # the pool is closed
-                return
             request = self._take(self._visible)
             if request is not None:
                 _answer(worker, request)

@@ -12,10 +12,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from app.errors import Cancelled
-from app.imaging.processes import request_queue
+from app.errors import Cancelled, WorkerDied
+from app.imaging.processes import request_queue, worker_pool
 from app.imaging.processes.request_queue import TURN, Answer, Priority, Request, RequestQueue
 from app.imaging.processes.worker_pool import WorkerPool
+from app.imaging.processes.workers import Worker
 
 ENTRIES = "tests.unit.imaging.worker_entries"
 ALLOWED = ("app.", "tests.")
@@ -165,5 +166,29 @@ def test_a_call_whose_process_was_ended_from_outside_is_made_again():
         os.kill(first, signal.SIGKILL)
         assert running.result(20)["name"] == "slow"
         assert pool.submit(f"{ENTRIES}:pid", {}).result(30)["pid"] != first
+    finally:
+        pool.close()
+
+
+def test_a_reserve_that_cannot_start_just_now_starts_later(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(worker_pool, "_RESTART_PAUSE_S", 0.05)
+    monkeypatch.setattr(worker_pool, "_AFTER_THE_OTHERS_S", 0.0)
+    failures: list[BaseException] = [OSError("no more processes"), WorkerDied("it ended")]
+    start = Worker.start
+
+    def starts(worker: Worker) -> None:
+        if failures:
+            raise failures.pop()
+        start(worker)
+
+    monkeypatch.setattr(Worker, "start", starts)
+    pool = WorkerPool(1, "test", stand_by=(), allowed=ALLOWED)
+    try:
+        pool.warm()
+        deadline = time.monotonic() + 20
+        while pool._workers[-1].pid is None and time.monotonic() < deadline:
+            threading.Event().wait(0.02)
+        assert pool._workers[-1].pid is not None
+        assert not failures
     finally:
         pool.close()

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from multiprocessing.shared_memory import SharedMemory
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -38,8 +39,20 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Each of the ways in which segments travel."""
     if request.param == "anonymous" and not LINUX:
         pytest.skip("anonymous segments are Linux's")
-    monkeypatch.setattr(segments, "ANONYMOUS", request.param == "anonymous")
+    if request.param == "named":
+        elsewhere(monkeypatch)
     return request.param
+
+
+def elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows and macOS: no anonymous segments, nor (on Windows) sockets in pipes."""
+
+    def refuse(connection: object) -> None:
+        raise OSError("not a socket")
+
+    monkeypatch.setattr(segments, "ANONYMOUS", False)
+    monkeypatch.setattr(segments, "_Socket", refuse)
+    monkeypatch.setattr(segments, "sys", SimpleNamespace(platform="win32"))
 
 
 def across(ends: Ends, message: dict[str, Any]) -> dict[str, Any]:
@@ -196,7 +209,7 @@ def test_what_was_sent_can_no_longer_change(ends: Ends):
 def test_a_named_segment_smaller_than_declared_is_refused_and_removed(
     ends: Ends, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(segments, "ANONYMOUS", False)
+    elsewhere(monkeypatch)
     segment = SharedMemory("slfeedc0", create=True, size=10)
     with pytest.raises(wire.WireError, match="smaller"):
         forged(ends, ITEM | {"shm": "slfeedc0"}, [])
