@@ -61,8 +61,12 @@ def frame_timeout_s(instance: Instance) -> float:
 
 
 def key_of(instance: Instance, index: int) -> Key:
-    """What a decoded frame is known by."""
-    return (str(instance.path), instance.mtime_ns, instance.size_bytes, instance.part, index)
+    """What a decoded frame is known by.
+
+    The UID too: another patient's file may have taken the first's place, with its size and time.
+    """
+    one = instance
+    return (str(one.path), one.sop_instance_uid, one.mtime_ns, one.size_bytes, one.part, index)
 
 
 def _file(instance: Instance) -> dict[str, Any]:
@@ -72,6 +76,8 @@ def _file(instance: Instance) -> dict[str, Any]:
         "mtime_ns": instance.mtime_ns,
         "size_bytes": instance.size_bytes,
         "part": instance.part,
+        "kind": instance.kind,
+        "uid": instance.sop_instance_uid,
     }
 
 
@@ -225,7 +231,7 @@ class Decoder:
 
     def attributes(self, instance: Instance) -> Future[list[AttributeRow]]:
         """All DICOM attributes of the file, for the side panel."""
-        payload = {"path": str(instance.path)}
+        payload = _file(instance)
         reply = self._submit("attributes_entry", payload, Priority.NEIGHBOUR, ATTRIBUTES_TIMEOUT_S)
         return then(
             reply,

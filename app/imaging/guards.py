@@ -63,6 +63,11 @@ def unreadable(path: Path, error: Exception) -> Unreadable:
     return Unreadable(reason, subject=str(path), remedy=remedy)
 
 
+def changed(path: Path) -> FileProblem:
+    """The words for a file that is not the one that was opened: findings would be another's."""
+    return problem(path, "the file has changed since it was opened", "Open it again")
+
+
 def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int) -> None:
     """Refuse image sizes that are impossible, before any memory is asked for.
 

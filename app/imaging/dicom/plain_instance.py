@@ -56,9 +56,11 @@ _NUMBERS = frozenset({"FD", "FL", "SL", "SS", "UL", "US"})
 
 _MAX_KEPT, _MAX_KEY = 4096, 2048
 _WANTED = tuple((keyword, int(tag), vr) for keyword, tag, vr in READ)
+_SEPARATOR = b"\0"
+"""A file may have nothing by which its encoding is told: its texts are not everybody's."""
 _explicit_texts: dict[bytes, str] = {}
 _implicit_texts: dict[bytes, str] = {}
-"""All bytes of an element -> its value as text."""
+"""All bytes of an element, and `_encoding_signs` where it is not ASCII -> its value as text."""
 _sizes: dict[tuple[object, ...], tuple[int, int]] = {}
 """Syntax, length of the pixels and `_FIGURES` -> rows and columns."""
 _b_values: dict[tuple[object, ...], str] = {}
@@ -146,7 +148,7 @@ def _new_text(header: PlainHeader, keyword: str, tag: int, vr: str) -> str:
     ):
         raise NotPlainError  # before anything is decoded by it
     if text is None and vr not in _NUMBERS and not (raw.isascii() and b"\x1b" not in raw):
-        key += _encoding_signs(header)
+        key += _SEPARATOR + _encoding_signs(header)
         text = kept.get(key)
     if text is None:
         text = _parsed(header, (tag,)).text(keyword)

@@ -8,6 +8,7 @@ is read, and never beyond the size that it declares (a surplus is a damaged arch
 from __future__ import annotations
 
 import io
+import os
 import re
 import stat
 import threading
@@ -16,7 +17,7 @@ from collections import OrderedDict
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path, PurePosixPath
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO, NamedTuple, cast
 
 from app.errors import FileProblem
 from app.imaging import guards
@@ -46,6 +47,14 @@ _DRIVE = re.compile(r"[A-Za-z]:")
 _ENCRYPTED = 0x1
 
 
+class ArchiveStatus(NamedTuple):
+    """What tells an archive from another of its name, as `sources.FileStatus`."""
+
+    size: int
+    mtime_ns: int
+    changed_ns: int
+
+
 @dataclass(frozen=True, slots=True)
 class Member:
     """A file in an archive.
@@ -54,15 +63,13 @@ class Member:
         path: The archive's path and the member's name, as if the archive were a folder.
         size: Its declared size in bytes, inflated.
         archive: The archive.
-        archive_size: The archive's size in bytes.
-        archive_mtime_ns: The archive's time of modification, ns.
+        status: The archive's.
     """
 
     path: Path
     size: int
     archive: Archive
-    archive_size: int
-    archive_mtime_ns: int
+    status: ArchiveStatus
 
     def open(self) -> BinaryIO:
         """A seekable binary file of its content.
@@ -147,7 +154,7 @@ def open_archive(path: Path) -> Archive:
         found = path.stat()
     except (OSError, ValueError) as error:
         raise guards.unreadable(path, error) from None
-    return _archive(path, found.st_size, found.st_mtime_ns)
+    return _archive(path, _status(found))
 
 
 def find_member(path: Path) -> Member | None:
@@ -165,11 +172,12 @@ def find_member(path: Path) -> Member | None:
             return None
         if not stat.S_ISREG(found.st_mode):
             return None
-        archive = _archive(parent, found.st_size, found.st_mtime_ns)
+        status = _status(found)
+        archive = _archive(parent, status)
         info = archive.files.get(path.relative_to(parent).as_posix())
         if info is None:
             raise guards.problem(path, "there is no such file in the archive", "Open it again")
-        return Member(path, info.file_size, archive, found.st_size, found.st_mtime_ns)
+        return Member(path, info.file_size, archive, status)
     return None
 
 
@@ -227,9 +235,13 @@ def _objection(info: zipfile.ZipInfo) -> str:
 
 
 @lru_cache(maxsize=4)
-def _archive(path: Path, size: int, mtime_ns: int) -> Archive:
-    del size, mtime_ns  # a changed archive is another one
+def _archive(path: Path, status: ArchiveStatus) -> Archive:
+    del status  # a changed archive is another one
     return Archive(path)
+
+
+def _status(found: os.stat_result) -> ArchiveStatus:
+    return ArchiveStatus(found.st_size, found.st_mtime_ns, found.st_ctime_ns)
 
 
 def _damaged(path: Path, error: Exception) -> FileProblem:
@@ -306,14 +318,14 @@ class _Reader(io.RawIOBase):
         return data
 
 
-_Key = tuple[Path, int, int]
+_Key = tuple[Path, ArchiveStatus]
 _last: OrderedDict[_Key, _Inflated] = OrderedDict()
 _last_lock = threading.Lock()
 
 
 def _inflated(member: Member) -> _Inflated:
     """A member's content; the last is kept, since a cine is read frame by frame."""
-    key = (member.path, member.archive_size, member.archive_mtime_ns)
+    key = (member.path, member.status)
     with _last_lock:
         content = _last.get(key)
         if content is not None:

@@ -30,9 +30,9 @@ class FileStatus:
         size: Bytes.
         mtime_ns: Time of modification, ns; the archive's own for a member of one.
         archive_size: Bytes of the archive that it is a member of, else 0.
-        changed_ns: When anything about it last changed, ns; 0 for a member of an archive. Unlike
-            `mtime_ns`, nothing sets it back: unpacking another export over the first may leave
-            slices of equal size and time. (On Windows it is the time of creation.)
+        changed_ns: When anything about it, or the archive that it is a member of, last changed,
+            ns. Unlike `mtime_ns`, nothing sets it back: unpacking another export over the first
+            may leave slices of equal size and time. (On Windows it is the time of creation.)
     """
 
     size: int
@@ -43,7 +43,7 @@ class FileStatus:
     @property
     def stamp(self) -> list[int]:
         """What of it the index keeps: size, time, and what else tells a file from its successor."""
-        return [self.size, self.mtime_ns, self.archive_size or self.changed_ns]
+        return [self.size, self.mtime_ns, self.archive_size + self.changed_ns]
 
 
 def status(path: Path) -> FileStatus:
@@ -59,7 +59,8 @@ def status(path: Path) -> FileStatus:
         member = _member(path, error)
         if member.size == 0:
             raise guards.empty(path) from None
-        return FileStatus(member.size, member.archive_mtime_ns, member.archive_size)
+        archive = member.status
+        return FileStatus(member.size, archive.mtime_ns, archive.size, archive.changed_ns)
     except (OSError, ValueError) as error:
         raise guards.unreadable(path, error) from None
     guards.check_regular(path, found)

@@ -62,7 +62,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     frames = len(slide.sections) if slide is not None and stitched else layout.frames
     instance = Instance(
         path=path,
-        sop_instance_uid=_uid(header),
+        sop_instance_uid=uid_of(header),
         kind="dicom",
         rows=slide.rows if slide is not None and stitched else layout.rows,
         columns=slide.columns if slide is not None and stitched else layout.columns,
@@ -153,7 +153,8 @@ def _noted(frame: Frame, note: str) -> Frame:
     return replace(frame, note="; ".join(part for part in (frame.note, note) if part))
 
 
-def _uid(header: Header) -> str:
+def uid_of(header: Header) -> str:
+    """SOP Instance UID, or one made of its place where the file has none."""
     own = header.text("SOPInstanceUID")
     return own or content_uid(str(header.path).encode("utf-8", "replace"))
 
@@ -166,7 +167,7 @@ def _frame(header: Header, layout: Layout, pixels: _Pixels) -> Frame:
     return replace(
         frame,
         stored=stored,
-        ref=ImageRef(_uid(header), pixels.index, pixel_sha256(stored)),
+        ref=ImageRef(uid_of(header), pixels.index, pixel_sha256(stored)),
         overlays=visible_overlays(header, planes),
         shutter=frame_shutter(attributes, planes),
         time_ms=time_of(attributes, layout.frames) if pixels.index == pixels.source else None,
@@ -186,7 +187,7 @@ def frame_without_pixels(
         dtype: Of the stored values.
     """
     frame = _without_pixels(FrameAttributes(header, index), layout, photometric, dtype)
-    return replace(frame, ref=ImageRef(_uid(header), index, ""))
+    return replace(frame, ref=ImageRef(uid_of(header), index, ""))
 
 
 def _without_pixels(

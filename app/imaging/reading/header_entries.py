@@ -32,7 +32,8 @@ def headers_entry(payload: Message) -> Message:
         "stamps": [paths, 3] `FileStatus.stamp` of each file that was read, where the answer will
         hold as long as the file does not change; -1 where it may not.
         "mark": sum of the `file_mark` of files as they were read, hexadecimal, or "" where it
-        cannot be told of one; without members of archives, whose [time, size] are in "archives".
+        cannot be told of one; without members of archives, whose own [time, size, time of change]
+        are in "archives".
         "seconds": how long it took.
     """
     be_quiet()
@@ -60,7 +61,7 @@ class _Batch:
         self.problems: dict[str, list[str]] = {}
         self.stamps: list[list[int]] = []
         self.mark = 0
-        self.archives: dict[tuple[int, int], None] = {}
+        self.archives: dict[tuple[int, int, int], None] = {}
         self.unsure = False
 
     def read(self, text: str, known: list[int]) -> None:
@@ -74,7 +75,7 @@ class _Batch:
             return
         self.stamps.append(stamp)
         if status.archive_size:
-            self.archives[status.mtime_ns, status.archive_size] = None
+            self.archives[status.mtime_ns, status.archive_size, status.changed_ns] = None
         else:
             self.mark += file_mark(text, stamp)
 

@@ -54,9 +54,14 @@ def frame_entry(payload: Message) -> Message:
 
 
 def attributes_entry(payload: Message) -> Message:
-    """All attributes of `payload["path"]`."""
+    """All attributes of the file that `decode` describes, unless it has changed."""
     be_quiet()
-    return {"rows": pack(read_attributes(Path(payload["path"])))}
+    path = _unchanged(payload)
+    rows = read_attributes(path)
+    for row in rows:
+        if payload["kind"] == "dicom" and row.keyword == "SOPInstanceUID" and row.depth == 0:
+            check_uid(path, payload["uid"], row.value)
+    return {"rows": pack(rows)}
 
 
 def thumbnail_entry(payload: Message) -> Message:
@@ -67,9 +72,16 @@ def thumbnail_entry(payload: Message) -> Message:
 
 
 def _frame_of(payload: Message) -> Frame:
+    path = _unchanged(payload)
+    frame = read_frame(path, payload["index"], payload["part"])
+    check_uid(path, payload["uid"], frame.ref.sop_instance_uid)
+    return frame
+
+
+def _unchanged(payload: Message) -> Path:
     path = Path(payload["path"])
     _check_unchanged(path, payload["size_bytes"], payload["mtime_ns"])
-    return read_frame(path, payload["index"], payload["part"])
+    return path
 
 
 def check_unchanged(instance: Instance) -> None:
@@ -84,4 +96,19 @@ def check_unchanged(instance: Instance) -> None:
 def _check_unchanged(path: Path, size_bytes: int, mtime_ns: int) -> None:
     status = sources.status(path)
     if size_bytes and (mtime_ns, size_bytes) != (status.mtime_ns, status.size):
-        raise guards.problem(path, "the file has changed since it was opened", "Open it again")
+        raise guards.changed(path)
+
+
+def check_uid(path: Path, known: str, found: str) -> None:
+    """Refuse another image in a file's place: copying may leave it the size and time of the first.
+
+    Args:
+        path: The file.
+        known: SOP Instance UID under which it is listed.
+        found: What stands in the file.
+
+    Raises:
+        FileProblem: It is another one's.
+    """
+    if found != known:
+        raise guards.changed(path)

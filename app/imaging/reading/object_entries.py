@@ -8,10 +8,13 @@ from __future__ import annotations
 from typing import Any
 
 from app.imaging.dicom.dicom_file import be_quiet
+from app.imaging.dicom.instance_attributes import cached_header
+from app.imaging.files import sources
 from app.imaging.objects.layer_messages import pack_frame
 from app.imaging.presentation import presentation_message
 from app.imaging.processes.records import pack, unpack
-from app.imaging.reading.image_entries import check_unchanged
+from app.imaging.reading.dicom_image import uid_of
+from app.imaging.reading.image_entries import check_uid, check_unchanged
 from app.imaging.space.reformat import SectionCut
 from app.imaging.types import Instance
 
@@ -67,4 +70,7 @@ def _opened(payload: Message, name: str) -> Instance:
     be_quiet()
     instance = unpack(Instance, payload[name])
     check_unchanged(instance)
+    if instance.kind == "dicom":
+        header = cached_header(instance.path, sources.status(instance.path))
+        check_uid(instance.path, instance.sop_instance_uid, uid_of(header))
     return instance

@@ -210,7 +210,7 @@ def check_known(path: Path, known: tuple[int, int], status: sources.FileStatus) 
         FileProblem: It has changed.
     """
     if known[0] and known != (status.size, status.mtime_ns):
-        raise guards.problem(path, "the file has changed since it was opened", "Open it again")
+        raise guards.changed(path)
 
 
 def _alike(plain: PlainHeader, model: _Model) -> bool:

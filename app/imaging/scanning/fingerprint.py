@@ -16,7 +16,7 @@ from app.errors import FileProblem
 from app.imaging.files import sources
 from app.imaging.files.archives import looks_like_archive
 from app.imaging.files.marks import MODULUS, file_mark
-from app.imaging.scanning.listing import is_directory_file, is_junk
+from app.imaging.scanning.listing import archive_mark, is_directory_file, is_junk, link_mark
 from app.imaging.scanning.opened_paths import is_slow
 
 STEP_S = 0.25
@@ -42,7 +42,8 @@ def fingerprint_entry(payload: dict[str, Any]) -> dict[str, Any]:
 
     Returns:
         "files": sum of the `file_mark` of plain files, hexadecimal. "others": of archives and
-        links that are not followed. "count": of plain files. "archives": [time, size] of each.
+        links that are not followed. "count": of plain files. "archives": [time, size, time
+        of change] of each.
         "unsure": whether something could not be told in a short time. "todo": what is left.
     """
     found = _Found()
@@ -94,7 +95,7 @@ def _folder(folder: str, todo: list[str], found: _Found) -> None:
                 if entry.is_dir(follow_symlinks=False):
                     todo.append(entry.path)
                 elif entry.is_symlink() and entry.is_dir():
-                    found.others += file_mark(entry.path, (0, 0, 0))
+                    found.others += link_mark(entry.path)
                 elif entry.name.lower().endswith(".zip"):
                     _zip(entry, found)
                 else:
@@ -119,5 +120,5 @@ def _file(text: str, status: os.stat_result, found: _Found) -> None:
 
 
 def _archive(text: str, status: os.stat_result, found: _Found) -> None:
-    found.others += file_mark(text, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
-    found.archives.append([status.st_mtime_ns, status.st_size])
+    found.others += archive_mark(text, status)
+    found.archives.append([status.st_mtime_ns, status.st_size, status.st_ctime_ns])

@@ -10,6 +10,7 @@ it found in a short time and what is left to do, and headers are read meanwhile.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import time
 from collections import Counter
@@ -22,6 +23,7 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files import sources
 from app.imaging.files.archives import OUTSIDE, UNPACK, looks_like_archive, open_archive
+from app.imaging.files.marks import MODULUS, file_mark
 from app.imaging.files.natural_order import natural_key
 from app.imaging.scanning import opened_paths
 from app.imaging.scanning.media_directory import files_named_by, without_files
@@ -54,6 +56,7 @@ class Listing:
         files: (root, folder, names below it) in order.
         problems: (root, problem).
         todo: What is left to do.
+        others: Sum of the marks of archives and of links that are not followed.
     """
 
     files: list[tuple[int, Path, list[str]]] = field(
@@ -61,6 +64,7 @@ class Listing:
     )
     problems: list[tuple[int, Problem]] = field(default_factory=list[tuple[int, Problem]])
     todo: Todo = field(default_factory=list[list[Any]])
+    others: int = 0
 
 
 def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
@@ -70,6 +74,7 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
         "files": [[root, str(folder), names] for root, folder, names in found.files],
         "problems": [[root, str(p.path), p.reason, p.remedy] for root, p in found.problems],
         "todo": found.todo,
+        "others": f"{found.others % MODULUS:x}",
     }
 
 
@@ -147,6 +152,7 @@ def _folder(folder: Path, root: int, depth: int, found: Listing) -> None:
         elif entry.is_symlink() and path.is_dir():  # `entry.is_dir` raises where links circle
             reason = "it is a link to a folder, which is not followed"
             found.problems.append((root, Problem(path, reason, "Open that folder")))
+            found.others += link_mark(str(path))
         elif entry.is_symlink() and leads_out(path, depth):
             reason = "it is a link that leads out of the folder, which is not followed"
             found.problems.append((root, Problem(path, reason, "Open the file that it names")))
@@ -165,6 +171,9 @@ def _zip(path: Path, root: int, depth: int, found: Listing) -> None:
         if not looks_like_archive(path, sources.read_start(path, 4)):
             found.files.append((root, path.parent, [path.name]))
             return
+        # Before it is opened: what is put in its place meanwhile has another mark.
+        with contextlib.suppress(OSError):
+            found.others += archive_mark(str(path), path.stat())
         archive = open_archive(path)
     except FileProblem as error:
         found.problems.append((root, Problem(path, error.reason, error.remedy)))
@@ -225,6 +234,16 @@ def leads_out(link: Path, depth: int) -> bool:
         return not link.resolve().is_relative_to(opened.resolve())
     except (OSError, RuntimeError, ValueError):
         return True
+
+
+def archive_mark(path: str, status: os.stat_result) -> int:
+    """Stands for an archive as it is now; see `files.marks`."""
+    return file_mark(path, (status.st_size, status.st_mtime_ns, status.st_ctime_ns))
+
+
+def link_mark(path: str) -> int:
+    """Stands for a link to a folder, wherever it leads."""
+    return file_mark(path, (0, 0, 0))
 
 
 def is_junk(name: str) -> bool:

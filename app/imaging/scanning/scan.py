@@ -198,6 +198,7 @@ class Scan:
             self._other_problems += [Problem(path, error.reason, "Try again") for path in paths]
             self._fruitful |= {root for _, _, root, _ in todo}
             return
+        self._walk.listed(listed)
         for root, folder, names in listed["files"]:
             self._fruitful.add(root)
             self._add(Path(folder), names)

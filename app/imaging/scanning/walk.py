@@ -31,11 +31,13 @@ class Walk:
         self._paths = paths
         self._cancel = cancel
         self._read = 0
-        self._archives_read: set[tuple[int, int]] = set()
+        self._archives_read: set[tuple[int, int, int]] = set()
+        self._others_listed = 0
         self._sure = True
+        self._walked = False
         self._files = 0
         self._others = 0
-        self._archives: set[tuple[int, int]] = set()
+        self._archives: set[tuple[int, int, int]] = set()
 
     def read(self, result: Mapping[str, Any]) -> None:
         """Take in what the workers say of files that they have read."""
@@ -43,14 +45,18 @@ class Walk:
             self._sure = False
             return
         self._read = (self._read + int(result["mark"], 16)) % MODULUS
-        self._archives_read.update((int(time), int(size)) for time, size in result["archives"])
+        self._archives_read |= _archives(result["archives"])
+
+    def listed(self, result: Mapping[str, Any]) -> None:
+        """Take in what the workers say of archives and links that they have come by."""
+        self._others_listed = (self._others_listed + int(result["others"], 16)) % MODULUS
 
     def unsure(self) -> None:
         """Of a file it is not known what it was when it was read."""
         self._sure = False
 
     def as_read(self) -> bool:
-        """Whether all files are now as they were when they were read.
+        """Whether all files are now as they were when they were read, and there are no others.
 
         Raises:
             Cancelled: It was cancelled.
@@ -59,6 +65,7 @@ class Walk:
             self._sure
             and self._go()
             and self._files == self._read
+            and self._others == self._others_listed
             and self._archives_read <= self._archives
         )
 
@@ -68,13 +75,14 @@ class Walk:
         Raises:
             Cancelled: It was cancelled.
         """
-        if not self._files and not self._go():
+        if not self._walked and not self._go():
             return ""
         return f"{self._files:x}/{self._others:x}"
 
     def _go(self) -> bool:
         self._files = self._others = count = 0
         self._archives = set()
+        self._walked = False
         todo = [str(path) for path in self._paths]
         begin = True
         started = time.monotonic()
@@ -85,10 +93,11 @@ class Walk:
                 return False
             self._files = (self._files + int(found["files"], 16)) % MODULUS
             self._others = (self._others + int(found["others"], 16)) % MODULUS
-            self._archives.update((int(time), int(size)) for time, size in found["archives"])
+            self._archives |= _archives(found["archives"])
             todo, count = found["todo"], count + found["count"]
             if todo and is_slow(count, time.monotonic() - started):
                 return False
+        self._walked = True
         return True
 
     def _step(self, payload: dict[str, Any]) -> dict[str, Any] | None:
@@ -105,3 +114,7 @@ class Walk:
             raise Cancelled from None
         except SightlineError:
             return None
+
+
+def _archives(told: Sequence[Sequence[int]]) -> set[tuple[int, int, int]]:
+    return {(int(time), int(size), int(changed)) for time, size, changed in told}

@@ -101,7 +101,7 @@ def _read_bytes(span: PlainSpan, room: memoryview) -> None:
         os.close(handle)
     known = (span.size_bytes, span.mtime_ns)
     if span.size_bytes and known != (status.st_size, status.st_mtime_ns):
-        raise guards.problem(span.path, "the file has changed since it was opened", "Open it again")
+        raise guards.changed(span.path)
 
 
 def _fill(file: FileIO, span: PlainSpan, room: memoryview) -> None:

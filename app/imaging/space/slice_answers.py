@@ -8,6 +8,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
+from app.imaging import guards
 from app.imaging.processes.records import unpack
 from app.imaging.space.plain_slices import PlainLayout, PlainSpan
 from app.imaging.types import Frame, ImageRef, Instance
@@ -47,6 +48,9 @@ def answers_of(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | 
     Args:
         slices: What was asked for.
         message: The answer.
+
+    Raises:
+        FileProblem: In a file's place there is another image than the one that was scanned.
     """
     frames = [unpack(Frame, frame) for frame in message["frames"]]
     layouts = [unpack(PlainLayout, layout) for layout in message["layouts"]]
@@ -58,6 +62,8 @@ def answers_of(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | 
             continue
         instance, index = asked
         number, uid, position, *where = found
+        if uid != instance.sop_instance_uid:
+            raise guards.changed(instance.path)
         frame = _placed(frames[number], uid, index, position)
         if where:
             size, time_ns = instance.size_bytes, instance.mtime_ns

@@ -26,7 +26,7 @@ MAX_SLICES = 20_000
 
 Source = Series | Instance
 Message = dict[str, Any]
-Key = tuple[tuple[str, int, int, int], ...]
+Key = tuple[tuple[str, str, int, int, int], ...]
 
 
 class _Job:
@@ -188,7 +188,9 @@ class VolumeStore:
             return any(part[0] in paths for part in key)
 
         with self._lock:
-            jobs = [job for key, (job, _) in self._pending.items() if gone(key)]
+            # Who asks again for one of these starts anew, and does not wait for what is cancelled.
+            ended = [key for key in self._pending if gone(key)]
+            jobs = [self._pending.pop(key)[0] for key in ended]
             for key in [key for key in self._volumes if gone(key)]:
                 del self._volumes[key]
             cut = [uid for uid, made in self._sections.items() if gone(_key(made.source))]
@@ -201,6 +203,7 @@ class VolumeStore:
         """Forget all volumes; what is under way is cancelled."""
         with self._lock:
             jobs = [job for job, _ in self._pending.values()]
+            self._pending.clear()
             self._volumes.clear()
             self._sections.clear()
         for job in jobs:
@@ -292,5 +295,6 @@ def _slices(source: Source) -> list[tuple[Instance, int]]:
 
 def _key(source: Source) -> Key:
     return tuple(
-        (str(one.path), one.mtime_ns, one.size_bytes, one.part) for one in _instances(source)
+        (str(one.path), one.sop_instance_uid, one.mtime_ns, one.size_bytes, one.part)
+        for one in _instances(source)
     )

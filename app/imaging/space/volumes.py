@@ -31,7 +31,7 @@ from app.imaging.space.stacks import (
     grid_of,
     stack_of,
 )
-from app.imaging.types import Frame, Rescale
+from app.imaging.types import Frame, RealWorldMap, Rescale
 from app.imaging.volume import Volume
 
 MAX_BYTES = 4 * 1024**3
@@ -160,6 +160,8 @@ class Assembly:
             raise NotAStackError("its labels lie on slices that are not evenly spaced")
         grid = grid_of(stack)
         ordered = [frames[i] for i in order]
+        if len({_dark_is_high(frame) for frame in ordered}) > 1:
+            raise NotAStackError("some of its images show high values bright, others dark")
         pixels, template = self._values(_arranged(pixels, order), ordered, check)
         if not stack.regular:
             self._check_memory(grid.shape[0], grid.shape[1:], pixels.dtype.itemsize)
@@ -173,7 +175,7 @@ class Assembly:
         self, pixels: Array, frames: Sequence[Frame], check: Callable[[], None]
     ) -> tuple[Array, Frame]:
         """Stored values where one rescale holds for all slices, else modality values."""
-        template = frames[len(frames) // 2]
+        template = _for_all(frames[len(frames) // 2], frames)
         first = frames[0]
         same = all(
             (frame.rescale.slope, frame.rescale.intercept)
@@ -217,6 +219,37 @@ def assemble(frames: Sequence[Frame], path: Path | None = None) -> Volume:
     for place, frame in enumerate(frames):
         assembly.put(place, frame)
     return assembly.volume()
+
+
+def _dark_is_high(frame: Frame) -> bool:
+    return frame.photometric == "MONOCHROME1" or frame.inverse
+
+
+def _for_all(template: Frame, frames: Sequence[Frame]) -> Frame:
+    """Without what the slices disagree in: units, padding and real-world values of one of them."""
+    found = template
+    if any(frame.rescale.units != found.rescale.units for frame in frames):
+        found = replace(found, rescale=replace(found.rescale, units=""))
+    if any(frame.padding != found.padding for frame in frames):
+        found = replace(found, padding=None)
+    if not all(_same_maps(frame.real_world, found.real_world) for frame in frames):
+        found = replace(found, real_world=())
+    return found
+
+
+def _same_maps(first: Sequence[RealWorldMap], second: Sequence[RealWorldMap]) -> bool:
+    if first is second:
+        return True
+    return len(first) == len(second) and all(
+        replace(a, lut=None) == replace(b, lut=None) and _same_values(a.lut, b.lut)
+        for a, b in zip(first, second, strict=True)
+    )
+
+
+def _same_values(first: Array | None, second: Array | None) -> bool:
+    if first is None or second is None:
+        return first is second
+    return np.array_equal(first, second)
 
 
 def _same_lut(first: Frame, second: Frame) -> bool:

@@ -25,7 +25,7 @@ from app.imaging.processes.records import pack, unpack
 from app.imaging.processes.worker_pool import Priority
 from app.imaging.types import Frame, ImageRef, Instance, Lut, Orientation, Voi, Window
 from app.tools.api import CancelToken
-from tests.unit.imaging.files import make_dicom
+from tests.unit.imaging.files import make_dicom, png_bytes
 
 
 def wait_for_the_reserve(decoder: Decoder) -> None:
@@ -35,6 +35,12 @@ def wait_for_the_reserve(decoder: Decoder) -> None:
 
 def first_instance(decoder: Decoder, path: Path) -> Instance:
     return decoder.scan([path]).result(60).studies[0].series[0].instances[0]
+
+
+def like(instance: Instance, path: Path, *pixels: Any) -> Instance:
+    """Another file, of which it is not known when it was written."""
+    make_dicom(path, *pixels, SOPInstanceUID=instance.sop_instance_uid)
+    return replace(instance, path=path, size_bytes=0)
 
 
 def test_the_demo_chest_radiograph(decoder: Decoder):
@@ -57,6 +63,38 @@ def test_each_frame_of_the_demo_cine_by_itself(decoder: Decoder):
     assert first.stored.shape == (480, 640, 3)
     assert first.ref.frame == 0
     assert first.ref.pixel_sha256 != last.ref.pixel_sha256
+
+
+@pytest.mark.parametrize("name", ["a.dcm", "a.png"])
+def test_another_image_of_equal_size_and_time_is_not_shown_under_the_firsts_name(
+    decoder: Decoder, tmp_path: Path, name: str
+):
+    """As when another patient's export is unpacked over the first, with its times."""
+
+    def made(uid: str, value: int) -> Instance:
+        pixels = np.full((4, 4), value, np.uint8)
+        path = tmp_path / name
+        if name == "a.png":
+            path.write_bytes(png_bytes(pixels))
+        else:
+            make_dicom(path, pixels, SOPInstanceUID=uid)
+        os.utime(path, ns=(10**18, 10**18))
+        return first_instance(decoder, path)
+
+    first = made("1.2.11", 1)
+    shown = decoder.frame(first).result(60)
+    second = made("1.2.22", 2)
+    assert (first.size_bytes, first.mtime_ns) == (second.size_bytes, second.mtime_ns)
+    assert decoder.frame(second).result(60).ref != shown.ref
+    decoder.forget([first])
+    for wrong in (decoder.frame(first), decoder.thumbnail(first)):
+        with pytest.raises(FileProblem, match="has changed"):
+            wrong.result(60)
+    if name == "a.dcm":
+        with pytest.raises(FileProblem, match="has changed"):
+            decoder.attributes(first).result(60)
+    assert decoder.frame(second).result(60).stored.flat[0] == 2
+    assert decoder.attributes(second).result(60)
 
 
 def test_a_frame_comes_from_the_cache_the_second_time_and_is_read_only(
@@ -213,7 +251,7 @@ def test_a_file_that_is_cut_while_it_is_mapped_is_a_problem_and_the_next_is_show
     decoder = diverting(lambda payload, _: name if "/cut.dcm" in payload else None, 1)
     pixels = np.ones((600, 700), np.uint16)
     good = first_instance(decoder, make_dicom(tmp_path / "good.dcm", pixels))
-    bad = replace(good, path=make_dicom(tmp_path / "cut.dcm", pixels), size_bytes=0)
+    bad = like(good, tmp_path / "cut.dcm", pixels)
     with pytest.raises(FileProblem, match=r"crashed|shorter|cut short") as caught:
         decoder.frame(bad).result(30)
     assert caught.value.subject == str(bad.path)
@@ -232,16 +270,15 @@ def test_a_frame_that_hangs_is_a_problem_after_its_time_and_holds_up_nobody(
     wait_for_the_reserve(decoder)
     bad = replace(good, path=tmp_path / "hang.dcm")
     hanging = [decoder.frame(bad, index) for index in range(2)]
-    others = [make_dicom(tmp_path / f"{number}.dcm") for number in range(3)]
-    for path in others:
-        meanwhile = replace(good, path=path, size_bytes=0)
+    others = [like(good, tmp_path / f"{number}.dcm") for number in range(3)]
+    for meanwhile in others:
         assert decoder.frame(meanwhile).result(30).rows == 3
     assert not any(future.done() for future in hanging)
     for future in hanging:
         with pytest.raises(FileProblem, match=r"took too long \(4 s\)") as caught:
             future.result(30)
         assert caught.value.subject == str(bad.path)
-    assert decoder.frame(replace(good, path=others[0], part=0, size_bytes=0, mtime_ns=7)).result(30)
+    assert decoder.frame(replace(others[0], mtime_ns=7)).result(30)
 
 
 def test_objects_that_hang_hold_up_no_image(
@@ -255,7 +292,7 @@ def test_objects_that_hang_hold_up_no_image(
     asked: list[Future[Any]] = []
     for _ in range(3):
         asked += [decoder.layer(bad), decoder.layer_frame(bad, good, 0), decoder.presentation(bad)]
-    other = replace(good, path=make_dicom(tmp_path / "other.dcm"), size_bytes=0)
+    other = like(good, tmp_path / "other.dcm")
     assert decoder.frame(other).result(2).rows == 3
     assert not any(future.done() for future in asked)
 
@@ -272,7 +309,7 @@ def test_with_all_workers_killed_the_next_frame_is_there_within_two_seconds(tmp_
         while any(worker.pid is None for worker in workers) and time.monotonic() < deadline:
             threading.Event().wait(0.02)
         for round_ in range(2):
-            other = replace(instance, path=make_dicom(tmp_path / f"{round_}.dcm"), size_bytes=0)
+            other = like(instance, tmp_path / f"{round_}.dcm")
             for pid in [worker.pid for worker in workers]:
                 if pid is not None:
                     os.kill(pid, signal.SIGKILL)
@@ -302,10 +339,7 @@ def test_a_pinned_frame_stays_in_the_cache(tmp_path: Path):
     decoder = Decoder(1, cache_bytes=200_000)
     try:
         first = first_instance(decoder, make_dicom(tmp_path / "a.dcm", pixels))
-        others = [
-            replace(first, path=make_dicom(tmp_path / f"{number}.dcm", pixels), size_bytes=0)
-            for number in range(4)
-        ]
+        others = [like(first, tmp_path / f"{number}.dcm", pixels) for number in range(4)]
         decoder.pin("canvas", [(first, 0)])
         shown = decoder.frame(first).result(30)
         for other in others:

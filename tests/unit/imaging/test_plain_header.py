@@ -234,6 +234,25 @@ def test_an_encoding_is_not_carried_over_to_another_file(tmp_path: Path):
         assert read_instances(path)[0].get("PatientName") == f"{name}^Jane"
 
 
+@pytest.mark.parametrize("implicit", [False, True])
+def test_a_text_of_a_file_that_has_nothing_else_is_not_carried_over(implicit: bool, tmp_path: Path):
+    """The first has no element by which encodings are told: its texts are Latin, and only its."""
+    for declared, letter in ((None, "Ä"), ("ISO_IR 144", "Ф")):
+        path = make_dicom(
+            tmp_path / "a.dcm",
+            SpecificCharacterSet=declared,
+            PatientName=None,
+            PatientID="xID ",
+        )
+        if implicit:
+            dataset = pydicom.dcmread(path)
+            dataset.file_meta.TransferSyntaxUID = ImplicitVRLittleEndian
+            dataset.save_as(path, implicit_vr=True, little_endian=True)
+        path.write_bytes(path.read_bytes().replace(b"xID ", b"\xc4ID ", 1))
+        assert is_plain(path)
+        assert read_instances(path)[0].get("PatientID") == f"{letter}ID"
+
+
 @pytest.mark.parametrize(
     "declared", [b"ISO_IR 1000", b"ISO_IR\0 100", b"\xe9\xe9", b"ISO_IR 100\\x"]
 )

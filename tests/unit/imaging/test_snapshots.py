@@ -338,6 +338,32 @@ def test_archives_in_a_folder_and_opened_by_themselves_are_restored_until_they_c
         assert not is_restored(scan(remembering, file, opened))
 
 
+def test_what_comes_while_the_folder_is_read_is_not_left_out_the_next_time(
+    remembering: Decoder, folder: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """An archive that was not listed yet, but is there when the folder is looked at again."""
+    data = make_dicom(folder.parent / "late.dcm").read_bytes()
+    submit = remembering._pool.submit
+
+    def late(entry: str, payload: dict[str, Any], **options: Any) -> Any:
+        if entry.endswith("fingerprint_entry"):
+            with zipfile.ZipFile(folder / "late.zip", "w") as made:
+                made.writestr("late.dcm", data)
+            settled(folder / "late.zip")
+        return submit(entry, payload, **options)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(remembering._pool, "submit", late)
+        before = scan(remembering, file, folder)
+    after = scan(remembering, file, folder)
+    assert amount_of(after) == amount_of(before) + 1
+    assert is_restored(scan(remembering, file, folder))
+
+
+def amount_of(result: ScanResult) -> int:
+    return sum(len(one.instances) for study in result.studies for one in study.series)
+
+
 def test_copies_are_told_as_the_first_time(remembering: Decoder, folder: Path, file: Path):
     shutil.copytree(folder / "a", folder / "copy")
     first = scan(remembering, file, folder)

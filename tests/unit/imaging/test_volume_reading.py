@@ -15,7 +15,13 @@ import pydicom
 import pytest
 import SimpleITK
 from numpy.typing import NDArray
-from pydicom.uid import UID, ExplicitVRBigEndian, ImplicitVRLittleEndian, RLELossless
+from pydicom.uid import (
+    UID,
+    ExplicitVRBigEndian,
+    ExplicitVRLittleEndian,
+    ImplicitVRLittleEndian,
+    RLELossless,
+)
 
 from app.errors import FileProblem, WorkerDied
 from app.imaging.decode import Decoder
@@ -260,6 +266,27 @@ def test_a_slice_that_has_changed_since_the_scan_is_named(decoder: Decoder, tmp_
         decoder.volume(series).result(60)
 
 
+@pytest.mark.parametrize("syntax", [ExplicitVRLittleEndian, RLELossless])
+def test_another_patients_slice_of_equal_size_and_time_is_not_taken_in(
+    decoder: Decoder, tmp_path: Path, syntax: str
+):
+    def made(z: int, **elements: Any) -> None:
+        path = made_slice(tmp_path / "a", z, noise(z, "u2", 0, 65535), **elements)
+        if syntax == RLELossless:
+            dataset = pydicom.dcmread(path)
+            dataset.compress(RLELossless, generate_instance_uid=False)
+            dataset.save_as(path)
+        os.utime(path, ns=(10**18, 10**18))
+
+    for z in range(5):
+        made(z)
+    series = series_in(decoder, tmp_path / "a")
+    made(3, SOPInstanceUID="1.6.4", PatientName="Roe^Dick")
+    assert series.instances[3].size_bytes == (tmp_path / "a" / "3.dcm").stat().st_size
+    with pytest.raises(FileProblem, match=r"3\.dcm.*has changed"):
+        decoder.volume(series).result(60)
+
+
 def test_a_slice_that_is_gone_is_named(decoder: Decoder, tmp_path: Path):
     for z in range(4):
         made_slice(tmp_path / "a", z, noise(z, "i2", -9, 9))
@@ -402,7 +429,7 @@ def instance_of(path: Path) -> Instance:
     status = path.stat()
     return Instance(
         path,
-        "1",
+        str(pydicom.dcmread(path).SOPInstanceUID),
         "dicom",
         *SHAPE,
         size_bytes=status.st_size,

@@ -25,7 +25,7 @@ from app.imaging.decode import Decoder
 from app.imaging.space.planes import FramePlane
 from app.imaging.space.stacks import StackGeometry, describe, grid_of, stack_of
 from app.imaging.space.volumes import Assembly, assemble, resampled
-from app.imaging.types import Frame, Rescale, Series
+from app.imaging.types import Frame, RealWorldMap, Rescale, Series
 from app.imaging.volume import Volume
 from tests.unit.imaging.files import item, make_dicom
 from tests.unit.imaging.stack_files import enhanced_mr, sampled_slice, slice_frame
@@ -212,6 +212,38 @@ def test_slices_of_one_rescale_keep_their_stored_values():
     assert volume.voxels.dtype == np.uint16
     assert volume.voxels[:, 0, 0].tolist() == [0, 1, 2]
     assert volume.template.rescale == Rescale(2.0, -1024.0, "HU")
+
+
+@pytest.mark.parametrize("odd", [{"photometric": "MONOCHROME1"}, {"inverse": True}])
+def test_slices_of_which_some_show_high_values_dark_are_refused(odd: dict[str, Any]):
+    frames = [slice_frame(np.full((4, 4), z, np.uint16), AXIAL, (0, 0, z)) for z in range(3)]
+    assemble([replace(frame, **odd) for frame in frames])
+    with pytest.raises(FileProblem, match="some of its images show high values bright"):
+        assemble([frames[0], frames[1], replace(frames[2], **odd)])
+
+
+@pytest.mark.parametrize(
+    ("field", "both"),
+    [
+        ("rescale", (Rescale(2, 0, "HU"), Rescale(2, 0, "HU_MOD"))),
+        ("padding", ((0.0, 0.0), (9.0, 9.0))),
+        ("real_world", ((RealWorldMap(0, 9, 2.0, units="ml"),), (RealWorldMap(0, 9, 3.0),))),
+        ("real_world", tuple((RealWorldMap(0, 1, lut=np.array([1.0, x])),) for x in (1, 2))),
+    ],
+)
+def test_what_holds_for_some_slices_only_is_not_said_of_all(field: str, both: tuple[Any, Any]):
+    frames = [slice_frame(np.full((4, 4), z, np.uint16), AXIAL, (0, 0, z)) for z in range(3)]
+    first, second = both
+    for values, expected in (
+        ((first, first, first), first),
+        ((first, first, second), Rescale(2, 0) if field == "rescale" else type(first)()),
+        ((second, first, first), Rescale(2, 0) if field == "rescale" else type(first)()),
+    ):
+        changed = [replace(f, **{field: v}) for f, v in zip(frames, values, strict=True)]
+        volume = assemble(changed)
+        found = getattr(volume.template, field)
+        assert found == expected or (not found and not expected)
+        assert volume.voxels[:, 0, 0].tolist() == [0, 1, 2]
 
 
 def test_copies_of_a_slice_are_left_out_and_other_images_there_refused():
