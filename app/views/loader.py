@@ -20,6 +20,7 @@ from app.imaging.processes.worker_pool import Priority
 from app.imaging.processes.workers import CancelLike
 from app.imaging.report import Report
 from app.imaging.space.reformat import planes_of
+from app.imaging.studies.instance_lists import made_of
 from app.imaging.types import Frame, Instance, ScanResult, Series, Study
 from app.imaging.volume import Plane, Volume
 from app.views.background import Background, OnError
@@ -239,7 +240,7 @@ class Loader:
     def forget(self, studies: Sequence[Study]) -> None:
         """These were closed; they may have 100,000 files, so not on this thread."""
         # Of those that were never made from the index, nothing can be kept.
-        every = (getattr(s.instances, "made", s.instances) for one in studies for s in one.series)
+        every = (made_of(series.instances) for one in studies for series in one.series)
         instances = chain.from_iterable(every)
         self._background.submit(partial(self._decoder.forget, instances), lambda _none: None)
 

@@ -17,7 +17,7 @@ import pydicom
 from numpy.typing import NDArray
 from pydicom.data import get_testdata_file
 from pydicom.encaps import encapsulate
-from pydicom.uid import ExplicitVRLittleEndian, JPEG2000Lossless
+from pydicom.uid import UID, ExplicitVRLittleEndian, JPEG2000Lossless
 
 LONG_AGO_NS = 10**18
 """Files that were written just now are not remembered by the index of scanned files."""
@@ -67,7 +67,8 @@ def _write_slice(folder: Path, slices: int, size: int, compressed: bool, index: 
     ds.RescaleIntercept, ds.RescaleSlope = -1024, 1
     ds.PixelSpacing = [0.7, 0.7]
     ds.SliceThickness = 1
-    ds.SOPInstanceUID = ds.file_meta.MediaStorageSOPInstanceUID = f"1.2.826.1.{slices}.{index + 1}"
+    ds.SOPInstanceUID = UID(f"1.2.826.1.{slices}.{index + 1}")
+    ds.file_meta.MediaStorageSOPInstanceUID = ds.SOPInstanceUID
     ds.SeriesInstanceUID = f"1.2.826.2.{slices}.{int(compressed)}"
     ds.StudyInstanceUID = f"1.2.826.3.{slices}.{int(compressed)}"
     ds.InstanceNumber = index + 1

@@ -33,8 +33,8 @@ class Frames:
         self.asked: list[tuple[int, int]] = []
         self.futures: dict[int, list[Future[Frame]]] = {}
 
-    def frame(self, image: Instance, index: int = 0, priority: int = 0) -> Future[Frame]:
-        place = STACK.index(image) if image in STACK else index
+    def frame(self, instance: Instance, index: int = 0, priority: int = 0) -> Future[Frame]:
+        place = STACK.index(instance) if instance in STACK else index
         self.asked.append((place, priority))
         future: Future[Frame] = Future()
         self.futures.setdefault(place, []).append(future)

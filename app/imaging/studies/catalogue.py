@@ -12,7 +12,6 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from app.errors import FileProblem
 from app.imaging.files.natural_order import natural_key
 from app.imaging.openable import without_images
 from app.imaging.space.planes import numbers_in
@@ -46,11 +45,6 @@ def group(
     catalogue = Catalogue()
     catalogue.add(instances)
     return catalogue.result(problems, paths)
-
-
-def problem_of(path: Path, error: FileProblem) -> Problem:
-    """A problem from the error that reading the file raised."""
-    return Problem(path, error.reason, error.remedy)
 
 
 @dataclass(frozen=True, slots=True)

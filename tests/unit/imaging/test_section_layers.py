@@ -251,7 +251,7 @@ def test_what_lies_on_another_grid_or_a_resampled_stack_is_not_drawn(
         frame = decoder.layer_frame(seg, sections, 1).result()
         assert frame.shapes == ()
         assert "another pixel grid" in frame.warnings[0]
-    uneven = replace(images, instances=images.instances[:2] + images.instances[3:])
+    uneven = replace(images, instances=(*images.instances[:2], *images.instances[3:]))
     sections = decoder.reformat(uneven, Plane.CORONAL).result()
     frame = decoder.layer_frame(seg, sections, 1).result()
     assert frame.shapes == ()

@@ -1,0 +1,258 @@
+"""One spawned process at the other end of a pipe: starting it, following a call, ending it."""
+
+from __future__ import annotations
+
+import multiprocessing
+import select
+import signal
+import sys
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.context import SpawnProcess
+from multiprocessing.shared_memory import SharedMemory
+from typing import Any, Protocol
+
+from app.errors import Cancelled, SightlineError
+from app.imaging.processes import segments, wire
+from app.imaging.processes.worker_main import WorkerConfig, run
+
+Progress = Callable[[float, str], None]
+
+START_TIMEOUT_S = 60.0
+STALL_S = 10.0
+"""How long a process may stop in the middle of a message."""
+
+POLL_S = 0.02
+_CRASHES = {
+    "SIGSEGV": "crashed (memory fault)",
+    "SIGBUS": "crashed (memory fault)",
+    "SIGABRT": "crashed (it aborted itself)",
+    "SIGFPE": "crashed (arithmetic fault)",
+    "SIGILL": "crashed (illegal instruction)",
+    "SIGKILL": "was ended by the system, probably for want of memory",
+    "SIGXCPU": "used too much processor time",
+    "SIGTERM": "was ended from outside",
+}
+
+
+class CancelLike(Protocol):
+    """What a cancel token must offer; `app.tools.api.CancelToken` does."""
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it was cancelled."""
+        ...
+
+    def on_cancel(self, callback: Callable[[], None]) -> None:
+        """Call back on cancel, from any thread; at once when already cancelled."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call's number, limits and listeners."""
+
+    number: int
+    timeout_s: float
+    cancel: CancelLike | None
+    progress: Progress | None
+    grace_s: float
+
+    @property
+    def cancelled(self) -> bool:
+        """Whether it is to end."""
+        return self.cancel is not None and self.cancel.cancelled
+
+
+class Lost(Exception):
+    """The process is gone; says how in words that follow its name.
+
+    Attributes:
+        cancelled: Whether it was to be stopped.
+        by_itself: Whether a process that had served calls before went without our doing.
+    """
+
+    def __init__(self, how: str, *, cancelled: bool = False, by_itself: bool = False) -> None:
+        super().__init__(how)
+        self.cancelled = cancelled
+        self.by_itself = by_itself
+
+
+class Process:
+    """A started process and its pipe."""
+
+    def __init__(self, name: str, config: WorkerConfig) -> None:
+        context = multiprocessing.get_context("spawn")
+        self._prefix = config.prefix
+        self._pipe: Connection
+        self._pipe, theirs = context.Pipe()
+        segments.give_up_on_stalled_peers(self._pipe, STALL_S)
+        self._poller = None
+        if sys.platform != "win32":
+            self._poller = select.poll()
+            self._poller.register(self._pipe.fileno(), select.POLLIN)
+        self._process: SpawnProcess = context.Process(
+            target=run, args=(theirs, config), name=f"sightline-{name}", daemon=True
+        )
+        self._segments: list[SharedMemory] = []
+        self._ready = False
+        self._calls = 0
+        self._killed = False
+        self._process.start()
+        # Without our copy of its end, the pipe reports the process's death.
+        theirs.close()
+
+    @property
+    def pid(self) -> int | None:
+        """Its id."""
+        return self._process.pid
+
+    @property
+    def alive(self) -> bool:
+        """Whether it runs, and we have not killed it."""
+        return not self._killed and self._process.is_alive()
+
+    def ready(self, call: Call | None) -> None:
+        """Wait until it serves calls; a cancel ends the wait and lets it go on starting."""
+        deadline = time.monotonic() + START_TIMEOUT_S
+        while not self._ready:
+            if call is not None and call.cancelled:
+                raise Cancelled
+            if time.monotonic() > deadline:
+                self.kill()
+                raise Lost(f"did not start within {START_TIMEOUT_S:g} s")
+            if self._receive(POLL_S) is not None:
+                self._ready = True
+
+    def call(self, call: Call, entry: str, payload: Mapping[str, Any]) -> dict[str, Any]:
+        """Send the call and follow it to its end."""
+        request: dict[str, Any] = {"kind": "call", "id": call.number, "entry": entry}
+        request |= {"payload": payload, "timeout_s": call.timeout_s}
+        deadline = time.monotonic() + call.timeout_s
+        try:
+            self._segments.extend(wire.send(self._pipe, request, f"{self._prefix}p"))
+        except OSError:
+            raise self._lost() from None
+        try:
+            answer = self._follow(deadline, call)
+        except BaseException:
+            # Whatever interrupted us (Ctrl+C, the listener): the function still runs there.
+            self.kill()
+            raise
+        finally:
+            segments.release(self._segments)
+        return self._outcome(answer, call)
+
+    def _follow(self, deadline: float, call: Call) -> dict[str, Any]:
+        """Pass progress on until the call's answer comes."""
+        while True:
+            message = self._next(deadline, call)
+            if message["kind"] != "progress":
+                return message
+            if call.progress is not None:
+                call.progress(message["fraction"], message["text"])
+
+    def _outcome(self, message: dict[str, Any], call: Call) -> dict[str, Any]:
+        self._calls += 1
+        if message["kind"] == "result":
+            if not segments.ANONYMOUS:
+                with suppress(OSError):
+                    wire.send(self._pipe, {"kind": "received"}, "")
+            if call.cancelled:
+                raise Cancelled
+            return message["value"]
+        if message.get("spent"):
+            self.kill()
+        raise _rebuild(message)
+
+    def _next(self, deadline: float, call: Call) -> dict[str, Any]:
+        """The call's next message; gives up on time-out and cancel."""
+        asked_to_stop = False
+        while True:
+            if call.cancelled and not asked_to_stop:
+                asked_to_stop = True
+                deadline = min(deadline, time.monotonic() + call.grace_s)
+                with suppress(OSError):
+                    wire.send(self._pipe, {"kind": "cancel", "id": call.number}, "")
+            if time.monotonic() >= deadline:
+                self.kill()
+                how = f"took too long ({call.timeout_s:g} s) and was stopped"
+                raise Lost(how, cancelled=asked_to_stop)
+            message = self._receive(POLL_S, cancelled=asked_to_stop)
+            if message is not None and message.get("id") == call.number:
+                return message
+
+    def _receive(self, timeout_s: float, *, cancelled: bool = False) -> dict[str, Any] | None:
+        """A message, or None when none comes in time."""
+        try:
+            return wire.receive(self._pipe) if self._readable(timeout_s) else None
+        except (EOFError, OSError):
+            raise self._lost(cancelled=cancelled) from None
+        except wire.WireError as error:
+            self.kill()
+            raise Lost(f"sent a broken answer ({error})") from None
+
+    def _readable(self, timeout_s: float) -> bool:
+        """Whether something comes in time; `Connection.poll` makes a selector each time."""
+        if self._poller is None:
+            return self._pipe.poll(timeout_s)
+        return bool(self._poller.poll(timeout_s * 1000))
+
+    def _lost(self, *, cancelled: bool = False) -> Lost:
+        self._process.join(timeout=1.0)
+        code = self._process.exitcode
+        by_itself = self._calls > 0 and not self._killed and not cancelled
+        self.kill()
+        return Lost(_death(code), cancelled=cancelled, by_itself=by_itself)
+
+    def kill(self) -> None:
+        """End it at once; safe from any thread."""
+        self._killed = True
+        with suppress(OSError, ValueError):
+            self._process.kill()
+
+    def dispose(self) -> None:
+        """End it and remove all it held. Not while a call runs."""
+        self.kill()
+        self._process.join(timeout=0.5)
+        self._pipe.close()
+        segments.release(self._segments)
+        segments.discard(f"{self._prefix}p")
+        segments.discard(f"{self._prefix}c")
+        # Refused while it still runs (it sleeps in a driver): then it is left to the system.
+        with suppress(ValueError):
+            self._process.close()
+
+
+def _death(code: int | None) -> str:
+    """How a process ended, in plain words after its name."""
+    if code is None:
+        return "stopped answering"
+    if code < 0:
+        try:
+            name = signal.Signals(-code).name
+        except ValueError:
+            return f"crashed (signal {-code})"
+        return _CRASHES.get(name, f"crashed ({name})")
+    if sys.platform == "win32" and code == 0xC0000005:
+        return "crashed (memory fault)"
+    return f"ended unexpectedly (code {code})"
+
+
+def _rebuild(message: Mapping[str, Any]) -> Exception:
+    """The exception that an error message describes: only our own types come back as such."""
+    name = str(message.get("type", ""))
+    if name == Cancelled.__name__:
+        return Cancelled()
+    texts = {key: str(message.get(key, "")) for key in ("reason", "subject", "remedy", "detail")}
+    kind = {cls.__name__: cls for cls in _own_errors(SightlineError)}.get(name)
+    if kind is not None:
+        return kind(texts.pop("reason"), **texts)
+    return SightlineError(f"an unexpected error ({name})", detail=texts["detail"])
+
+
+def _own_errors(base: type[SightlineError]) -> list[type[SightlineError]]:
+    return [base, *(cls for sub in base.__subclasses__() for cls in _own_errors(sub))]
