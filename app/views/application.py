@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import sys
 from collections.abc import Sequence
-from functools import cache
 
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtGui import QGuiApplication
@@ -32,17 +30,6 @@ def needs_offscreen() -> bool:
 def use_offscreen() -> None:
     """Have Qt draw into memory. Only before `create_application`."""
     os.environ["QT_QPA_PLATFORM"] = "offscreen"
-
-
-@cache
-def spare_the_collector() -> None:
-    """Take what was loaded at start-up out of the garbage collector's later rounds; once.
-
-    A full round looks at every object of the program (40 ms with all modules loaded) and stops all
-    threads meanwhile. Classes and modules stay until the end anyway.
-    """
-    gc.collect()
-    gc.freeze()
 
 
 def create_application(argv: Sequence[str] = ()) -> QApplication:

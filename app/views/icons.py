@@ -57,6 +57,8 @@ class _SvgEngine(QIconEngine):
     ) -> QPixmap:
         # `size` is in device pixels already; the caller sets the pixmap's ratio.
         result = QPixmap(size)
+        if size.isEmpty():
+            return result  # a button without room asks for it, and none can be painted on
         result.fill(Qt.GlobalColor.transparent)
         painter = QPainter(result)
         self.paint(painter, QRect(0, 0, size.width(), size.height()), mode, state)

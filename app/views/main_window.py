@@ -26,7 +26,6 @@ from PySide6.QtWidgets import (
 from app import paths
 from app.imaging.openable import PATTERNS
 from app.views import dialogs, window_layout
-from app.views.application import spare_the_collector
 from app.views.background import Background
 from app.views.browser.attributes import AttributesPanel
 from app.views.browser.findings_list import FindingsList
@@ -38,6 +37,7 @@ from app.views.canvas.pane import PaneArea
 from app.views.canvas.placeholder import Placeholder
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.chat.dock import ChatDock
+from app.views.collector import spare_the_collector
 from app.views.contents import counted
 from app.views.documents.stack import DocumentStack
 from app.views.drops import Drops

@@ -14,6 +14,7 @@ from app.errors import SightlineError
 from app.imaging.openable import CONTAINERS, OPENABLE
 from app.imaging.types import Instance, ScanResult
 from app.tools.api import CancelToken
+from app.views.collector import Collector
 from app.views.loader import Loader
 from app.views.notices import Notices
 from app.views.theme import SPACE
@@ -63,6 +64,7 @@ class Opening(QObject):
         self._loader = loader
         self._notices = notices
         self._running: list[_Scan] = []
+        self._collector = Collector()
         self._own: Instance | None = None  # what an opening chose to show, not the user
         self.progress = _Progress(self.stop)
 
@@ -78,6 +80,7 @@ class Opening(QObject):
         scan = _Scan(tuple(paths), self._workspace.viewport.instance)
         scan.clock.start()
         self._running.append(scan)
+        self._collector.hold()
         self.progress.begin(paths)
         self._loader.scan(
             paths,
@@ -103,7 +106,7 @@ class Opening(QObject):
         for scan in self._running:
             scan.cancel.cancel()
         self._running.clear()
-        self.progress.end()
+        self._end()
 
     def _show_progress(self, scan: _Scan, done: int, total: int) -> None:
         if scan in self._running:
@@ -139,15 +142,24 @@ class Opening(QObject):
         if scan not in self._running:
             return False  # stopped by the user while the answer was on its way
         self._running.remove(scan)
-        if not self._running:
-            self.progress.end()
         return True
+
+    def _end(self) -> None:
+        """Nothing is being opened any more, unless another scan runs."""
+        if self._running:
+            return
+        self.progress.end()
+        every = (series for study in self._workspace.studies.all for series in study.series)
+        self._collector.let_go(sum(len(series.instances) for series in every))
 
     def _take(self, scan: _Scan, result: ScanResult) -> None:
         if not self._finished(scan):
             return
         paths = scan.paths
-        self._add(scan, result, images_only=False)
+        try:
+            self._add(scan, result, images_only=False)
+        finally:
+            self._end()
         if scan.shown and scan.clock.elapsed() < SETTLES_MS:
             self._begin_at_the_first()
         if result.problems:
@@ -164,6 +176,7 @@ class Opening(QObject):
 
     def _fail(self, scan: _Scan, error: SightlineError) -> None:
         if self._finished(scan):
+            self._end()
             self._notices.show_error(error)
 
 

@@ -75,6 +75,7 @@ class Prefetching:
         for _, future in self._asked.values():
             future.cancel()
         self._asked = {}
+        self._series = None
 
     def _follow(self, instance: Instance, index: int) -> None:
         """Find out in which direction somebody scrolls."""

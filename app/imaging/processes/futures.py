@@ -17,8 +17,17 @@ Reply = Future[dict[str, Any]]
 _DAMAGED = "The file may be damaged; ask for a new export"
 
 
+_OVER: Reply = Future()
+"""Stands for every reply that was handed on."""
+_OVER.cancel()
+
+
 class Pending(Generic[T]):
-    """One request and all who wait for it."""
+    """One request and all who wait for it.
+
+    It lets go of the reply once that is handed on: a future keeps its callbacks, so the two would
+    hold each other, and pixels stay in memory until a full garbage collection finds them.
+    """
 
     def __init__(self, reply: Reply, abandon: Callable[[], object]) -> None:
         self.reply = reply
@@ -38,6 +47,7 @@ class Pending(Generic[T]):
         """Hand the result or error to all who wait."""
         with self._lock:
             waiting, self._waiting = self._waiting, []
+        self.reply, self._abandon = _OVER, _OVER.cancel
         for future in waiting:
             settle(future, outcome)
 
@@ -109,8 +119,10 @@ def as_file_problem(error: BaseException, path: Path) -> BaseException:
 def mapped(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
     """The future of something made from another's result; cancelling it cancels that."""
     mine: Future[T] = Future()
+    running = [given]  # let go when it is done: see `Pending`
 
     def finished(future: Future[S]) -> None:
+        running.clear()
         if future.cancelled():
             mine.cancel()
             return
@@ -123,6 +135,11 @@ def mapped(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
         except BaseException as broken:
             settle(mine, broken)
 
-    mine.add_done_callback(lambda future: given.cancel() if future.cancelled() else None)
+    def left(future: Future[T]) -> None:
+        if future.cancelled():
+            for one in running:
+                one.cancel()
+
+    mine.add_done_callback(left)
     given.add_done_callback(finished)
     return mine

@@ -166,6 +166,8 @@ class Scroller(QObject):
         self._waiting = False
         if self._model.instance is not self._instance:
             self._instance = self._model.instance
+            if self._instance is None:
+                self._place = self._series = self._ends = None  # it may have been closed
             if not self._stepping:
                 self.pause()
 
