@@ -81,11 +81,16 @@ def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int)
     if not 0 < frames <= MAX_FRAMES:
         raise problem(path, f"it declares {frames} frames, which cannot be right", COPY_AGAIN)
     if rows * columns * samples > MAX_SAMPLES:
-        raise problem(
-            path,
-            f"it declares an image of {columns} x {rows} pixels, too large to be opened safely",
-            "The header may be damaged; ask for a new export",
-        )
+        raise too_large(path, rows, columns)
+
+
+def too_large(path: Path, rows: int, columns: int) -> FileProblem:
+    """The words for an image of which no frame is decoded."""
+    return problem(
+        path,
+        f"it declares an image of {columns} x {rows} pixels, too large to be opened safely",
+        "The header may be damaged; ask for a new export",
+    )
 
 
 def holds_too_little(samples: int, size: int) -> bool:

@@ -25,10 +25,10 @@ from pydicom.uid import (
     JPEGLSLossless,
 )
 
-from app.imaging.dicom.code_stream_checks import declared_by
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.native_pixels import words_of
 from app.imaging.dicom.pixel_layout import Layout
+from app.imaging.files.code_stream_checks import declared_by
 from app.imaging.files.jpeg_markers import JPEG_LS, start_of_frame
 
 Array = NDArray[Any]
@@ -135,7 +135,8 @@ def decode_rle(header: Header, layout: Layout, data: bytes) -> Decoded:
     size = math.ceil(layout.pixels / 8) if layout.allocated == 1 else layout.pixels
     planes = np.empty((layout.samples, width, size), np.uint8)
     for number in range(count):
-        segment = data[starts[number] : starts[number + 1]]
+        # No run needs more than two bytes a byte; what goes on behind that could be gigabytes.
+        segment = data[starts[number] : min(starts[number + 1], starts[number] + 2 * size + 64)]
         plain = np.frombuffer(bytes(imagecodecs.packbits_decode(segment)), np.uint8)
         if plain.size < size:
             raise ValueError(f"segment {number} holds {plain.size} of {size} bytes")

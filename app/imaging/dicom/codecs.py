@@ -21,13 +21,13 @@ from pydicom.uid import UID
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom import code_streams
-from app.imaging.dicom.code_stream_checks import Declared, declared_by
 from app.imaging.dicom.code_streams import Decoded
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.dicom.fragments import Fragments, find_fragments, frame_spans
 from app.imaging.dicom.native_pixels import read_words, values_of
 from app.imaging.dicom.pixel_layout import Layout, complete_frames, cut_short, layout_of
 from app.imaging.files import sources
+from app.imaging.files.code_stream_checks import Declared, declared_by
 
 __all__ = [
     "DECODERS",
@@ -131,6 +131,9 @@ DECODERS: dict[str, Decoder] = {
 }
 """Transfer syntax UID -> its decoder."""
 
+_MAX_WAVELET_SAMPLES = 2**27
+"""OpenJPEG takes six bytes a sample and more, of a frame with nothing in it too."""
+_WAVELETS = (code_streams.decode_jpeg_2000, code_streams.decode_htj2k)
 _NO_CODE_STREAMS = (
     code_streams.decode_rle,
     code_streams.decode_plain,
@@ -263,6 +266,8 @@ def _read_compressed(
     source: BinaryIO,
     index: int,
 ) -> Decoded:
+    if decoder in _WAVELETS and layout.pixels * layout.samples > _MAX_WAVELET_SAMPLES:
+        raise guards.too_large(header.path, layout.rows, layout.columns)
     data = _frame_bytes(header, layout, source, index)
     if guards.holds_too_little(layout.pixels * layout.samples, len(data)):
         raise ValueError(f"{layout.pixels} pixels in {len(data)} bytes")

@@ -36,6 +36,7 @@ from app.imaging import guards
 from app.imaging.dicom.charsets import mend_encoding
 from app.imaging.dicom.deflated import inflated_file, is_deflated
 from app.imaging.dicom.item_counts import CountedFile, check_unparsed
+from app.imaging.dicom.value_counts import count_values
 from app.imaging.files import sources
 from app.imaging.openable import REMEDY
 
@@ -56,6 +57,7 @@ _NATIVE = (
     ExplicitVRBigEndian,
     DeflatedExplicitVRLittleEndian,
 )
+count_values()
 _NOT_DICOM = "it is not a DICOM file"
 
 

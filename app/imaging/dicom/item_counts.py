@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from app.imaging import guards
+from app.imaging.dicom.value_counts import holds_too_many
 
 MAX_EMPTY_ITEMS = 20_000
 MAX_ELEMENTS_AN_ITEM = 15_000
@@ -90,7 +91,7 @@ def check_items(path: Path, data: bytes) -> None:
 
 
 def check_unparsed(path: Path, dataset: Any, read: int) -> None:
-    """Refuse a data set whose sequences, which are parsed on access, are absurd.
+    """Refuse a data set whose sequences or values, which are parsed on access, are absurd.
 
     Args:
         path: For the error.
@@ -98,7 +99,7 @@ def check_unparsed(path: Path, dataset: Any, read: int) -> None:
         read: Bytes of the file that were read for it: small ones cannot hold so many.
 
     Raises:
-        FileProblem: See `check_items`.
+        FileProblem: See `check_items`; or an element has very many values.
     """
     if read < _FROM_BYTES:
         return
@@ -107,6 +108,8 @@ def check_unparsed(path: Path, dataset: Any, read: int) -> None:
         value = getattr(element, "value", None)
         if isinstance(value, bytes) and element.VR in (None, "SQ", "UN"):
             check_items(path, value)
+        if holds_too_many(getattr(element, "VR", None), value, tag):
+            raise _absurd(path, "an element of very many values")
 
 
 def _items(data: bytes) -> int:

@@ -101,7 +101,9 @@ def expand_segments(words: list[int], entries: int, *, small: bool = False) -> l
     values: list[int] = []
     begins: set[int] = set()
     position = 0
-    while position + 2 < len(words) and len(values) < entries:
+    left = 2 * entries  # segments may hold nothing, and an indirect one repeats thousands of them
+    while position + 2 < len(words) and len(values) < entries and left > 0:
+        left -= 1
         begins.add(position)
         kind, count = words[position], words[position + 1]
         if kind == _INDIRECT:
@@ -111,6 +113,8 @@ def expand_segments(words: list[int], entries: int, *, small: bool = False) -> l
             start = sum(part << (8 if small else 16) * n for n, part in enumerate(parts))
             if start not in begins and start % 2 == 0 and start // 2 in begins:
                 start //= 2  # some count bytes, others the table's own words
+            count = min(count, left)
+            left -= count
             values += _repeat(words, start, count, values[-1] if values else None, entries)
             position += 2 + len(parts)
             continue

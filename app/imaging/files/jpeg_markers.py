@@ -11,6 +11,10 @@ MAX_SCANS = 200
 """Progressive encoders write about ten; every one costs a pass over the whole image."""
 
 _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
+_PRESET_OF_LS = 0xF8
+_OVERSIZE = 4
+"""LSE of JPEG-LS that gives rows and columns anew, up to 2^32 (ITU T.87 C.2.4.1.4): no DICOM image
+needs it, and decoders ask for memory by it."""
 _START_OF_SCAN = 0xDA
 _END_OF_IMAGE = 0xD9
 
@@ -32,7 +36,8 @@ def start_of_frame(data: bytes) -> StartOfFrame | None:
     Decoders pass over what is no marker, so this does too: no figures can be hidden behind it.
 
     Raises:
-        ValueError: There are several, whose figures could disagree, or absurdly many segments.
+        ValueError: There are several, whose figures could disagree, other figures elsewhere, or
+            absurdly many segments.
     """
     if data[:2] != b"\xff\xd8":
         return None
@@ -40,7 +45,7 @@ def start_of_frame(data: bytes) -> StartOfFrame | None:
     position = 2
     for _ in range(MAX_SEGMENTS):
         position = data.find(b"\xff", position)
-        if position < 0 or position + 4 > len(data):
+        if position < 0 or position + 5 > len(data):
             return found
         marker = data[position + 1]
         if marker in (0x00, 0xFF):
@@ -51,6 +56,8 @@ def start_of_frame(data: bytes) -> StartOfFrame | None:
             continue
         if marker in (_START_OF_SCAN, _END_OF_IMAGE):
             return found
+        if marker == _PRESET_OF_LS and data[position + 4] == _OVERSIZE:
+            raise ValueError("a size beside the start of frame")
         if _is_start_of_frame(marker) and position + 10 <= len(data):
             if found is not None:
                 raise ValueError("two starts of frame")

@@ -20,6 +20,7 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files import sources
 from app.imaging.files.jpeg_markers import too_many_scans
+from app.imaging.formats.picture_blocks import gif_is_absurd, png_is_absurd
 
 Array = NDArray[Any]
 
@@ -28,6 +29,8 @@ JPEG_SIGNATURE = b"\xff\xd8\xff"
 ROTATED = frozenset({5, 6, 7, 8})
 """Orientations that exchange rows and columns."""
 MAX_PICTURE_FRAMES = 1000
+_MAX_SAMPLE_BYTES = 2**27
+"""Of a decoded picture; libraries and we hold several copies of it for a moment."""
 _ORIENTATION_TAG = 0x0112
 _BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
 _OTHERS = {
@@ -168,8 +171,13 @@ def _open(path: Path, data: bytes) -> Image.Image:
     # Pillow warns from its limit on, and refuses from twice that: also of an animation's later
     # frames, which may be larger than the first.
     Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
-    if picture_format(data[:18]) == "JPEG" and too_many_scans(data):
+    kind = picture_format(data[:18])
+    if kind == "JPEG" and too_many_scans(data):
         raise guards.problem(path, "the picture is damaged: it has too many scans")
+    if kind == "PNG" and png_is_absurd(data):
+        raise guards.problem(path, "the picture is damaged: it has too many parts")
+    if kind == "GIF" and gif_is_absurd(data, MAX_PICTURE_FRAMES):
+        raise guards.problem(path, f"it has more than {MAX_PICTURE_FRAMES} frames or other parts")
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -184,8 +192,11 @@ def _open(path: Path, data: bytes) -> Image.Image:
         raise guards.problem(
             path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
         ) from None
-    samples = {1: 1, 2: 3}.get(len(image.getbands()), len(image.getbands()))
-    guards.check_matrix(path, image.height, image.width, samples, 1)
+    bands = len(image.getbands())
+    guards.check_matrix(path, image.height, image.width, 3 if bands == 2 else bands, 1)
+    depth = _png_depth(data)[0] if kind == "PNG" else 8
+    if image.width * image.height * bands * max(depth, 8) > 8 * _MAX_SAMPLE_BYTES:
+        raise _too_large(path)
     return image
 
 

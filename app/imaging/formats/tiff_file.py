@@ -32,7 +32,7 @@ from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.files.sources import FileStatus
 from app.imaging.formats.pictures import ROTATED, turned
-from app.imaging.formats.tiff_metadata import Metadata, metadata_of, safe_xml, tag_rows
+from app.imaging.formats.tiff_metadata import Metadata, check_ome, metadata_of, tag_rows
 from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
 from app.imaging.pixels.windows import valid_window
 from app.imaging.types import Frame, ImageRef, Instance, Spacing, Voi
@@ -385,7 +385,7 @@ def _parse(path: Path) -> _Parsed:
         flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
         tif = tifffile.TiffFile(cast("BinaryIO", handle), _multifile=False, **flags)
         if tif.is_ome:
-            safe_xml(path, tif.pages.first.description)
+            check_ome(path, tif.pages.first.description)
         return _Parsed(tif, handle)
     finally:
         handle.release()

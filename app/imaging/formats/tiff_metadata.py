@@ -26,6 +26,9 @@ _ORIENTATION = 274
 _X_RESOLUTION, _Y_RESOLUTION = 282, 283
 _MAX_TEXT = 512
 _MAX_ROWS = 2000
+_MAX_VALUES = 2**16
+_BYTES = (1, 2, 6, 7)
+"""Types of which a value is no object of its own: bytes and text."""
 _MM = {
     "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
     "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
@@ -80,6 +83,22 @@ def safe_xml(path: Path, text: str) -> ET.Element:
         return ET.fromstring(text)  # entities were refused above
     except ET.ParseError:
         raise guards.problem(path, "its OME description is damaged", guards.COPY_AGAIN) from None
+
+
+def check_ome(path: Path, text: str) -> None:
+    """Refuse OME-XML that is not safe, or declares more planes than are shown.
+
+    Parsers make an object of every plane that it declares, whether or not it is in the file.
+
+    Raises:
+        FileProblem: See above.
+    """
+    for element in safe_xml(path, text).iter():
+        if element.tag.rpartition("}")[2] == "Pixels":
+            sizes = [_number(element.get(f"Size{axis}")) for axis in "ZCT"]
+            if math.prod(sizes) > guards.MAX_FRAMES:
+                reason = "its OME description declares more planes than can be right"
+                raise guards.problem(path, reason, guards.COPY_AGAIN)
 
 
 def metadata_of(tif: tifffile.TiffFile, number: int) -> Metadata:
@@ -199,8 +218,8 @@ def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
         sizes = ", ".join(f"{axis} {n}" for axis, n in zip(series.axes, series.shape, strict=False))
         rows.append(AttributeRow("", f"Series {number + 1}", "", f"{series.name} {sizes}".strip()))
     for tag in tif.pages.first.tags:
-        value: Any = tag.value
-        text = _text(value)
+        many = int(tag.count) > _MAX_VALUES and int(tag.dtype) not in _BYTES
+        text = f"{tag.count:,} values" if many else _text(tag.value)
         rows.append(AttributeRow(str(tag.code), tag.name, getattr(tag.dtype, "name", ""), text))
         if len(rows) > _MAX_ROWS:
             break

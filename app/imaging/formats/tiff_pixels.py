@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.formats.pictures import grey_if_equal, over_black
+from app.imaging.formats.tiff_segments import check_segments
 
 Array = NDArray[Any]
 
@@ -157,6 +158,7 @@ def _page_array(path: Path, level: Any, number: int) -> Array:
     if page is None:
         raise guards.problem(path, "this plane is missing from the file", guards.COPY_AGAIN)
     try:
+        check_segments(path, page)
         return np.asarray(page.asarray(maxworkers=1))
     except (FileProblem, MemoryError):
         raise

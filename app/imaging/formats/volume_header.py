@@ -158,7 +158,11 @@ def beside(path: Path, name: str) -> Path:
         reason = "its voxels are in a file of another folder, which is not opened for it"
         raise guards.problem(path, reason, "Put both files into one folder")
     found = path.parent / plain
-    if found.is_symlink() and found.resolve().parent != path.parent.resolve():
+    try:
+        outside = found.is_symlink() and found.resolve().parent != path.parent.resolve()
+    except OSError as error:  # no system takes a name as long as that
+        raise guards.unreadable(path, error) from None
+    if outside:
         raise guards.problem(path, "its voxels are in a file of another folder")
     return found
 

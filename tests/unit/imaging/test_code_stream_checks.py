@@ -6,7 +6,7 @@ import imagecodecs
 import numpy as np
 import pytest
 
-from app.imaging.dicom.code_stream_checks import declared_by
+from app.imaging.files.code_stream_checks import declared_by
 from app.imaging.guards import holds_too_little
 
 ENCODERS = {

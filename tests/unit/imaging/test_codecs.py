@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from app.imaging.dicom.code_stream_checks import declared_by
+from app.imaging.files.code_stream_checks import declared_by
 from app.imaging.reading.image_entries import read_frame
 from tests.unit.imaging.files import jpeg_bytes
 

@@ -6,6 +6,7 @@ planes. None of that is bounded by the size of the file.
 
 from __future__ import annotations
 
+import math
 import struct
 from dataclasses import dataclass
 
@@ -19,6 +20,7 @@ _CODE_STREAM_XL = b"\xff\x0a"
 MAX_TILES = 65_535
 _MANY_TILES = 1_024
 _SMALL_TILE = 64 * 64
+_NARROW_TILE = 16
 _XL_RATIOS = ((1, 1), (1, 1), (12, 10), (4, 3), (3, 2), (16, 9), (5, 4), (2, 1))
 _XL_BITS = (9, 13, 18, 30)
 
@@ -72,8 +74,9 @@ def _jpeg_2000(data: bytes) -> Declared:
     if not (x1 > x0 and y1 > y0 and tile_x and tile_y and first_x <= x0 and first_y <= y0):
         raise ValueError("an impossible SIZ segment")
     tiles = -(-(x1 - first_x) // tile_x) * -(-(y1 - first_y) // tile_y)
-    area = min(tile_x, x1 - x0) * min(tile_y, y1 - y0)
-    if tiles > MAX_TILES or (tiles > _MANY_TILES and area < _SMALL_TILE):
+    sides = min(tile_x, x1 - x0), min(tile_y, y1 - y0)
+    small = math.prod(sides) < _SMALL_TILE or min(sides) < _NARROW_TILE
+    if tiles > MAX_TILES or (tiles > _MANY_TILES and small):
         raise ValueError(f"{tiles} tiles")
     return Declared(y1 - y0, x1 - x0, components, (size & 0x7F) + 1)
 

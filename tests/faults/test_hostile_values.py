@@ -1,0 +1,119 @@
+"""Few bytes that cost much work or memory are refused within a second and a gigabyte."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.imaging.decode import Decoder
+from tests.faults import hostile_values as make
+from tests.faults.bounds import assert_cheap, assert_refused
+from tests.faults.hostile_dicom import claiming, code_of, compressed
+from tests.faults.hostile_files import nrrd, write
+
+MILLION = 1_000_000
+MANY = "very many values"
+VALUES = {
+    "window centre": (0x00281050, MANY),
+    "pixel spacing": (0x00280030, MANY),
+    "image type": (0x00080008, MANY),
+    "patient's name": (0x00100010, MANY),
+    "study date": (0x00080020, MANY),
+    "palette descriptor": (0x00281101, MANY),
+    "pixel padding": (0x00280120, MANY),
+    "character set": (0x00080005, "damaged"),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_an_element_of_millions_of_values(decoder: Decoder, tmp_path: Path, name: str):
+    tag, words = VALUES[name]
+    path = make.implicit(tmp_path / "a.dcm", tag, b"1\\" * (12 * MILLION))
+    assert_refused(decoder, path, words)
+
+
+def test_segments_of_a_palette_that_hold_nothing(decoder: Decoder, tmp_path: Path):
+    assert_refused(decoder, make.segmented(tmp_path / "a.dcm"), "palette")
+
+
+@pytest.mark.parametrize("late", [False, True])
+@pytest.mark.parametrize("size_bytes", [2, 3, 4])
+def test_sizes_of_jpeg_ls_beside_its_start(
+    decoder: Decoder, tmp_path: Path, size_bytes: int, late: bool
+):
+    code = make.oversize(size_bytes, late=late)
+    assert_refused(decoder, compressed(tmp_path / "a.dcm", make.JPEG_LS, code), "cannot be right")
+
+
+@pytest.mark.parametrize(
+    ("side", "tile", "words"),
+    [
+        (16_000, (16_000, 16_000), "too large"),
+        (11_500, (1, 11_500), "cannot be right"),
+        (11_500, (11_500, 1), "cannot be right"),
+    ],
+)
+def test_large_wavelets_with_nothing_in_them(
+    decoder: Decoder, tmp_path: Path, side: int, tile: tuple[int, int], words: str
+):
+    size: dict[str, Any] = {"Rows": side, "Columns": side}
+    path = compressed(tmp_path / "a.dcm", make.J2K, make.wavelets(side, tile), **size)
+    assert_refused(decoder, path, words)
+
+
+@pytest.mark.parametrize("kind", [b"tEXt", b"IDAT"])
+def test_a_png_of_millions_of_chunks(decoder: Decoder, tmp_path: Path, kind: bytes):
+    path = write(tmp_path / "a.png", make.png_of_chunks(kind, 2 * MILLION))
+    assert_refused(decoder, path, "too many parts")
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    [
+        make.GIF_FRAME * MILLION,
+        b"\x21\xfe\1a\0" * (5 * MILLION),
+        b"\x21\xfe" + b"\1a" * (5 * MILLION) + b"\0",
+        make.GIF_FRAME[:-3] + b"\1a" * (5 * MILLION) + b"\0",
+    ],
+    ids=["frames", "comments", "one comment", "parts of a frame"],
+)
+def test_a_gif_of_millions_of_blocks(decoder: Decoder, tmp_path: Path, pieces: bytes):
+    assert_refused(decoder, write(tmp_path / "a.gif", make.gif(pieces)), "frames or other parts")
+
+
+def test_tags_of_a_tiff_of_millions_of_values(decoder: Decoder, tmp_path: Path):
+    tags = {40_000 + number: (12, 6 * MILLION, -1) for number in range(40)}
+    assert_cheap(decoder, write(tmp_path / "a.tif", make.tiff(tags, bytes(48 * MILLION))))
+
+
+@pytest.mark.parametrize(
+    "sizes",
+    ['SizeZ="2147483648" SizeC="1" SizeT="1"', 'SizeZ="1000" SizeC="1000" SizeT="1000"'],
+)
+def test_planes_that_a_tiff_declares(decoder: Decoder, tmp_path: Path, sizes: str):
+    assert_refused(decoder, write(tmp_path / "a.ome.tif", make.ome(sizes)), "more planes")
+
+
+def test_a_tiff_plane_of_a_million_tiles(decoder: Decoder, tmp_path: Path):
+    tags = {322: (4, 1, 16), 323: (4, 1, 16), 324: (4, MILLION, -1), 325: (4, MILLION, -1)}
+    data = make.tiff(tags, bytes(4 * MILLION), side=16_000)
+    assert_refused(decoder, write(tmp_path / "a.tif", data), "too many")
+
+
+@pytest.mark.parametrize(
+    ("compression", "syntax"), [(7, "1.2.840.10008.1.2.4.50"), (34712, make.J2K)]
+)
+def test_a_code_stream_in_a_tiff_of_65535_squared(
+    decoder: Decoder, tmp_path: Path, compression: int, syntax: str
+):
+    code = claiming(syntax, code_of(syntax)[1], 65_500, 65_500)
+    tags = {259: (3, 1, compression), 273: (4, 1, -1), 279: (4, 1, len(code))}
+    path = write(tmp_path / "a.tif", make.tiff(tags, code))
+    assert_refused(decoder, path, "65500 x 65500")
+
+
+def test_a_volume_in_a_file_of_an_endless_name(decoder: Decoder, tmp_path: Path):
+    data = nrrd("8 8 4", "raw").replace(b"\n\n", b"\ndata file: " + b"a" * 100_000 + b"\n\n")
+    assert_refused(decoder, write(tmp_path / "a.nhdr", data), "cannot be read")
