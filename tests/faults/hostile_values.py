@@ -38,6 +38,20 @@ def implicit(path: Path, tag: int, value: bytes) -> Path:
     return path
 
 
+def overlaid(path: Path, planes: int, rows: int, columns: int) -> Path:
+    """An image of 8 x 8 under overlays of that size."""
+    make_dicom(path, np.zeros((8, 8), np.uint8))
+    ds = pydicom.dcmread(path)
+    for group in range(0x6000, 0x6000 + 2 * planes, 2):
+        ds.add_new(group << 16 | 0x10, "US", rows)
+        ds.add_new(group << 16 | 0x11, "US", columns)
+        ds.add_new(group << 16 | 0x40, "CS", "G")
+        ds.add_new(group << 16 | 0x50, "SS", [1, 1])
+        ds.add_new(group << 16 | 0x3000, "OW", bytes(rows * columns // 8))
+    ds.save_as(path)
+    return path
+
+
 def segmented(path: Path) -> Path:
     """A palette of segments that hold nothing, repeated thousands of times."""
     make_dicom(path, np.zeros((8, 8), np.uint8), PhotometricInterpretation="PALETTE COLOR")

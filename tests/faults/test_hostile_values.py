@@ -34,6 +34,19 @@ def test_an_element_of_millions_of_values(decoder: Decoder, tmp_path: Path, name
     assert_refused(decoder, path, words)
 
 
+@pytest.mark.parametrize(
+    "tag", [0x00100010, 0x00100020, 0x0008103E, 0x00204000], ids=["PN", "LO", "LO again", "LT"]
+)
+def test_a_text_without_end(decoder: Decoder, tmp_path: Path, tag: int):
+    path = make.implicit(tmp_path / "a.dcm", tag, b"A^=\x1b$B\n" * (6 * MILLION))
+    assert_refused(decoder, path, MANY)
+
+
+def test_overlays_of_gigabytes(decoder: Decoder, tmp_path: Path):
+    path = make.overlaid(tmp_path / "a.dcm", planes=3, rows=32_767, columns=8_000)
+    assert assert_cheap(decoder, path).shown == 1, "without them"
+
+
 def test_segments_of_a_palette_that_hold_nothing(decoder: Decoder, tmp_path: Path):
     assert_refused(decoder, make.segmented(tmp_path / "a.dcm"), "palette")
 

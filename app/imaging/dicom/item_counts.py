@@ -109,7 +109,7 @@ def check_unparsed(path: Path, dataset: Any, read: int) -> None:
         if isinstance(value, bytes) and element.VR in (None, "SQ", "UN"):
             check_items(path, value)
         if holds_too_many(getattr(element, "VR", None), value, tag):
-            raise _absurd(path, "an element of very many values")
+            raise _absurd(path, "an element of very many values or letters")
 
 
 def _items(data: bytes) -> int:

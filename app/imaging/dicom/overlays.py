@@ -21,7 +21,8 @@ Array = NDArray[Any]
 
 GROUPS = tuple(range(0x6000, 0x6020, 2))
 _MAX_SIDE = 32_767
-_MAX_PIXELS = 2**28
+_MAX_PIXELS = 2**27
+"""Of all planes of an image together: each is a byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +61,9 @@ def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane,
     for number in GROUPS:
         if (number << 16 | 0x0100) in header.dataset or (number << 16 | 0x3000) in header.dataset:
             plane = _plane(_Group(header, number), index, words)
-            if plane is not None:
+            if plane is not None and plane.pixels.size + sum(p.pixels.size for p in planes) <= (
+                _MAX_PIXELS
+            ):
                 planes.append(plane)
     return tuple(planes)
 

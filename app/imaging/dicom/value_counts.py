@@ -1,4 +1,4 @@
-"""Elements of millions of values: refused before each of them becomes an object.
+"""Elements of millions of values or letters: refused before they become objects.
 
 In implicit VR an element's length has 32 bits: 24 megabytes of ones and backslashes for a window
 centre cost four gigabytes and half a minute, at every look at it.
@@ -18,6 +18,11 @@ MAX_NUMBERS = 2**18
 """Binary values; the largest tables have 65,536."""
 
 _TEXTS = frozenset(("AE", "AS", "CS", "DA", "DS", "DT", "IS", "LO", "PN", "SH", "TM", "UC", "UI"))
+_MOST_BYTES = dict.fromkeys(_TEXTS, 2**18) | {
+    "DS": 2**20, "IS": 2**20, "LT": 2**18, "ST": 2**18, "UC": 2**22, "UR": 2**22, "UT": 2**22,
+}  # fmt: skip
+"""Of a text: an explicit VR has room for 64 kB in all but the last three. To decode the escapes of
+many character sets takes a second for each megabyte."""
 _BYTES_EACH = {
     "US": 2, "SS": 2, "UL": 4, "SL": 4, "FL": 4, "AT": 4, "FD": 8, "SV": 8, "UV": 8,
 }  # fmt: skip
@@ -64,6 +69,8 @@ def holds_too_many(vr: str | None, value: Any, tag: int = 0) -> bool:
         return False
     if vr is None:
         vr = dictionary_VR(tag) if dictionary_has_tag(tag) else "UN"
+    if len(value) > _MOST_BYTES.get(vr, len(value)):
+        return True
     if vr in _TEXTS:
         return value.count(b"\\") >= MAX_TEXTS
     each = 2 if vr == "US or SS" else _BYTES_EACH.get(vr, len(value))
