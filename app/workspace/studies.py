@@ -77,18 +77,21 @@ class Studies:
                 known[study.uid] = []
                 found.pop(study.uid)
         placed += [study for uid in found for study in merged[uid]]
-        self._studies = {key_of(study): study for study in with_shared_ids(placed)}
-        self._everywhere = None
+        self._hold(placed)
 
     def close(self, *keys: str) -> None:
         """Close studies by their keys (`key_of`); unknown ones are ignored."""
         closed = [key for key in keys if self._studies.pop(key, None)]
         if closed:
-            self._studies = {key_of(one): one for one in with_shared_ids(self.all)}
-            self._everywhere = None
-            for key in closed:
-                self._tables.pop(key, None)
+            self._hold(self.all)
             self.changed.emit()
+
+    def _hold(self, studies: Sequence[Study]) -> None:
+        """These are open; a study's key may be another when its UID is, or was, another's too."""
+        self._studies = {key_of(one): one for one in with_shared_ids(studies)}
+        self._everywhere = None
+        for key in self._tables.keys() - self._studies.keys():
+            del self._tables[key]
 
     def clear_problems(self) -> None:
         """The user has read them."""

@@ -170,7 +170,7 @@ def _batches(files: dict[Path, _File]) -> list[list[Path]]:
 
 def _told(left_out: dict[Path, Path]) -> list[Problem]:
     folders: defaultdict[Path, list[Path]] = defaultdict(list)
-    for path in left_out:
+    for path in sorted(left_out):  # workers answer in any order
         folders[path.parent].append(path)
     problems: list[Problem] = []
     for folder, paths in folders.items():

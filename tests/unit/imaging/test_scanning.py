@@ -6,6 +6,7 @@ import importlib
 import shutil
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,7 +16,8 @@ import pytest
 from app.errors import Cancelled, WorkerDied
 from app.imaging.decode import Decoder
 from app.imaging.scanning import listing, opened_paths, scan
-from app.imaging.scanning.copies import CONTENT
+from app.imaging.scanning.copies import CONTENT, Copies
+from app.imaging.scanning.scan_memory import ScanMemory
 from app.imaging.studies.answers import SAME, to_message
 from app.imaging.studies.tables import to_bytes
 from app.imaging.types import Instance, ScanResult
@@ -125,6 +127,24 @@ def test_copies_of_a_file_are_one_image_and_one_line(decoder: Decoder, tmp_path:
     (problem,) = result.problems
     assert problem.path == tmp_path / "copy"
     assert problem.reason == "30 of its files are copies of images that are listed"
+
+
+def test_copies_are_told_the_same_in_whatever_order_they_were_read(
+    decoder: Decoder, tmp_path: Path
+):
+    data = make_dicom(tmp_path / "0.dcm").read_bytes()
+    for folder in "abc":
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "1.dcm").write_bytes(data)
+    (instance,) = decoder.scan([tmp_path / "0.dcm"]).result(60).studies[0].series[0].instances
+    paths = sorted(tmp_path.rglob("*.dcm"))
+    read = [replace(instance, path=path) for path in paths]
+    copies = Copies(decoder._pool, None, ScanMemory(None))
+    first, second = copies.compare(read), copies.compare(read[::-1])
+    assert first is not None
+    assert second is not None
+    assert first == second
+    assert [problem.path for problem in first.problems] == paths[1:]
 
 
 def test_a_single_copy_is_named_with_its_original(decoder: Decoder, tmp_path: Path):

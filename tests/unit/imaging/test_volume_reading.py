@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import gc
 import os
+import threading
 import weakref
 import zipfile
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from pathlib import Path
 from typing import Any, cast
 
@@ -30,6 +31,7 @@ from app.imaging.reading.volume_entries import frames_entry, plain_entry
 from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
 from app.imaging.space.slice_answers import answers_of, question_of
 from app.imaging.space.slice_gathering import Gathering
+from app.imaging.space.volume_store import VolumeStore
 from app.imaging.space.volumes import Assembly, assemble
 from app.imaging.types import Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
@@ -343,6 +345,34 @@ def test_a_volume_is_let_go_with_its_series(tmp_path: Path):
         assert decoder.volume(second).result(60) is kept
     finally:
         decoder.close()
+
+
+@pytest.mark.parametrize("closing", ["the study", "all"])
+def test_a_volume_asked_for_again_after_closing_does_not_wait_for_what_is_cancelled(
+    tmp_path: Path, closing: str
+):
+    made = [made_slice(tmp_path / "a", z, noise(z, "i2", -99, 99)) for z in range(4)]
+    images = tuple(instance_of(path) for path in made)
+    source = Series("1.2.3.4", "", "CT", 1, images)
+    held, go_on = threading.Event(), threading.Event()
+
+    def kept(_instance: Instance, _index: int) -> None:
+        """Nothing; the first volume is held here, as by a slow drive."""
+        if not held.is_set():
+            held.set()
+            go_on.wait(30)
+
+    store = VolumeStore(cast("Any", OnePool(tmp_path)), kept)
+    first = store.volume(source)
+    assert held.wait(30)
+    if closing == "all":
+        store.clear()
+    else:
+        store.forget({str(path) for path in made})
+    assert store.volume(source).result(30).voxels.shape == (4, *SHAPE)
+    go_on.set()
+    with pytest.raises(CancelledError):
+        first.result(30)
 
 
 def span_of(path: Path, **changes: Any) -> PlainSpan:

@@ -7,7 +7,7 @@ from pathlib import Path
 from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.types import ImageRef, Instance, Problem, ScanResult, Series, Study
 from app.tools.api import Artifact
-from app.workspace.studies import Studies
+from app.workspace.studies import Studies, key_of
 from app.workspace.workspace import Workspace
 
 
@@ -264,3 +264,23 @@ def test_a_picture_stands_only_beside_the_study_it_was_made_from(tmp_path: Path)
     workspace.close_study("1")
     workspace.viewport.show(b)
     assert workspace.panes.all == ()
+
+
+def test_nothing_is_kept_of_a_study_whose_key_changed_while_it_was_open():
+    """Two patients with one Study Instance UID: the key of the first tells them apart from then on.
+
+    When the second is closed, the first has its old key again.
+    """
+    studies = Studies()
+    first, second = a_slice(1), a_slice(2, "/b", PatientID="P2", PatientName="Roe^Dick")
+    for order in ((first, second), (second, first)):
+        for one in order:
+            studies.add(group([one], []))
+            assert all(studies.study_of(other) for other in order[: order.index(one) + 1])
+        assert len(studies.all) == 2
+        assert studies._tables.keys() == {key_of(study) for study in studies.all}
+        while studies.all:
+            studies.close(key_of(studies.all[0]))
+            for study in studies.all:
+                assert studies.study_of(study.series[0].instances[0]) is study
+        assert not studies._tables
