@@ -18,11 +18,12 @@ from app.imaging.findings import Mask, Polyline
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
-from tests.gui.viewer_support import Heartbeat, WaitUntil
+from tests.gui.heartbeat import Heartbeat, best
+from tests.gui.viewer_support import WaitUntil
 
 QUESTION = "Where are the lungs, and is the heart enlarged?"
 STALL_MS = 50
-ATTEMPTS = 3
+ATTEMPTS = 5
 
 pytestmark = pytest.mark.gui
 
@@ -68,26 +69,30 @@ def ask(window: MainWindow, text: str) -> None:
 # Not imported to find out: torch must never be loaded in the window's process.
 @pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed (viewer only)")
 def test_the_main_job(other: Path, wait_until: WaitUntil, gui_heartbeat: Heartbeat, qapp: object):
-    longest: list[float] = []
-    # Other programs on the machine can only lengthen a stall: one run below the limit shows that
-    # the program itself has none above it. On a quiet machine the first is.
-    while not longest or (min(longest) >= STALL_MS and len(longest) < ATTEMPTS):
+    runs: list[dict[str, float]] = []
+    while not runs or (max(best(runs).values()) >= STALL_MS and len(runs) < ATTEMPTS):
         program = Program()
         window = build_window(program, ViewRequest(demo=True))
         window.show()
         try:
-            longest.append(main_job(window, other, wait_until, gui_heartbeat))
+            runs.append(main_job(window, other, wait_until, gui_heartbeat))
         finally:
             window.close()
             program.close()
-    print(f"longest GUI stall of the main job, each run: {longest} ms")  # noqa: T201
-    assert min(longest) < STALL_MS
+    print(f"longest GUI stalls of the main job, each run: {runs} ms")  # noqa: T201
+    assert max(best(runs).values()) < STALL_MS
 
 
 def main_job(
     window: MainWindow, other: Path, wait_until: WaitUntil, gui_heartbeat: Heartbeat
-) -> float:
-    """Do it and check it; returns the longest stall in ms."""
+) -> dict[str, float]:
+    """Do it and check it; returns the longest stall of each step in ms."""
+    longest: dict[str, float] = {}
+
+    def note(step: str) -> None:
+        longest[step] = round(gui_heartbeat.longest_ms, 1)
+        gui_heartbeat.restart()
+
     wait_until(lambda: window.canvas.frame is not None and not window.busy, timeout=60)
     assert (window.canvas.frame.rows, window.canvas.frame.columns) == (1955, 1841)
     assert window.windowTitle() == "Sightline"
@@ -96,9 +101,19 @@ def main_job(
 
     ended: list[str] = []
     dock(window).run_ended.connect(lambda _run, kind: ended.append(kind))
+    tools: list[str] = []
+    dock(window)._agent.run_event.connect(
+        lambda event: tools.append(event.tool) if event.kind == "tool_started" else None
+    )
     ask(window, QUESTION)
+    note("asked")
+    wait_until(lambda: tools, timeout=60)
+    note("begun")
+    wait_until(lambda: window.canvas.annotation_items(), timeout=120)
+    note("found")
     wait_until(lambda: ended, timeout=120)
     wait_until(lambda: dock(window).is_idle() and not window.busy, timeout=30)
+    note("answered")
     assert ended == ["run_finished"]
     drawn = [item.finding for item in window.canvas.annotation_items()]
     lungs = [f.label for f in drawn if isinstance(f.geometry, Mask) and f.label.endswith("Lung")]
@@ -113,13 +128,12 @@ def main_job(
     # Other pixels, so that nothing comes from a cache: the network has to run, and is stopped.
     window.open_paths([other])
     wait_until(lambda: not window.busy and window.canvas.frame.ref != drawn[0].image, timeout=30)
+    note("another opened")
     assert window.canvas.annotation_items() == [], "findings of one image shown on another"
-    tools: list[str] = []
-    dock(window)._agent.run_event.connect(
-        lambda event: tools.append(event.tool) if event.kind == "tool_started" else None
-    )
+    tools.clear()
     ask(window, QUESTION)
     wait_until(lambda: tools, timeout=10)
+    note("asked again")
     started = time.perf_counter()
     QTest.keyClick(dock(window).composer.edit, Qt.Key.Key_Escape)
     wait_until(lambda: len(ended) == 2, timeout=10)
@@ -127,7 +141,8 @@ def main_job(
     print(f"\nstopped after {stopped_s * 1000:.0f} ms: {ended[1]}")  # noqa: T201
     assert ended[1] == "run_cancelled"
     assert stopped_s < 1
-    return round(gui_heartbeat.longest_ms, 1)
+    note("stopped")
+    return longest
 
 
 def test_bad_files_are_told_and_the_window_stays_alive(

@@ -13,7 +13,8 @@ from PySide6.QtTest import QTest
 
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
-from tests.gui.viewer_support import Heartbeat, WaitUntil
+from tests.gui.heartbeat import Heartbeat, best
+from tests.gui.viewer_support import WaitUntil
 from tests.unit.imaging.test_annotations import group, make_annotations
 
 pytestmark = pytest.mark.gui
@@ -85,16 +86,10 @@ def looked_at(window: MainWindow, wait_until: WaitUntil, beat: Heartbeat) -> dic
     return longest
 
 
-def best(runs: list[dict[str, float]]) -> dict[str, float]:
-    """The shortest of each step's longest stalls."""
-    return {step: min(run[step] for run in runs) for step in runs[0]}
-
-
 def test_twenty_thousand_cells_never_stall_the_window(
     annotated: Path, wait_until: WaitUntil, gui_heartbeat: Heartbeat, qapp: object
 ):
     runs: list[dict[str, float]] = []
-    # Other programs on the machine can only lengthen a stall: each step quiet once is proof.
     while not runs or (max(best(runs).values()) >= STALL_MS and len(runs) < ATTEMPTS):
         program = Program()
         window = build_window(program, ViewRequest())
