@@ -116,6 +116,11 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     )
 
 
+def rests_on_another(path: Path) -> bool:
+    """Whether its voxels lie in another file; raises as `read_instances`."""
+    return _header(path, sources.status(path)).data != path
+
+
 def _stack(header: VolumeHeader, grid: Grid) -> dict[str, str]:
     """The geometry of its slices, as `stacks.describe` reads it; none where they have no place.
 

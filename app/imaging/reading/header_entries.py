@@ -16,6 +16,7 @@ from app.imaging.files import sources
 from app.imaging.files.marks import MODULUS, file_mark
 from app.imaging.files.sources import FileStatus
 from app.imaging.reading.image_entries import read_instances
+from app.imaging.reading.sniffing import rests_on_another
 from app.imaging.studies import answers
 from app.imaging.studies.tables import to_bytes
 from app.imaging.types import Instance
@@ -89,12 +90,14 @@ class _Batch:
             self.instances += found
             # A file that was written while it was read is not what its stamp says.
             sure = all([one.size_bytes, one.mtime_ns] == status.stamp[:2] for one in found)
-            return len(found), status if sure else None
+            return len(found), status if sure and not rests_on_another(path, found) else None
         except IndexFile:
             return answers.DIRECTORY, status
         except FileProblem as error:
             self.problems[str(len(self.kinds))] = [error.reason, error.remedy]
             if isinstance(error, guards.Unreadable) or error.detail == "MemoryError":
+                return answers.PROBLEM, None
+            if status is not None and rests_on_another(path, ()):
                 return answers.PROBLEM, None
             return answers.PROBLEM, status or _status_of_no_file(path)
 

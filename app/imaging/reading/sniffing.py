@@ -7,15 +7,18 @@ A reader is a module with `read_instances(path)`, `read_frame(path, part, index)
 from __future__ import annotations
 
 import importlib
+from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
+from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import looks_like_dicom
 from app.imaging.files import sources
 from app.imaging.formats.pictures import other_format, picture_format
 from app.imaging.formats.volume_format import volume_format
 from app.imaging.openable import REMEDY
+from app.imaging.types import Instance
 
 READERS = {
     "dicom": "app.imaging.reading.dicom_image",
@@ -67,9 +70,30 @@ def sniff(path: Path) -> str:
     raise guards.problem(path, reason, remedy)
 
 
+def rests_on_another(path: Path, found: Sequence[Instance]) -> bool:
+    """Whether the answer about a file may change though the file does not.
+
+    Args:
+        path: The file: of a pair, one holds the header and the other the voxels.
+        found: Its instances; none where it is refused.
+    """
+    if found:
+        return found[0].kind == "volume" and importlib.import_module(
+            READERS["volume"]
+        ).rests_on_another(path)
+    try:
+        return sniff(path) == "volume"  # its voxels may only be missing
+    except FileProblem:
+        return _base(path).suffix.lower() in _HEADERS_OF
+
+
+def _base(path: Path) -> Path:
+    return path.with_suffix("") if path.suffix.lower() == ".gz" else path
+
+
 def _header_of(path: Path) -> Path | None:
     """The file beside it that describes the pixels which `path` holds, if there is one."""
-    base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
+    base = _base(path)
     for suffix in _HEADERS_OF.get(base.suffix.lower(), ()):
         for candidate in (base.with_suffix(suffix), base.with_suffix(f"{suffix}.gz")):
             if candidate.is_file():

@@ -360,6 +360,29 @@ def test_what_comes_while_the_folder_is_read_is_not_left_out_the_next_time(
     assert is_restored(scan(remembering, file, folder))
 
 
+@pytest.mark.parametrize("alone", [False, True], ids=["folder", "alone"])
+def test_voxels_that_lie_in_another_file_are_looked_at_again(
+    remembering: Decoder, tmp_path: Path, file: Path, alone: bool
+):
+    """The header alone does not tell that its voxels are there by now, or others."""
+    header, voxels = tmp_path / "v" / "a.mhd", tmp_path / "v" / "a.raw"
+    header.parent.mkdir()
+    header.write_text(
+        "ObjectType = Image\nNDims = 3\nDimSize = 4 4 2\nElementType = MET_UCHAR\n"
+        "ElementDataFile = a.raw\n"
+    )
+    settled(header)
+    opened = header if alone else header.parent
+    assert not scan(remembering, file, opened).studies
+    for value in (1, 2):
+        voxels.write_bytes(bytes([value]) * 32)
+        settled(voxels)
+        for _ in range(2):
+            (study,) = scan(remembering, file, opened).studies
+            frame = remembering.frame(study.series[0].instances[0]).result(60)
+            assert frame.stored[0, 0] == value
+
+
 def amount_of(result: ScanResult) -> int:
     return sum(len(one.instances) for study in result.studies for one in study.series)
 
