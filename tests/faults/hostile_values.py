@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import struct
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pydicom
 from pydicom.uid import UID
 
-from tests.faults.hostile_dicom import claiming, code_of
+from tests.faults.hostile_dicom import ITEM, claiming, code_of, element, with_data_set
 from tests.faults.seeds import a_picture
 from tests.unit.imaging.files import make_dicom, png_bytes
 
@@ -36,6 +37,18 @@ def implicit(path: Path, tag: int, value: bytes) -> Path:
     head = struct.pack("<HHL", tag >> 16, tag & 0xFFFF, len(value))
     path.write_bytes(data[:at] + head + value + data[at:])
     return path
+
+
+def report(path: Path, count: int) -> Path:
+    """A structured report of so many lines of text."""
+    name = ITEM + struct.pack("<L", 12) + element(0x00080119, b"UC", b"")
+    line = element(0x0040A043, b"SQ", name) + element(0x0040A160, b"UT", b"text")
+    lines = (ITEM + struct.pack("<L", len(line)) + line) * count
+    image: dict[str, Any] = dict.fromkeys(
+        ("Rows", "Columns", "SamplesPerPixel", "PhotometricInterpretation", "BitsAllocated")
+    )
+    elements: dict[str, Any] = {"SOPClassUID": "1.2.840.10008.5.1.4.1.1.88.33", "Modality": "SR"}
+    return with_data_set(path, element(0x0040A730, b"SQ", lines), **(image | elements))
 
 
 def overlaid(path: Path, planes: int, rows: int, columns: int) -> Path:

@@ -18,7 +18,7 @@ from app.imaging.dicom.frame_attributes import numbers
 Floats = NDArray[np.float64]
 
 MAX_CHANNELS = 512
-MAX_SAMPLES = 2**26
+MAX_SAMPLES = 2**24
 _FORMATS = {
     "SB": "i1", "UB": "u1", "MB": "u1", "AB": "u1", "SS": "i2", "US": "u2", "SL": "i4", "UL": "u4",
     "SV": "i8", "UV": "u8",

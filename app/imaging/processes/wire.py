@@ -27,7 +27,10 @@ Message = dict[str, Any]
 INLINE_LIMIT = 128 * 1024
 """Bytes from which an array goes through shared memory: below, the pipe is as fast."""
 
-HEADER_LIMIT = 256 * 1024 * 1024
+HEADER_LIMIT = 64 * 1024 * 1024
+MAX_VALUES = 4_000_000
+"""Lists and mappings in one message; each takes a hundred bytes and more here."""
+
 ARRAY_LIMIT = 16 * 1024**3
 _MARK = "__ndarray__"
 _PLAIN_KINDS = "biufc"
@@ -83,7 +86,11 @@ def receive(connection: Connection) -> Message:
     """
     handles: list[int] = []
     try:
-        header = json.loads(connection.recv_bytes(HEADER_LIMIT))
+        text = connection.recv_bytes(HEADER_LIMIT)
+        if text.count(b"[") + text.count(b"{") > MAX_VALUES:
+            raise WireError("more values than any answer holds")
+        header = json.loads(text)
+        del text
         items = [_Item(described) for described in header["arrays"]]
         handles = segments.receive_handles(connection, sum(item.anonymous for item in items))
         rest = iter(handles)

@@ -16,7 +16,7 @@ from multiprocessing.shared_memory import SharedMemory
 from typing import Any, Protocol
 
 from app.errors import Cancelled, SightlineError
-from app.imaging.processes import segments, wire
+from app.imaging.processes import segments, slow_messages, wire
 from app.imaging.processes.worker_main import WorkerConfig, run
 
 Progress = Callable[[float, str], None]
@@ -101,6 +101,8 @@ class Process:
         self._ready = False
         self._calls = 0
         self._killed = False
+        self.reading_since: float | None = None
+        slow_messages.watch(self)
         self._process.start()
         # Without our copy of its end, the pipe reports the process's death.
         theirs.close()
@@ -153,7 +155,7 @@ class Process:
             if message["kind"] != "progress":
                 return message
             if call.progress is not None:
-                call.progress(message["fraction"], message["text"])
+                call.progress(float(message["fraction"]), str(message["text"]))
 
     def _outcome(self, message: dict[str, Any], call: Call) -> dict[str, Any]:
         self._calls += 1
@@ -166,7 +168,11 @@ class Process:
             return message["value"]
         if message.get("spent"):
             self.kill()
-        raise _rebuild(message)
+        error = _rebuild(message)
+        if isinstance(error, Cancelled) and not call.cancelled:
+            self.kill()
+            raise Lost("sent a broken answer (nobody had cancelled it)")
+        raise error
 
     def _next(self, deadline: float, call: Call) -> dict[str, Any]:
         """The call's next message; gives up on time-out and cancel."""
@@ -183,17 +189,39 @@ class Process:
                 raise Lost(how, cancelled=asked_to_stop)
             message = self._receive(POLL_S, cancelled=asked_to_stop)
             if message is not None and message.get("id") == call.number:
-                return message
+                return self._checked(message)
+
+    def _checked(self, message: dict[str, Any]) -> dict[str, Any]:
+        """A message as `worker_main` makes them: a file may have taken the process over."""
+        kind, fraction = message.get("kind"), message.get("fraction")
+        if (
+            kind == "error"
+            or (kind == "result" and isinstance(message.get("value"), dict))
+            or (kind == "progress" and isinstance(fraction, int | float) and "text" in message)
+        ):
+            return message
+        self.kill()
+        raise Lost("sent a broken answer (it is of no kind that there is)")
 
     def _receive(self, timeout_s: float, *, cancelled: bool = False) -> dict[str, Any] | None:
         """A message, or None when none comes in time."""
         try:
-            return wire.receive(self._pipe) if self._readable(timeout_s) else None
+            if not self._readable(timeout_s):
+                return None
+            self.reading_since = time.monotonic()
+            return wire.receive(self._pipe)
         except (EOFError, OSError):
             raise self._lost(cancelled=cancelled) from None
         except wire.WireError as error:
             self.kill()
             raise Lost(f"sent a broken answer ({error})") from None
+        finally:
+            self.reading_since = None
+
+    def cut_off(self) -> None:
+        """End it, and the pipe for whatever else holds it; safe from any thread."""
+        self.kill()
+        segments.cut(self._pipe)
 
     def _readable(self, timeout_s: float) -> bool:
         """Whether something comes in time; `Connection.poll` makes a selector each time."""

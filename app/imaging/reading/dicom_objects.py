@@ -35,6 +35,8 @@ _NO_IMAGES = frozenset(
 )
 """Sequences whose items themselves name things that are no images."""
 
+_REFERENCED = (b"\x08\0\x55\x11", b"\0\x08\x11\x55")
+"""Referenced SOP Instance UID as it stands in a file, in either byte order."""
 _PER_FRAME = 0x52009230
 _ROI_CONTOURS = 0x30060039
 _SUMMARIES = {
@@ -138,7 +140,9 @@ def _referenced(dataset: Dataset, depth: int, own: bool = True) -> Iterator[str]
     for tag in sorted(dataset.keys()):
         try:
             raw: Any = dataset.get_item(tag)
-            if raw.VR not in ("SQ", "UN", None) or _is_summed_up(dataset, tag):
+            if raw.VR not in ("SQ", "UN", None) or _names_nothing(raw.value):
+                continue
+            if _is_summed_up(dataset, tag):
                 continue
             element = dataset[tag]
         except Exception:
@@ -146,6 +150,11 @@ def _referenced(dataset: Dataset, depth: int, own: bool = True) -> Iterator[str]
         if element.VR == "SQ":
             for item in element.value or ():
                 yield from _referenced(item, depth + 1, own=int(tag) not in _NO_IMAGES)
+
+
+def _names_nothing(value: Any) -> bool:
+    """Whether a sequence that is not parsed yet can be left so: it may have 100,000 items."""
+    return isinstance(value, bytes) and not any(tag in value for tag in _REFERENCED)
 
 
 def _is_summed_up(dataset: Dataset, tag: int) -> bool:

@@ -17,8 +17,10 @@ import numpy as np
 import pytest
 
 from app.errors import Cancelled, FileProblem, SightlineError, WorkerDied
+from app.imaging.processes import slow_messages
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import Worker
+from tests.faults.host import resident
 
 ENTRIES = "tests.unit.imaging.worker_entries"
 ALLOWED = ("app.", "tests.")
@@ -112,6 +114,48 @@ def test_a_crash_during_a_large_transfer_leaves_no_shared_memory(worker: Worker)
         call(worker, "abort", {"array": np.zeros(10_000_000, np.uint8)})
     worker.close()
     assert not shared_segments()
+
+
+BROKEN = [
+    '{"body": {"id": 0}, "arrays": []}',
+    '{"body": {"id": 0, "kind": "result"}, "arrays": []}',
+    '{"body": {"id": 0, "kind": "result", "value": [1]}, "arrays": []}',
+    '{"body": {"id": 0, "kind": "progress", "fraction": [], "text": ""}, "arrays": []}',
+    '{"body": {"id": 0, "kind": "progress", "fraction": 1}, "arrays": []}',
+    '{"body": {"id": 0, "kind": "error", "type": "Cancelled"}, "arrays": []}',
+    '{"body": {"id": 0, "kind": {}}, "arrays": []}',
+    '{"body": [], "arrays": []}',
+    '{"arrays": 5}',
+    "[" * 100_000,
+    "not even JSON",
+]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+@pytest.mark.parametrize("text", BROKEN)
+def test_an_answer_that_makes_no_sense_is_the_end_of_its_process(worker: Worker, text: str):
+    with pytest.raises(WorkerDied, match="sent a broken answer"):
+        call(worker, "speak", {"text": text})
+    assert call(worker, "echo", {"a": 1}) == {"a": 1}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_an_answer_of_very_many_values_is_not_parsed(worker: Worker):
+    before = resident()
+    with pytest.raises(WorkerDied, match="sent a broken answer"):
+        call(worker, "flood")
+    assert resident() - before < 2**28
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc")
+def test_an_answer_that_drips_for_ever_is_cut_off(worker: Worker, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(slow_messages, "MESSAGE_S", 0.5)
+    call(worker, "pid")
+    started = time.monotonic()
+    with pytest.raises(WorkerDied):
+        call(worker, "speak", {"text": "{", "length": 2**20, "drip": True}, timeout_s=60)
+    assert time.monotonic() - started < 10
+    assert call(worker, "echo", {"a": 1}) == {"a": 1}
 
 
 def test_a_hang_ends_at_its_time_limit(worker: Worker):

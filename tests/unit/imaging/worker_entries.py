@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import struct
 import sys
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,3 +103,20 @@ def frame_of_a_file_that_is_cut(payload: Payload) -> Payload:
         return image_entries.frame_entry(payload)
     finally:
         dicom_image.pixel_sha256 = real
+
+
+def speak(payload: Payload) -> Payload:
+    """What a file that took the process over may say: raw bytes on the pipe, some of them late."""
+    links = {int(one.name): os.path.realpath(one) for one in Path("/proc/self/fd").iterdir()}
+    (pipe,) = (number for number, target in links.items() if "socket:" in target)
+    body = str(payload["text"]).encode()
+    os.write(pipe, struct.pack("!i", payload.get("length", len(body))) + body)
+    while payload.get("drip"):
+        os.write(pipe, b" ")
+        time.sleep(0.05)
+    return hang(payload)
+
+
+def flood(payload: Payload) -> Payload:
+    """An answer of 60 MB that would take two gigabytes."""
+    return speak({"text": '{"body": {"id": 0}, "arrays": [' + "[]," * 20_000_000 + "0]}"})
