@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from app import __version__, log, paths
-from app.errors import SightlineError, UsageError
+from app.errors import SightlineError, UsageError, printable
 from app.imaging.types import Window
 from app.imaging.volume import Plane
 
@@ -48,14 +48,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SightlineError as error:
         if error.detail:
             log.get_logger(__name__).info("%s", error.detail)
-        print(f"sightline: {error.text}", file=sys.stderr)
+        print(f"sightline: {printable(error.text)}", file=sys.stderr)
         return error.exit_code
     except BrokenPipeError:
         # The reader of stdout went away (`| head`): not an error of ours.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except OSError as error:
-        subject = f"{error.filename}: " if error.filename else ""
+        subject = printable(f"{error.filename}: ") if error.filename else ""
         print(f"sightline: {subject}{error.strerror or error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:

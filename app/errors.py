@@ -48,3 +48,25 @@ class WorkerDied(SightlineError):
 
 class Cancelled(Exception):
     """The user stopped the work. Not a failure: nothing is reported as one."""
+
+
+def printable(text: str, *, lines: bool = False) -> str:
+    """Text for a terminal: what stands in files and names must not steer it.
+
+    Args:
+        text: Anything, e.g. a file's name or a series description.
+        lines: Whether it may have several lines.
+
+    Returns:
+        Control characters written as escapes.
+    """
+    return "".join(
+        sign
+        if sign.isprintable() or sign in _UNCONTROLLED or (lines and sign == "\n")
+        else sign.encode("unicode_escape").decode("ascii")
+        for sign in text
+    )
+
+
+_UNCONTROLLED = frozenset(map(chr, range(0xDC80, 0xDD00))) | {"\u00a0", "\u00ad"}
+"""Bytes of names that are no text, which the output escapes itself, and harmless spaces."""

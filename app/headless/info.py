@@ -9,7 +9,7 @@ from typing import Any
 from pydicom.uid import UID
 
 from app.agent.jsonable import plain
-from app.errors import FileProblem
+from app.errors import FileProblem, printable
 from app.headless.about_objects import ObjectFacts, facts_of, json_of
 from app.headless.common import print_json, program_of
 from app.imaging.decode import Decoder
@@ -60,38 +60,38 @@ def _study_json(study: Study, objects: Objects) -> dict[str, Any]:
 
 def _print_result(result: ScanResult, objects: Objects) -> None:
     for study in result.studies:
-        print("  ".join(part for part in (f"Study {study.uid}", study.date, study.title) if part))
+        _say("  ".join(part for part in (f"Study {study.uid}", study.date, study.title) if part))
         _print_warnings(study.warnings, "  ")
         for series in study.series:
             _print_series(series, objects)
     for problem in result.problems:
         kind = "Note" if problem.remark else "Problem"
-        print(f"{kind}: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
+        _say(f"{kind}: {problem.path}: {problem.reason}. {problem.remedy}".rstrip())
 
 
 def _print_series(series: Series, objects: Objects) -> None:
     part = f"[{series.split}]" if series.split else ""
     named = (f"Series {series.key}", series.modality, series.description, part)
-    print("  " + "  ".join(text for text in named if text))
+    _say("  " + "  ".join(text for text in named if text))
     frames = sum(instance.frames for instance in series.instances)
     amount = _count(len(series.instances), "file")
     if series.instances and series.instances[0].has_frames and frames > len(series.instances):
         amount += f", {_count(frames, 'frame')}"
-    print(f"    {series.content.value}, {amount}")
+    _say(f"    {series.content.value}, {amount}")
     if series.order and len(series.instances) > 1:
-        print(f"    sorted by {series.order}")
+        _say(f"    sorted by {series.order}")
     stack = describe(series)
     if stack is not None:
         size = " x ".join(str(count) for count in stack.size)
         spacing = " x ".join(f"{step:.6g}" for step in stack.spacing)
         resampled = "" if stack.regular else ", resampled"
-        print(f"    volume of {size} voxels, {spacing} mm{resampled}")
+        _say(f"    volume of {size} voxels, {spacing} mm{resampled}")
     _print_warnings(series.warnings, "    ")
     for item in series.instances:
-        print(f"    {item.path}  {_facts(item)}".rstrip())
+        _say(f"    {item.path}  {_facts(item)}".rstrip())
         about = objects.get(id(item))
         for line in about.lines if about is not None else ():
-            print(f"      {line}")
+            _say(f"      {line}")
         _print_warnings(about.warnings if about is not None else (), "      ")
 
 
@@ -107,7 +107,7 @@ def _facts(item: Instance) -> str:
 
 def _print_warnings(warnings: Sequence[str], indent: str) -> None:
     for warning in warnings:
-        print(f"{indent}Warning: {warning}")
+        _say(f"{indent}Warning: {warning}")
 
 
 def _print_reports(decoder: Decoder, result: ScanResult, sources: Sequence[Path]) -> None:
@@ -123,10 +123,14 @@ def _print_report(decoder: Decoder, item: Instance) -> None:
     try:
         text = report_text(decoder.report(item).result())
     except FileProblem as problem:
-        print(f"Problem: {item.path}: {problem.reason}. {problem.remedy}".rstrip())
+        _say(f"Problem: {item.path}: {problem.reason}. {problem.remedy}".rstrip())
         return
-    print(f"\n{text}")
+    print("\n" + printable(text, lines=True))
 
 
 def _count(number: int, noun: str) -> str:
     return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _say(line: str) -> None:
+    print(printable(line))

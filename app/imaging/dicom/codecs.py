@@ -211,7 +211,7 @@ def decode_words(header: Header, layout: Layout, index: int) -> tuple[Array, str
             path,
             f"{reason}its pixels are damaged and cannot be decoded ({syntax_name(header.syntax)})",
             guards.COPY_AGAIN,
-            f"{type(error).__name__}: {error}"[:500],
+            type(error).__name__,
         ) from None
 
 

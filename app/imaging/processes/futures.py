@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable
 from concurrent.futures import CancelledError, Future
@@ -112,8 +113,18 @@ def as_file_problem(error: BaseException, path: Path) -> BaseException:
         reason = f"it cannot be decoded: {error.reason}"
     else:
         reason = "it cannot be decoded: an unexpected error"
-    detail = error.detail if isinstance(error, SightlineError) else type(error).__name__
+    detail = _code_lines(error.detail) if isinstance(error, SightlineError) else ""
+    detail = detail or type(error).__name__
     return FileProblem(reason, subject=str(path), remedy=_DAMAGED, detail=detail)
+
+
+def _code_lines(detail: str) -> str:
+    """A traceback without its messages: they quote the file, and details are logged."""
+    lines = detail.splitlines()
+    if len(lines) < 2:
+        return detail
+    kind = lines[-1].partition(":")[0] if re.match(r"[A-Za-z_.]+(:|$)", lines[-1]) else ""
+    return "\n".join([line for line in lines if line.startswith('  File "')] + [kind])
 
 
 def mapped(given: Future[S], convert: Callable[[S], T]) -> Future[T]:
