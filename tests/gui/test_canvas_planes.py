@@ -17,6 +17,7 @@ from app.errors import FileProblem
 from app.imaging.pixels.windows import auto_window
 from app.imaging.space import reformat, volumes
 from app.imaging.types import (
+    Content,
     Frame,
     ImageRef,
     Instance,
@@ -274,6 +275,20 @@ def test_another_series_drops_what_is_under_way(stack: PlaneScene):
     stack.settle()
     assert stack.stack_decoder.volumes[-1].cancelled()
     assert stack.canvas.picture.job.instance.sop_instance_uid == "9.9"
+
+
+@pytest.mark.parametrize("content", [Content.IMAGE, Content.REPORT])
+def test_sections_are_gone_as_soon_as_another_study_is_chosen(stack: PlaneScene, content: Content):
+    stack.choose(Plane.CORONAL)
+    stack.settle()
+    assert stack.canvas.picture is not None
+    assert stack.canvas.picture.job.instance.kind == reformat.KIND
+    other = replace(instance("9.9"), content=content)
+    stack.workspace.studies.add(found(study(other, uid="other")))
+    stack.decoder.prompt = False
+    stack.workspace.viewport.show(other)
+    assert stack.canvas.picture is None
+    assert stack.canvas.image_size == (0, 0)
 
 
 def test_a_question_is_asked_about_the_acquired_image(stack: PlaneScene):

@@ -60,6 +60,7 @@ class Canvas(ImageView):
         self._workspace = workspace
         self._viewport_model = workspace.viewport
         self._picture: Picture | None = None
+        self._source: Instance | None = None  # the acquired image that the picture is of
         self._error = ""
         self._refit = True
         self._place: Place | None = None
@@ -164,13 +165,14 @@ class Canvas(ImageView):
 
     def _same_series(self, shown: Instance | None, following: Instance | None) -> bool:
         """Whether two images, acquired or reformatted, are of one series."""
-        acquired = self._workspace.acquired
-        before, after = (acquired if _kind(one) == REFORMAT else one for one in (shown, following))
+        # What sections were made from is no longer known to the workspace when these are left.
+        before = self._source if _kind(shown) == REFORMAT else shown
+        after = self._workspace.acquired if _kind(following) == REFORMAT else following
         series = self._workspace.studies.series_of
         return bool(before and after and (s := series(before)) is not None and s is series(after))
 
     def _clear(self) -> None:
-        self._picture = None
+        self._picture = self._source = None
         self._place = None
         self.measuring.cancel()
         self.show_levels((), 1.0, refit=False)
@@ -244,6 +246,7 @@ class Canvas(ImageView):
             self._refit = True  # pages of one document may differ in size
         told = self.shown_window
         self._picture = picture
+        self._source = self._workspace.acquired if _kind(job.instance) == REFORMAT else job.instance
         area = job.presented.displayed_area if job.presented is not None else None
         if self.set_area(area):
             self._refit = True
