@@ -168,7 +168,7 @@ class Decoder:
             if cached is not None:
                 return done(cached)
             pending = self._pending.get(key)
-            if pending is not None:
+            if pending is not None and (pending.wanted or self._pool.want_again(pending.reply)):
                 mine = pending.join()
                 self._pool.raise_priority(pending.reply, priority)
                 return mine
@@ -345,6 +345,11 @@ class Decoder:
         with self._lock:
             pending = self._pending.get(key)
             if pending is None or pending.wanted:
+                return
+            if pending.reply.running():
+                # It goes on for a while: who scrolls back has it sooner than from a new one. In
+                # the lock, so that nobody joins before; what runs calls nobody back.
+                pending.reply.cancel()
                 return
             del self._pending[key]
         pending.reply.cancel()

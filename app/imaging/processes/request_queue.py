@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
@@ -46,16 +47,30 @@ class Answer(Future[dict[str, Any]]):
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
         super().__init__()
         self.number = number
-        self.unwanted = False
         self._dropped = dropped
+        self._lock = threading.Lock()
+        self._unwanted = self._given_up = False
 
     def cancel(self) -> bool:
         """Drop it; False when it runs or is done."""
         if not super().cancel():
-            self.unwanted = True
+            with self._lock:
+                self._unwanted = True
             return False
         self._dropped(self.number)
         return True
+
+    def want_again(self) -> bool:
+        """Let one that runs although it was cancelled go on; False when it is being stopped."""
+        with self._lock:
+            self._unwanted = False
+            return not self._given_up
+
+    def give_up(self) -> bool:
+        """Whether it is not wanted, so that it is to be stopped; it cannot be had again then."""
+        with self._lock:
+            self._given_up |= self._unwanted
+            return self._given_up
 
 
 @dataclass(slots=True, eq=False)
@@ -80,7 +95,7 @@ class Request:
         """Whether it is to be stopped although it runs."""
         if self.cancel is not None and self.cancel.cancelled:
             return True
-        return self.answer.unwanted and time.monotonic() - self.since > UNWANTED_S
+        return time.monotonic() - self.since > UNWANTED_S and self.answer.give_up()
 
     def on_cancel(self, callback: Callable[[], None]) -> None:
         """Part of `CancelLike`; a worker asks `cancelled` instead."""

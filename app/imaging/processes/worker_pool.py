@@ -111,6 +111,10 @@ class WorkerPool:
             if self._queue.raise_priority(future.number, priority):
                 self._wake(priority)
 
+    def want_again(self, future: Future[dict[str, Any]]) -> bool:
+        """Whether a request that was cancelled while it ran goes on for a new caller."""
+        return isinstance(future, Answer) and future.want_again()
+
     def warm(self) -> None:
         """Start all processes now, without waiting for them."""
         for worker in self._workers:

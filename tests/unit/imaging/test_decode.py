@@ -125,6 +125,27 @@ def test_the_same_frame_asked_for_twice_is_decoded_once_and_cancelled_apart(tmp_
         decoder.close()
 
 
+def test_a_frame_that_is_wanted_again_while_it_runs_is_not_decoded_twice(
+    diverting: Callable[[Diverted, int], Decoder], tmp_path: Path
+):
+    asked: list[str] = []
+
+    def note(payload: str, _: dict[str, Any]) -> None:
+        asked.append(payload)
+
+    decoder = diverting(note, 1)
+    big = first_instance(decoder, make_dicom(tmp_path / "a.dcm", np.zeros((5000, 5000), np.uint16)))
+    decoder.thumbnail(big).result(60)  # the worker has started, and what it needs is imported
+    asked.clear()
+    left = decoder.frame(big)
+    (pending,) = decoder._pending.values()
+    while not pending.reply.running():
+        assert not pending.reply.done()
+    assert left.cancel()
+    assert decoder.frame(big, 0, Priority.NEIGHBOUR).result(60).rows == 5000
+    assert len(asked) == 1
+
+
 def test_a_request_that_all_have_left_is_dropped_and_a_new_caller_gets_a_new_one(tmp_path: Path):
     decoder = Decoder(1)
     try:

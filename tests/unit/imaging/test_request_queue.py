@@ -170,6 +170,22 @@ def test_a_call_whose_process_was_ended_from_outside_is_made_again():
         pool.close()
 
 
+def test_a_request_that_is_wanted_again_while_it_runs_goes_on_unless_it_is_being_stopped():
+    queue = RequestQueue()
+    again, late = request(queue, Priority.VISIBLE), request(queue, Priority.VISIBLE)
+    for one in (again, late):
+        assert one.begin()
+        assert not one.answer.cancel()
+        assert not one.cancelled, "it may go on for a while"
+    assert again.answer.want_again()
+    for one in (again, late):
+        one.since -= 2 * request_queue.UNWANTED_S
+    assert not again.cancelled
+    assert late.cancelled
+    assert not late.answer.want_again()
+    assert late.cancelled
+
+
 def test_a_reserve_that_cannot_start_just_now_starts_later(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(worker_pool, "_RESTART_PAUSE_S", 0.05)
     monkeypatch.setattr(worker_pool, "_AFTER_THE_OTHERS_S", 0.0)
