@@ -63,10 +63,11 @@ def frame_timeout_s(instance: Instance) -> float:
 def key_of(instance: Instance, index: int) -> Key:
     """What a decoded frame is known by.
 
-    The UID too: another patient's file may have taken the first's place, with its size and time.
+    Another patient's file may have taken the first's place, with its size and time.
     """
     one = instance
-    return (str(one.path), one.sop_instance_uid, one.mtime_ns, one.size_bytes, one.part, index)
+    state = one.mtime_ns, one.changed_ns, one.size_bytes
+    return (str(one.path), one.sop_instance_uid, *state, one.part, index)
 
 
 def _file(instance: Instance) -> dict[str, Any]:

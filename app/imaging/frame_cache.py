@@ -11,8 +11,8 @@ import numpy as np
 
 from app.imaging.types import Frame
 
-Key = tuple[str, str, int, int, int, int]
-"""Path of the file, UID, its time and size, part, frame."""
+Key = tuple[str, str, int, int, int, int, int]
+"""Path of the file, UID, its times and size, part, frame."""
 
 _FIXED_BYTES = 4096
 """What a frame takes beside its arrays, roughly."""

@@ -350,6 +350,9 @@ class Instance:
         note: Why it is not displayable, or what its reader must know; "" for nothing.
         frame_times_ms: Time of every frame from the start of the cine where they are not evenly
             spread (FrameTimeVector), else empty.
+        changed_ns: When anything about the file had last changed when it was scanned, ns; 0 when
+            unknown. Frames are kept by it: what is put in a file's place may have its name, UID,
+            size and time of modification.
     """
 
     path: Path
@@ -368,6 +371,7 @@ class Instance:
     references: tuple[str, ...] = ()
     note: str = ""
     frame_times_ms: tuple[float, ...] = ()
+    changed_ns: int = 0
 
     @property
     def has_frames(self) -> bool:

@@ -114,6 +114,7 @@ def _instance(header: PlainHeader) -> Instance:
         attributes=texts,
         size_bytes=header.status.size,
         mtime_ns=header.status.mtime_ns,
+        changed_ns=header.status.changed_ns,
     )
 
 

@@ -72,6 +72,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         frame_time_ms=frame_time(header) if frames > 1 else None,
         size_bytes=status.size,
         mtime_ns=status.mtime_ns,
+        changed_ns=status.changed_ns,
         content=content,
         references=references_of(header) if content is Content.SEGMENTATION else (),
         frame_times_ms=frame_times(header, frames),

@@ -115,6 +115,7 @@ def object_instance(header: Header, status: FileStatus, content: Content) -> Ins
         attributes=attributes,
         size_bytes=status.size,
         mtime_ns=status.mtime_ns,
+        changed_ns=status.changed_ns,
         content=content,
         references=references_of(header),
         note=note,

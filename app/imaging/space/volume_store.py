@@ -26,7 +26,7 @@ MAX_SLICES = 20_000
 
 Source = Series | Instance
 Message = dict[str, Any]
-Key = tuple[tuple[str, str, int, int, int], ...]
+Key = tuple[tuple[str, str, int, int, int, int], ...]
 
 
 class _Job:
@@ -295,6 +295,13 @@ def _slices(source: Source) -> list[tuple[Instance, int]]:
 
 def _key(source: Source) -> Key:
     return tuple(
-        (str(one.path), one.sop_instance_uid, one.mtime_ns, one.size_bytes, one.part)
+        (
+            str(one.path),
+            one.sop_instance_uid,
+            one.mtime_ns,
+            one.changed_ns,
+            one.size_bytes,
+            one.part,
+        )
         for one in _instances(source)
     )

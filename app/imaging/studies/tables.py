@@ -241,6 +241,7 @@ _CHECKS: dict[str, Callable[[list[Any]], list[Any]]] = {
     "references": _lists_of_texts,
     "note": _texts,
     "frame_times_ms": _lists_of_times,
+    "changed_ns": _whole,
 }
 """Fields of an `Instance` in their order, but for path and attributes; what checks their values."""
 
