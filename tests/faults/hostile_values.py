@@ -65,6 +65,35 @@ def overlaid(path: Path, planes: int, rows: int, columns: int) -> Path:
     return path
 
 
+def pdf_of_forms(depth: int) -> bytes:
+    """A PDF of one page with ten forms, of ten forms each, and so on."""
+
+    def stream(words: str, content: str) -> str:
+        return f"<< {words} /Length {len(content)} >>\nstream\n{content}\nendstream"
+
+    box = "/Type /XObject /Subtype /Form /BBox [0 0 200 200]"
+    objects = [
+        "<< /Type /Catalog /Pages 2 0 R >>",
+        "<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+        "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents 4 0 R"
+        " /Resources << /XObject << /F 5 0 R >> >> >>",
+        stream("", "/F Do " * 10),
+        *(
+            stream(f"{box} /Resources << /XObject << /F {6 + n} 0 R >> >>", "/F Do " * 10)
+            for n in range(depth)
+        ),
+        stream(box, "0 0 m 1 1 l S"),
+    ]
+    data, places = "%PDF-1.4\n", list[int]()
+    for number, body in enumerate(objects, start=1):
+        places.append(len(data))
+        data += f"{number} 0 obj\n{body}\nendobj\n"
+    table = "".join(f"{place:010} 00000 n \n" for place in places)
+    count = len(objects) + 1
+    end = f"trailer\n<< /Size {count} /Root 1 0 R >>\nstartxref\n{len(data)}\n%%EOF\n"
+    return (data + f"xref\n0 {count}\n0000000000 65535 f \n{table}{end}").encode()
+
+
 def segmented(path: Path) -> Path:
     """A palette of segments that hold nothing, repeated thousands of times."""
     make_dicom(path, np.zeros((8, 8), np.uint8), PhotometricInterpretation="PALETTE COLOR")

@@ -66,6 +66,12 @@ def best_scan(decoder: Decoder, path: Path) -> float:
     return min(costs)
 
 
+def test_a_page_of_forms_in_forms_is_listed_without_drawing_it(decoder: Decoder, tmp_path: Path):
+    path = write(tmp_path / "a.pdf", make.pdf_of_forms(depth=12))
+    assert decoder.scan([path]).result(60).studies
+    assert best_scan(decoder, path) < 1.0
+
+
 def test_segments_of_a_palette_that_hold_nothing(decoder: Decoder, tmp_path: Path):
     assert_refused(decoder, make.segmented(tmp_path / "a.dcm"), "palette")
 

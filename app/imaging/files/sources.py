@@ -6,6 +6,7 @@ A path may name a file, or a member of a zip archive as if the archive were a fo
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import shutil
 import tempfile
@@ -20,6 +21,7 @@ from app.imaging.files.archives import Member, find_member
 
 _COPY_PREFIX = "sightline-member-"
 _STALE_S = 24 * 3600
+_AT_ONCE: int = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +77,25 @@ def open_file(path: Path) -> BinaryIO:
     """
     try:
         guards.check_regular(path, path.stat())
-        return path.open("rb")
+        return _opened(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         return _member(path, error).open()
     except (OSError, ValueError) as error:
         raise guards.unreadable(path, error) from None
+
+
+def _opened(path: Path) -> BinaryIO:
+    """The file as it is now: what took its place since it was looked at must be one too.
+
+    To open a pipe without O_NONBLOCK would wait for its writer for ever.
+    """
+    handle = os.open(path, os.O_RDONLY | _AT_ONCE)
+    try:
+        guards.check_regular(path, os.fstat(handle))
+        return os.fdopen(handle, "rb")
+    except BaseException:
+        os.close(handle)
+        raise
 
 
 def read_start(path: Path, size: int = 512) -> bytes:

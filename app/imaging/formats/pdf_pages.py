@@ -45,7 +45,8 @@ def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
         FileProblem: It is damaged or locked.
     """
     with _opened(path, data) as document:
-        rows, columns = _size(document[0])
+        # By its number: to load a page is to go through all that is drawn on it.
+        rows, columns = _size(document.get_page_size(0))
         return len(document), rows, columns
 
 
@@ -74,23 +75,23 @@ def pdf_title(path: Path, data: bytes) -> str:
         return " ".join(facts.get("Title", "").split())[:200]
 
 
-def _scale(page: Any) -> float:
-    """Pixels per point, such that no side is longer than `_MAX_SIDE`."""
-    width, height = page.get_size()
+def _scale(size: tuple[float, float]) -> float:
+    """Pixels per point of a page's (width, height), such that no side exceeds `_MAX_SIDE`."""
+    width, height = size
     longest = max(float(width), float(height), 1e-3)
     return min(_DPI / _POINTS_PER_INCH, _MAX_SIDE / longest)
 
 
-def _size(page: Any) -> tuple[int, int]:
-    """Rows and columns as drawn."""
-    width, height = page.get_size()
-    scale = _scale(page)
+def _size(size: tuple[float, float]) -> tuple[int, int]:
+    """Rows and columns as drawn, of a page's width and height."""
+    width, height = size
+    scale = _scale(size)
     # Rounded up, as the drawing does.
     return max(1, int(np.ceil(height * scale))), max(1, int(np.ceil(width * scale)))
 
 
 def _drawn(page: Any) -> NDArray[np.uint8]:
-    bitmap = page.render(scale=_scale(page), rev_byteorder=True, prefer_bgrx=False)
+    bitmap = page.render(scale=_scale(page.get_size()), rev_byteorder=True, prefer_bgrx=False)
     try:
         pixels: NDArray[np.uint8] = bitmap.to_numpy()
         if pixels.ndim == 2:

@@ -265,3 +265,18 @@ def test_a_file_outside_of_archives_is_its_own_local_file(tmp_path: Path):
     path.write_bytes(b"x")
     with sources.local_file(path) as local:
         assert local == path
+
+
+@pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
+def test_a_pipe_that_took_the_files_place_is_not_waited_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """Between the look at a file and its opening, anything may take its place."""
+    path = tmp_path / "a.dcm"
+    path.write_bytes(b"data")
+    looked = path.stat()
+    path.unlink()
+    os.mkfifo(path)
+    monkeypatch.setattr(type(path), "stat", lambda self, **_: looked)
+    with pytest.raises(FileProblem, match="device or a pipe"):
+        sources.open_file(path)
