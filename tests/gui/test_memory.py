@@ -23,6 +23,9 @@ GROWTH = 0.05
 ALLOWANCE = 16 * 2**20
 """Beside the cache: frames under way between processes, and what the allocator keeps."""
 
+LATE_THREADS = 2
+"""A pool starts its second thread when its first is busy: on some machines only after the start."""
+
 KEPT_NAMES = 1024
 """Patients whose names are kept parsed (`studies.patients`), the least recently used go first."""
 
@@ -46,8 +49,9 @@ def test_two_hundred_studies_opened_and_closed_leave_nothing_behind(repo: Path):
     print(f"{before['resident'] / 1e6:.0f} MB, {grown:+.1%} after {numbers['rounds']} studies")  # noqa: T201
     assert numbers["rounds"] == 200
     assert grown < GROWTH
-    for kind in ("threads", "files", "segments", "children"):
+    for kind in ("files", "segments", "children"):
         assert after[kind] <= before[kind], kind
+    assert after["threads"] <= before["threads"] + LATE_THREADS
     more = {
         name: (before["objects"].get(name, 0), count)
         for name, count in after["objects"].items()

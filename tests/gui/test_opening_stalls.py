@@ -14,10 +14,11 @@ from PySide6.QtWidgets import QApplication
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
 from tests.gui.canvas_scene import move
-from tests.gui.viewer_support import Heartbeat, WaitUntil
+from tests.gui.heartbeat import Heartbeat, best
+from tests.gui.viewer_support import WaitUntil
 
 STALL_MS = 50
-ATTEMPTS = 3
+ATTEMPTS = 5
 STEP_MS = 16  # a mouse tells its place 60 times a second
 
 pytestmark = pytest.mark.gui
@@ -52,8 +53,9 @@ class Hand:
             QApplication.sendEvent(view, event)
 
 
-def longest_stall(source: Path, wait_until: WaitUntil, beat: Heartbeat) -> float:
-    """Open it in a window of its own; ms, from the request until all is listed and drawn."""
+def longest_stalls(source: Path, wait_until: WaitUntil, beat: Heartbeat) -> dict[str, float]:
+    """Open it in a window of its own; ms at each step until all is listed and drawn."""
+    longest: dict[str, float] = {}
     program = Program()
     window = build_window(program, ViewRequest())
     window.show()
@@ -64,25 +66,27 @@ def longest_stall(source: Path, wait_until: WaitUntil, beat: Heartbeat) -> float
         beat.restart()
         window.open_paths([source])
         wait_until(lambda: window.workspace.studies.all, timeout=60)
+        longest["first study"] = round(beat.longest_ms, 1)
+        beat.restart()
         begun = hand.steps
         wait_until(lambda: not window.opening.busy and hand.steps > begun + 120, timeout=60)
-        longest = beat.longest_ms
+        longest["all of them"] = round(beat.longest_ms, 1)
         assert window.canvas.picture is not None
     finally:
         hand.stop()
         wait_until(lambda: not window.busy, timeout=30)
         window.close()
         program.close()
-    return round(longest, 1)
+    return longest
 
 
 def check(source: Path, wait_until: WaitUntil, beat: Heartbeat) -> None:
-    """One of a few runs stays below the limit: other programs can only lengthen a stall."""
-    runs: list[float] = []
-    while not runs or (min(runs) >= STALL_MS and len(runs) < ATTEMPTS):
-        runs.append(longest_stall(source, wait_until, beat))
-    print(f"longest GUI stall while {source.name} was opened, each run: {runs} ms")  # noqa: T201
-    assert min(runs) < STALL_MS
+    """Each step stays below the limit in one of a few runs: see `best`."""
+    runs: list[dict[str, float]] = []
+    while not runs or (max(best(runs).values()) >= STALL_MS and len(runs) < ATTEMPTS):
+        runs.append(longest_stalls(source, wait_until, beat))
+    print(f"longest GUI stalls while {source.name} was opened, each run: {runs} ms")  # noqa: T201
+    assert max(best(runs).values()) < STALL_MS
 
 
 def test_series_of_124_files_are_opened_without_a_stall(
