@@ -13,7 +13,7 @@ from typing import Any
 
 from app.imaging.processes.workers import CancelLike
 
-TURN = 8
+TURN = 4
 """Of so many requests beside what is looked at, one is the longest waiting of those that the user
 asked for, however many neighbours are more urgent."""
 
