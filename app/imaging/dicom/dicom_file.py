@@ -236,7 +236,12 @@ def read_header(path: Path) -> Header:
 
 def _parse(path: Path, file: BinaryIO, size: int) -> Header:
     counted: Any = CountedFile(path, file, size)
-    dataset = pydicom.dcmread(counted, stop_before_pixels=True, force=True)
+    try:
+        dataset = pydicom.dcmread(counted, stop_before_pixels=True, force=True)
+    except Exception:
+        if counted.refusal is not None:
+            raise counted.refusal from None
+        raise
     check_unparsed(path, dataset, file.tell())
     mend_encoding(dataset)
     syntax = _syntax(dataset)

@@ -2,18 +2,29 @@
 
 The parser makes an object of every item and element, of some hundred bytes and ten microseconds, so
 that a file of a few megabytes of empty items costs gigabytes and minutes. What real objects hold in
-great number (contours, frames' functional groups, content items) has content.
+great number (contours, frames' functional groups, content items) has content, and there is an end
+to it: items are counted as they stand in the file, ahead of the parser.
 """
 
 from __future__ import annotations
 
+import struct
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.value_counts import holds_too_many
 
 MAX_EMPTY_ITEMS = 20_000
+MAX_ITEMS = 60_000
+"""Of any kind, with content: 10,000 contours have 20,000, one for the image that each was drawn on.
+"""
+MAX_ITEMS_OF_FRAMES = 150_000
+"""Of the functional groups of frames: some ten for each of 10,000 frames."""
+MAX_ITEMS_OF_FEW = 10_000
+"""Of what there are hundreds of at most, and six items or so for each: channels of waveforms,
+graphics of presentation states, groups of annotations, regions of structure sets."""
 MAX_ELEMENTS_AN_ITEM = 15_000
 MAX_READS = 4_000_000
 _FIRST_LOOK = 10_000
@@ -23,6 +34,20 @@ _SMALLEST_ITEM = 12
 
 _LITTLE = (b"\xfe\xff\x00\xe0", b"\xfe\xff\x0d\xe0")
 _BIG = (b"\xff\xfe\xe0\x00", b"\xff\xfe\xe0\x0d")
+_PIXELS = (b"\xe0\x7f\x10\0", b"\x7f\xe0\0\x10")
+_MOST = {
+    0x52009230: MAX_ITEMS_OF_FRAMES,
+    0x54000100: MAX_ITEMS_OF_FEW,
+    0x00700001: MAX_ITEMS_OF_FEW,
+    0x006A0002: MAX_ITEMS_OF_FEW,
+    0x30060020: MAX_ITEMS_OF_FEW,
+}
+_SIGNS = {
+    struct.pack("<HH", tag >> 16, tag & 0xFFFF) + b"SQ": _MOST[tag]
+    for tag in (0x52009230, 0x54000100, 0x00700001, 0x006A0002)
+}
+"""The same where the file was not taken apart yet; the general bound holds where it names no VR."""
+
 _LOOKED_AT = 2**26
 _FROM_BYTES = 2**18
 
@@ -37,6 +62,9 @@ class CountedFile:
         path: For the error.
         file: What is read, from its beginning.
         size: Its bytes.
+
+    Attributes:
+        refusal: What was raised; the parser makes an error of its own of it, here and there.
 
     Raises:
         FileProblem: By `read`.
@@ -53,30 +81,46 @@ class CountedFile:
         self.tell = file.tell
         self.close = file.close
         self.name = str(path)
+        self.refusal: FileProblem | None = None
 
     def read(self, size: int = -1, /) -> bytes:
         """As a file's; see the class."""
         self._reads += 1
         if self._reads >= self._next:
-            self._look()
+            try:
+                self._look()
+            except FileProblem as error:
+                self.refusal = error
+                raise
         if size > 2**16:
             size = min(size, max(self._size - self._file.tell(), 0))
         return self._read(size)
 
     def _look(self) -> None:
+        first = self._next == _FIRST_LOOK
         self._next = self._reads * 2
         place = self._file.tell()
-        self._file.seek(max(0, place - _LOOKED_AT))
-        data = self._read(min(place, _LOOKED_AT) + _AHEAD)
+        behind = min(place, _LOOKED_AT)
+        self._file.seek(place - behind)
+        # Once far ahead, so that what holds too much is not parsed half way before it is refused.
+        data = self._read(behind + (_LOOKED_AT if first else _AHEAD))
         self._file.seek(place)
+        ends = (data.find(pixels, behind) for pixels in _PIXELS)
+        # Fragments of compressed pixels are items too.
+        data = data[: min((end for end in ends if end >= 0), default=len(data))]
         items = _items(data)
         check_items(self._path, data)
         if self._reads > MAX_READS or self._reads > 2 * MAX_ELEMENTS_AN_ITEM * (items + 1):
             raise _absurd(self._path, f"over {self._reads // 2:,} elements")
 
 
-def check_items(path: Path, data: bytes) -> None:
-    """Refuse a sequence of very many items without content, still unparsed.
+def check_items(path: Path, data: bytes, tag: int | None = None) -> None:
+    """Refuse a sequence of very many items, or of many without content, still unparsed.
+
+    Args:
+        path: For the error.
+        data: As it stands in the file.
+        tag: Of the sequence; None for a part of a file with any sequences.
 
     Raises:
         FileProblem: It holds too many.
@@ -88,6 +132,15 @@ def check_items(path: Path, data: bytes) -> None:
         len(data) < _SMALLEST_ITEM * items or _empty_items(data) > MAX_EMPTY_ITEMS
     ):
         raise _absurd(path, f"{items:,} items without content")
+    if items > min(_MOST.values()) and items > _most_items(data, tag):
+        reason = f"it holds {items:,} items: more than can be read safely"
+        raise guards.problem(path, reason, "Ask its source for it in several files")
+
+
+def _most_items(data: bytes, tag: int | None) -> int:
+    if tag is not None:
+        return _MOST.get(tag, MAX_ITEMS)
+    return next((most for sign, most in _SIGNS.items() if sign in data), MAX_ITEMS)
 
 
 def check_unparsed(path: Path, dataset: Any, read: int) -> None:
@@ -107,7 +160,7 @@ def check_unparsed(path: Path, dataset: Any, read: int) -> None:
         element = dataset.get_item(tag)
         value = getattr(element, "value", None)
         if isinstance(value, bytes) and element.VR in (None, "SQ", "UN"):
-            check_items(path, value)
+            check_items(path, value, int(tag))
         if holds_too_many(getattr(element, "VR", None), value, tag):
             raise _absurd(path, "an element of very many values or letters")
 

@@ -13,7 +13,10 @@ from app.imaging.attributes import AttributeRow
 from app.imaging.dicom.dicom_file import read_header, value_text
 from app.imaging.reading.sniffing import reader_of, sniff
 
-MAX_ROWS = 50_000
+MAX_ROWS = 10_000
+"""Read in half a second; they are there to be looked through."""
+
+_MORE = f"(the first {MAX_ROWS:,} attributes: there are more, which are not listed)"
 MAX_TEXT = 512
 MAX_DEPTH = 16
 _BINARY = frozenset({"OB", "OD", "OF", "OL", "OV", "OW", "UN"})
@@ -42,7 +45,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
             for row in _rows(dataset, 0):
                 found.append(row)
                 if len(found) >= MAX_ROWS:
-                    found.append(AttributeRow("", "", "", "(more attributes are not listed)"))
+                    found.append(AttributeRow("", "", "", _MORE))
                     return found
     if header.pixels is not None:
         length = f"{header.pixels.length:,} bytes"

@@ -33,6 +33,9 @@ from app.imaging.types import Content, Frame, ImageRef, Instance
 
 Array = NDArray[Any]
 
+_IS_DIRECTORY = b"\x02\0\x02\0UI\x14\x001.2.840.10008.1.3.10\0"
+"""The class of a DICOMDIR as it stands in the file meta information."""
+
 _FRAMES_BY_CONTENT = {
     Content.DOCUMENT: "app.imaging.objects.documents",
     Content.WAVEFORM: "app.imaging.objects.waveforms",
@@ -48,6 +51,8 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         IndexFile: It is a DICOMDIR.
     """
     status = sources.status(path)
+    if _IS_DIRECTORY in sources.read_start(path, 1024):
+        raise IndexFile
     header = read_header(path)
     if "DirectoryRecordSequence" in header.dataset:
         raise IndexFile

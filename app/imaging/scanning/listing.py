@@ -215,7 +215,8 @@ def _directory(path: Path, root: int, depth: int, found: Listing) -> None:
     """A DICOMDIR that the user named, whatever it is called."""
     listed = files_named_by(path)
     if not listed.files:
-        found.problems.append((root, without_files(path)))
+        problem = listed.problems[0] if listed.too_many else without_files(path)
+        found.problems.append((root, problem))
         found.todo.append(["folder", str(path.parent), root, depth])
         return
     folder = path.parent

@@ -19,15 +19,21 @@ from pydicom.multival import MultiValue
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import be_quiet, read_header, value_of
+from app.imaging.scanning.directory_records import (
+    MAX_RECORDS,
+    NotPlainError,
+    Record,
+    TooManyError,
+    inactive,
+    read_records,
+)
 from app.imaging.types import Problem
 
 MAX_COMPONENTS = 32
 """PS3.10 8.2 allows eight; more are read, absurdly many are not."""
 
-_INACTIVE = 0x0000
 _MOST_PROBLEMS = 100
-_NEXT = "OffsetOfTheNextDirectoryRecord"
-_LOWER = "OffsetOfReferencedLowerLevelDirectoryEntity"
+_TOO_MANY = f"the DICOMDIR has more than {MAX_RECORDS:,} records, so its whole folder was searched"
 _INCOMPLETE = "Copy the whole medium, not only its DICOMDIR"
 
 
@@ -38,10 +44,12 @@ class Listed:
     Attributes:
         files: Existing files below its folder, in the order of the records, each once.
         problems: What is missing or must not be read.
+        too_many: It names so many files that none is looked for.
     """
 
     files: tuple[Path, ...]
     problems: tuple[Problem, ...]
+    too_many: bool = False
 
 
 def files_named_by(path: Path) -> Listed:
@@ -51,13 +59,17 @@ def files_named_by(path: Path) -> Listed:
     """
     be_quiet()
     try:
-        dataset = read_header(path).dataset
+        records = _records(path)
     except FileProblem as error:
         return Listed((), (Problem(path, error.reason, error.remedy),))
+    except TooManyError:
+        return Listed((), (Problem(path, _TOO_MANY, guards.COPY_AGAIN),), too_many=True)
+    unused = inactive(records)
+    named = (one.components for number, one in enumerate(records) if number not in unused)
     folder = _Folder(path)
     files: dict[Path, None] = {}
     problems: list[Problem] = []
-    for components in _references(dataset):
+    for components in dict.fromkeys(one for one in named if any(one)):
         found = folder.find(components)
         if isinstance(found, Path):
             files[found] = None
@@ -75,41 +87,28 @@ def _few(path: Path, problems: list[Problem]) -> list[Problem]:
     return [*problems[:_MOST_PROBLEMS], rest]
 
 
-def _references(dataset: Dataset) -> list[tuple[str, ...]]:
-    """ReferencedFileID of each record that is in use."""
-    items = list(value_of(dataset, "DirectoryRecordSequence") or ())
-    unused = _inactive(items)
-    references: list[tuple[str, ...]] = []
-    for number, item in enumerate(items):
-        value = None if number in unused else value_of(item, "ReferencedFileID")
-        if value is None:
-            continue
+def _records(path: Path) -> list[Record]:
+    """The records of a DICOMDIR, by the parser where they are out of the ordinary."""
+    try:
+        return read_records(path)
+    except NotPlainError:
+        items = value_of(read_header(path).dataset, "DirectoryRecordSequence") or ()
+        return [_parsed(item) for item in items]
+
+
+def _parsed(item: Dataset) -> Record:
+    value = value_of(item, "ReferencedFileID")
+    components: tuple[str, ...] = ()
+    if value is not None:
         parts: Sequence[Any] = value if isinstance(value, MultiValue | list) else [value]
-        components = [part for one in parts for part in str(one).strip().split("\\")]
-        if any(components):
-            references.append(tuple(components))
-    return references
-
-
-def _inactive(items: Sequence[Dataset]) -> set[int]:
-    """Records that are not in use, and all below them (PS3.3 F.5, Record In-use Flag)."""
-    places = {_whole(getattr(item, "seq_item_tell", None)): n for n, item in enumerate(items)}
-    unused: set[int] = set()
-    waiting: list[int | None] = []
-    for number, item in enumerate(items):
-        if _whole(value_of(item, "RecordInUseFlag")) == _INACTIVE:
-            unused.add(number)
-            waiting.append(places.get(_whole(value_of(item, _LOWER)) or None))
-    seen: set[int] = set()
-    while waiting:
-        number = waiting.pop()
-        if number is None or number in seen:
-            continue
-        seen.add(number)
-        unused.add(number)
-        links = (_whole(value_of(items[number], keyword)) for keyword in (_NEXT, _LOWER))
-        waiting += [places.get(link or None) for link in links]
-    return unused
+        components = tuple(part for one in parts for part in str(one).strip().split("\\"))
+    return Record(
+        _whole(getattr(item, "seq_item_tell", None)),
+        _whole(value_of(item, "OffsetOfTheNextDirectoryRecord")) or 0,
+        _whole(value_of(item, "OffsetOfReferencedLowerLevelDirectoryEntity")) or 0,
+        _whole(value_of(item, "RecordInUseFlag")),
+        components,
+    )
 
 
 def _whole(value: Any) -> int | None:
@@ -124,6 +123,8 @@ class _Folder:
         self._root = directory.parent
         self._real_root = self._root.resolve()
         self._names: dict[Path, dict[str, str]] = {}
+        self._plain: dict[Path, frozenset[str]] = {}
+        self._inside: dict[Path, bool] = {}
 
     def find(self, components: tuple[str, ...]) -> Path | Problem:
         """The file, or why it is not listed."""
@@ -133,6 +134,8 @@ class _Folder:
         path = self._root
         for component in components:
             path = path / self._actual(path, component)
+        if path.name in self._plain[path.parent] and self._is_inside(path.parent):
+            return path
         try:
             inside = path.resolve().is_relative_to(self._real_root)
             exists = inside and path.is_file()
@@ -145,21 +148,38 @@ class _Folder:
             return Problem(path, "the DICOMDIR names it, but there is no such file", _INCOMPLETE)
         return path
 
+    def _is_inside(self, folder: Path) -> bool:
+        """Whether a folder, its links followed, is the DICOMDIR's or below it."""
+        known = self._inside.get(folder)
+        if known is None:
+            try:
+                known = folder.resolve().is_relative_to(self._real_root)
+            except (OSError, RuntimeError, ValueError):
+                known = False
+            self._inside[folder] = known
+        return known
+
     def _actual(self, folder: Path, component: str) -> str:
         """The name as it is on this disk: media are copied to lower case, with ";1" or "."."""
         names = self._names.get(folder)
         if names is None:
-            names = self._names[folder] = _names_in(folder)
+            names, self._plain[folder] = _names_in(folder)
+            self._names[folder] = names
         return names.get(component) or names.get(_loose(component)) or component
 
 
-def _names_in(folder: Path) -> dict[str, str]:
-    """What is in a folder: exact names, and their loose forms where those are not names too."""
+def _names_in(folder: Path) -> tuple[dict[str, str], frozenset[str]]:
+    """What is in a folder: exact names, and their loose forms where those are not names too.
+
+    Also those of them that are files, and no links.
+    """
     try:
-        exact = [entry.name for entry in os.scandir(folder)]
+        with os.scandir(folder) as entries:
+            found = {entry.name: entry.is_file(follow_symlinks=False) for entry in entries}
     except (OSError, ValueError):
-        return {}
-    return {_loose(name): name for name in sorted(exact)} | {name: name for name in exact}
+        return {}, frozenset()
+    names = {_loose(name): name for name in sorted(found)} | {name: name for name in found}
+    return names, frozenset(name for name, is_file in found.items() if is_file)
 
 
 def _loose(name: str) -> str:
