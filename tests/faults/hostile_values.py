@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import struct
+import zlib
 from pathlib import Path
 from typing import Any
 
@@ -167,3 +168,16 @@ def ome(sizes: str) -> bytes:
         '<TiffData IFD="0"/></Pixels></Image></OME>\0'
     ).encode()
     return tiff({270: (2, len(text), -1)}, text + bytes(5000))
+
+
+def pdf_of_operators(count: int) -> bytes:
+    """A PDF of one page with so many lines, deflated."""
+    content = zlib.compress(b"0 0 m 200 200 l S\n" * count, 9)
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        b"<< /Type /Pages /Count 1 /Kids [3 0 R] >>",
+        b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 200 200] /Contents 4 0 R >>",
+        b"<< /Filter /FlateDecode /Length %d >>\nstream\n%b\nendstream" % (len(content), content),
+    ]
+    body = b"".join(b"%d 0 obj\n%b\nendobj\n" % pair for pair in enumerate(objects, start=1))
+    return b"%PDF-1.4\n" + body + b"trailer\n<< /Size 5 /Root 1 0 R >>\n%%EOF\n"

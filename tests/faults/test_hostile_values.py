@@ -6,11 +6,13 @@ import time
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
+from PIL import Image
 
 from app.imaging.decode import Decoder
 from tests.faults import hostile_values as make
-from tests.faults.bounds import assert_cheap, assert_refused
+from tests.faults.bounds import BYTES, assert_cheap, assert_refused, open_all
 from tests.faults.hostile_dicom import claiming, code_of, compressed
 from tests.faults.hostile_files import nrrd, write
 
@@ -70,6 +72,24 @@ def test_a_page_of_forms_in_forms_is_listed_without_drawing_it(decoder: Decoder,
     path = write(tmp_path / "a.pdf", make.pdf_of_forms(depth=12))
     assert decoder.scan([path]).result(60).studies
     assert best_scan(decoder, path) < 1.0
+
+
+@pytest.mark.parametrize("kind", ["operators", "forms"])
+def test_a_page_that_takes_all_memory_ends_before_a_gigabyte(
+    decoder: Decoder, tmp_path: Path, kind: str
+):
+    made = make.pdf_of_operators(6 * MILLION) if kind == "operators" else make.pdf_of_forms(12)
+    cost = open_all(decoder, write(tmp_path / "a.pdf", made))
+    assert cost.worker_bytes < BYTES, f"{cost.worker_bytes >> 20} MB in a worker"
+    assert cost.shown == 0
+    assert "cannot be decoded" in " ".join(cost.reasons)
+
+
+def test_a_colour_page_at_600_dots_an_inch_is_drawn(decoder: Decoder, tmp_path: Path):
+    page = Image.fromarray(np.full((7016, 4960, 3), 200, np.uint8))
+    page.save(tmp_path / "a.pdf", resolution=600)
+    cost = open_all(decoder, tmp_path / "a.pdf")
+    assert cost.shown == 1, cost.reasons
 
 
 def test_segments_of_a_palette_that_hold_nothing(decoder: Decoder, tmp_path: Path):

@@ -21,6 +21,7 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files.identity import pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
+from app.imaging.processes.memory_limit import at_most
 from app.imaging.types import Frame, ImageRef, Spacing
 
 MAX_PAGES = 10_000
@@ -29,6 +30,9 @@ _POINTS_PER_INCH = 72
 _MAX_SIDE = 4096
 _MAX_STREAM_BYTES = 2**27
 """Of one stream of a document, inflated: a colour page at 600 dots an inch has 104 million."""
+
+_MEMORY = 640 * 2**20
+"""Beyond what the worker holds: a colour page at 600 dots an inch takes a third of it."""
 
 _MOST_BYTES_A_BYTE = 1032
 _CHUNK = 2**22
@@ -59,7 +63,8 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
     with _opened(path, data) as document:
         if not 0 <= index < len(document):
             raise guards.problem(path, f"it has {len(document)} pages, not {index + 1}")
-        stored = _drawn(document[index])
+        with at_most(_MEMORY):
+            stored = _drawn(document[index])
     return Frame(
         stored=stored,
         ref=ImageRef(uid, index, pixel_sha256(stored)),

@@ -20,10 +20,10 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any
 
 from app.errors import Cancelled, SightlineError
+from app.imaging.processes.memory_limit import limit_memory
 
 _CPU_MARGIN_S = 2.0
 """The app's own time-out is to come first: it says more."""
@@ -78,7 +78,7 @@ def _set_up(config: WorkerConfig) -> None:
         _lower_priority(config.nice)
     if config.memory_limit_bytes is not None:
         with suppress(OSError, ValueError):
-            _limit_memory(config.memory_limit_bytes)
+            limit_memory(config.memory_limit_bytes)
 
 
 def _lower_priority(amount: int) -> None:
@@ -92,27 +92,6 @@ def _lower_priority(amount: int) -> None:
         kernel.SetPriorityClass(kernel.GetCurrentProcess(), below_normal)
     else:
         os.nice(amount)
-
-
-def _limit_memory(extra: int) -> None:
-    """Limit the address space. POSIX only; macOS accepts the limit without enforcing it."""
-    if sys.platform == "win32":
-        return
-    import resource
-
-    _, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = _address_space() + extra
-    if hard != resource.RLIM_INFINITY:
-        limit = min(limit, hard)
-    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
-
-
-def _address_space() -> int:
-    """Bytes of address space in use now (Linux), else an estimate of a bare interpreter."""
-    try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * 4096
-    except OSError:
-        return 512 * 1024**2
 
 
 def _limit_cpu(timeout_s: float) -> None:

@@ -1,0 +1,56 @@
+"""Limits on the address space of a worker process, for good or for a while. POSIX only."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+
+def limit_memory(extra: int) -> None:
+    """Limit the address space to what is in use now and `extra` bytes.
+
+    macOS accepts the limit without enforcing it; a lower one that holds already stays.
+    """
+    if sys.platform == "win32":
+        return
+    import resource
+
+    _, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = address_space() + extra
+    if hard != resource.RLIM_INFINITY:
+        limit = min(limit, hard)
+    resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+
+
+@contextmanager
+def at_most(extra: int) -> Generator[None]:
+    """Limit it for a call, within the limit that holds; for a library that has no bounds itself.
+
+    A library that cannot go on without memory ends the process, which is replaced.
+    """
+    if sys.platform != "linux":
+        yield
+        return
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    limit = address_space() + extra
+    if soft != resource.RLIM_INFINITY:
+        limit = min(limit, soft)
+    with suppress(OSError, ValueError):
+        resource.setrlimit(resource.RLIMIT_AS, (limit, hard))
+    try:
+        yield
+    finally:
+        with suppress(OSError, ValueError):
+            resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def address_space() -> int:
+    """Bytes of address space in use now (Linux), else an estimate of a bare interpreter."""
+    try:
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * 4096
+    except OSError:
+        return 512 * 1024**2
