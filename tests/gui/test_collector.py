@@ -121,12 +121,12 @@ def test_what_is_many_is_not_looked_at_again_and_yet_given_back(
             window.open_paths([tmp_path])
             wait_until(lambda: window.canvas.picture is not None and not window.busy)
             assert gc.get_freeze_count() > 1000
-            assert not [one for one in gc.get_objects(generation=2) if isinstance(one, Instance)]
+            assert not [one for one in gc.get_objects(generation=2) if type(one) is Instance]
             window.close_all()
             wait_until(lambda: not window.busy)
         gc.disable()
         gc.unfreeze()
-        left = [one for one in gc.get_objects() if isinstance(one, Instance)]
+        left = [one for one in gc.get_objects() if type(one) is Instance]
         # What was shown last may be remembered.
         assert len([one for one in left if one.path.parent == tmp_path]) <= 8
     finally:

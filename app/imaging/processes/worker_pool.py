@@ -7,6 +7,7 @@ import threading
 import weakref
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -136,7 +137,7 @@ class WorkerPool:
             worker.close()
 
     def _wake(self, priority: int) -> None:
-        self._any.notify()
+        self._any.notify_all()  # one of them has a process that is ready
         if priority <= Priority.VISIBLE:
             self._visible.notify()
 
@@ -154,8 +155,22 @@ class WorkerPool:
                 changed.wait()
             return None
 
+    def _some_wait(self) -> bool:
+        """Wait until there is a request; False when the pool is closed."""
+        with self._lock:
+            while not self._closed.is_set() and not len(self._queue):
+                self._any.wait()
+            return not self._closed.is_set()
+
     def _serve(self, worker: Worker) -> None:
-        while (request := self._take(self._any)) is not None:
+        while self._some_wait():
+            # Not taken before there is a process to answer it: another may have one already, and
+            # on a busy machine a process takes seconds to start.
+            with suppress(Exception):  # the call will tell
+                worker.start()
+            request = self._take(self._any)
+            if request is None:
+                return
             _answer(worker, request)
             if request.priority <= Priority.VISIBLE:
                 self._reserve_wanted.set()

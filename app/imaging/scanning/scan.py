@@ -12,7 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from queue import SimpleQueue
 from typing import Any
@@ -35,11 +35,14 @@ from app.imaging.studies.answers import DIRECTORY, Answers
 from app.imaging.studies.catalogue import Catalogue, group
 from app.imaging.studies.instance_lists import JoinedInstances, marks_of
 from app.imaging.studies.tables import TableError
-from app.imaging.types import Instance, Problem, ScanResult
+from app.imaging.types import Instance, Problem, ScanResult, Study
 
 ScanProgress = Callable[[int, int], None]
 ScanFound = Callable[[ScanResult], None]
 Opened = Callable[[], Sequence[Instance]]
+
+UNFINISHED = "not all files are read: there may be more images"
+"""The warning of every series that is told before the scan is through, or was stopped."""
 
 SCAN_TIMEOUT_S = 60.0
 LIST_TIMEOUT_S = 600.0
@@ -288,7 +291,8 @@ class Scan:
         if self._tell is None or not self._grown or started < self._next_telling:
             return
         self._grown = False
-        self._tell(ScanResult(self._catalogue.changed(self._paths), ()))
+        grown = map(_unfinished, self._catalogue.changed(self._paths))
+        self._tell(ScanResult(tuple(grown), ()))
         cost = time.monotonic() - started
         self._next_telling = time.monotonic() + max(FOUND_EVERY_S, cost * _GROUPING_SHARE)
 
@@ -301,6 +305,12 @@ class Scan:
         )
         self._running += 1
         reply.add_done_callback(lambda reply: self._events.put((job, reply)))
+
+
+def _unfinished(study: Study) -> Study:
+    """A study of which there may be more: what its stacks lack now is no gap of theirs."""
+    series = (replace(one, warnings=(UNFINISHED,)) for one in study.series)
+    return replace(study, series=tuple(series))
 
 
 def _result(reply: Reply) -> dict[str, Any]:
