@@ -104,11 +104,11 @@ def check_uid(path: Path, known: str, found: str) -> None:
 
     Args:
         path: The file.
-        known: SOP Instance UID under which it is listed.
+        known: SOP Instance UID under which it is listed; "" for a file that was not scanned.
         found: What stands in the file.
 
     Raises:
         FileProblem: It is another one's.
     """
-    if found != known:
+    if known and found != known:
         raise guards.changed(path)
