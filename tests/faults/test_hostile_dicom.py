@@ -177,8 +177,9 @@ def test_a_jpeg_of_millions_of_segments(decoder: Decoder, tmp_path: Path, body: 
     assert_cheap(decoder, path)
 
 
-def test_a_jpeg_of_thousands_of_scans(decoder: Decoder, tmp_path: Path):
-    code = make.scans(5000, 4096)
+@pytest.mark.parametrize("count", [101, 5000])
+def test_a_jpeg_of_very_many_scans(decoder: Decoder, tmp_path: Path, count: int):
+    code = make.scans(count, 4096)
     size: dict[str, Any] = {"Rows": 4096, "Columns": 4096}
     path = make.compressed(tmp_path / "a.dcm", "1.2.840.10008.1.2.4.50", code, **size)
     assert_refused(decoder, path, "damaged")

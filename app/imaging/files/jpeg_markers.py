@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 JPEG_LS = 0xF7
 MAX_SEGMENTS = 20_000
-MAX_SCANS = 200
+MAX_SCANS = 100
 """Progressive encoders write about ten; every one costs a pass over the whole image."""
 
 _ALONE = frozenset({0x01, *range(0xD0, 0xD9)})
