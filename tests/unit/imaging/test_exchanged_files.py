@@ -146,7 +146,7 @@ def test_files_of_equal_size_and_time_are_never_taken_for_each_other(
         shelf.change()
         if number % 3:
             continue
-        plain = found(own_decoder, None, shelf.root)
+        plain = result = found(own_decoder, None, shelf.root)
         for _ in range(2):  # the second is restored
             result = found(own_decoder, index, shelf.root)
             assert told(result) == told(plain)

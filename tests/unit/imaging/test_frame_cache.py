@@ -11,7 +11,7 @@ from app.imaging.types import Frame, ImageRef, Lut, OverlayPlane, RealWorldMap, 
 
 SIZE = 100_000
 REAL = footprint(Frame(np.zeros(SIZE, np.uint8), ImageRef("1", 0, "")))
-KEYS: list[Key] = [("path", "uid", 0, 0, 0, index) for index in range(8)]
+KEYS: list[Key] = [("path", "uid", 0, 0, 0, 0, index) for index in range(8)]
 
 
 def frame(size: int = SIZE) -> Frame:
@@ -102,7 +102,7 @@ def test_a_frame_larger_than_the_budget_is_not_kept_and_drives_nothing_out():
 
 def test_what_was_closed_is_forgotten():
     cache = filled(3, 2)
-    cache.put(("other", "uid", 0, 0, 0, 0), frame())
+    cache.put(("other", "uid", 0, 0, 0, 0, 0), frame())
     cache.pin("canvas", [KEYS[0]])
     cache.forget({"path"})
     assert len(cache) == 1
