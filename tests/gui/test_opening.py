@@ -215,3 +215,27 @@ def test_a_remark_about_a_file_is_not_told_as_a_file_that_could_not_be_opened():
     assert problems_text([copy]) == "1 remark on files"
     assert problems_text([broken, copy, copy]) == "1 file could not be opened, 2 remarks"
     assert problems_text([]) == ""
+
+
+def test_a_series_that_was_still_being_read_is_no_more_once_all_is_there(
+    window: MainWindow, decoder: FakeDecoder, wait_until: WaitUntil
+):
+    def told() -> bool:
+        rows = window.study_list.model
+        texts = [
+            str(rows.index(n).data(Qt.ItemDataRole.ToolTipRole)) for n in range(rows.rowCount())
+        ]
+        on_image = window.canvas.overlay.corners.series_warning
+        both = {any("more images" in text for text in where) for where in (texts, on_image)}
+        assert len(both) == 1, "list and image say the same"
+        return both.pop()
+
+    study = a_study(A, B, C)
+    unread = replace(study.series[0], warnings=("there may be more images",))
+    opened_in_parts(window, decoder, found(replace(study, series=(unread,))))
+    wait_until(lambda: window.canvas.picture is not None)
+    assert told()
+    assert decoder.held is not None
+    decoder.held.set_result(found(study))
+    wait_until(lambda: not window.busy)
+    assert not told()

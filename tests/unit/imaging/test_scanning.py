@@ -78,12 +78,16 @@ def test_studies_are_told_as_they_grow_and_the_last_word_has_them_all(
     sizes: dict[str, int] = {}
     for partial in told:
         assert partial.problems == ()
+        listed = [series for study in partial.studies for series in study.series]
+        assert {series.warnings for series in listed} == {(scan.UNFINISHED,)}, "no gap, but unread"
         for study in partial.studies:
             count = sum(len(series.instances) for series in study.series)
             assert count > sizes.get(study.key, 0), "told again without having grown"
             sizes[study.key] = count
     assert sizes == {study.key: 100 for study in result.studies}
     assert len(instances(told[0])) <= 32, "the first is told long before all is read"
+    final = [series for study in result.studies for series in study.series]
+    assert not [series for series in final if scan.UNFINISHED in series.warnings]
 
 
 def test_progress_counts_up_to_all_files(decoder: Decoder, large: Path):

@@ -392,3 +392,30 @@ def test_a_token_that_outlives_its_requests_does_not_keep_their_answers():
         assert reference() is None
     finally:
         pool.close()
+
+
+def test_a_request_does_not_wait_for_a_process_that_is_slow_to_start(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    """On a busy machine a process takes seconds: the others do the work meanwhile."""
+    pool = WorkerPool(2, "test", allowed=ALLOWED)
+    may_start = threading.Event()
+    slow: list[Worker] = []
+    start, lock = Worker.start, threading.Lock()
+
+    def start_slowly(worker: Worker) -> None:
+        with lock:
+            if not slow:
+                slow.append(worker)
+        if worker is slow[0]:
+            may_start.wait(30)
+        start(worker)
+
+    monkeypatch.setattr(Worker, "start", start_slowly)
+    try:
+        replies = [pool.submit(f"{ENTRIES}:echo", {"number": n}) for n in range(8)]
+        assert [reply.result(20)["number"] for reply in replies] == list(range(8))
+        assert slow[0].pid is None
+    finally:
+        may_start.set()
+        pool.close()
