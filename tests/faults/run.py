@@ -71,7 +71,8 @@ class Tally:
         for kind, count in [*sorted(counts.items()), ("all", sum(counts.values(), Counter()))]:
             cells = "".join(f"{count[name]:>9}" for name in names)
             rows.append(f"{kind:28}{count.total():>8}{cells}")
-        reasons = Counter(re.sub(r"\d[\d,.]*", "#", one["reason"]) for one in self.outcomes)
+        told = (one["reason"] for one in self.outcomes if one["reason"])  # what is shown has none
+        reasons = Counter(re.sub(r"\d[\d,.]*", "#", reason) for reason in told)
         rows.append("\nwhy:")
         rows += [f"  {count:6}  {text[:110]}" for text, count in reasons.most_common(40)]
         rows.append("\nslowest:")
