@@ -22,7 +22,7 @@ from pathlib import Path
 import pydicom
 import SimpleITK
 from pydicom.pixels.processing import apply_modality_lut, apply_voi_lut
-from PySide6.QtCore import QEvent, QEventLoop, QObject, QPoint, QPointF, Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, QPoint, QPointF, Qt, QTimer
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtWidgets import QApplication
 
@@ -34,6 +34,7 @@ from app.wiring import Program, ViewRequest, build_window
 from tests.bench.bench_imaging import best, line
 from tests.bench.series_files import ct_series
 from tests.gui.heartbeat import Heartbeat
+from tests.gui.memory_runs import wait
 
 RUNS = 5
 SCROLL_S = 10.0
@@ -65,22 +66,6 @@ class Paints(QObject):
             # Called once this event, and the flush to the screen after it, are through.
             QTimer.singleShot(0, self, lambda: self.times.append(time.perf_counter()))
         return False
-
-
-def wait(until: Callable[[], object], limit_s: float = 120.0) -> None:
-    """Run the event loop until something holds."""
-    loop = QEventLoop()
-    look = QTimer(interval=1)
-    look.timeout.connect(lambda: loop.quit() if until() else None)
-    look.start()
-    limit = QTimer(singleShot=True, interval=round(limit_s * 1000))
-    limit.timeout.connect(loop.quit)
-    limit.start()
-    if not until():
-        loop.exec()
-    look.stop()
-    if not until():
-        raise TimeoutError(f"nothing within {limit_s} s")
 
 
 @contextmanager

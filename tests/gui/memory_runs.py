@@ -100,10 +100,10 @@ def state(resident: Sequence[int]) -> State:
     return State(median, dict(own), threads, files, len(shared), children)
 
 
-def wait(until: Callable[[], object], limit_s: float = 30.0) -> None:
+def wait(until: Callable[[], object], limit_s: float = 120.0) -> None:
     """Run the event loop until something holds."""
     loop = QEventLoop()
-    look = QTimer(interval=2)
+    look = QTimer(interval=1)
     look.timeout.connect(lambda: loop.quit() if until() else None)
     look.start()
     limit = QTimer(singleShot=True, interval=round(limit_s * 1000))
