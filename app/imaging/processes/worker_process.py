@@ -72,7 +72,7 @@ class Lost(Exception):
 
     Attributes:
         cancelled: Whether it was to be stopped.
-        by_itself: Whether a process that had served calls before went without our doing.
+        by_itself: Whether it went without our doing.
     """
 
     def __init__(self, how: str, *, cancelled: bool = False, by_itself: bool = False) -> None:
@@ -99,7 +99,6 @@ class Process:
         )
         self._segments: list[SharedMemory] = []
         self._ready = False
-        self._calls = 0
         self._killed = False
         self.reading_since: float | None = None
         slow_messages.watch(self)
@@ -158,7 +157,6 @@ class Process:
                 call.progress(float(message["fraction"]), str(message["text"]))
 
     def _outcome(self, message: dict[str, Any], call: Call) -> dict[str, Any]:
-        self._calls += 1
         if message["kind"] == "result":
             if not segments.ANONYMOUS:
                 with suppress(OSError):
@@ -232,7 +230,7 @@ class Process:
     def _lost(self, *, cancelled: bool = False) -> Lost:
         self._process.join(timeout=1.0)
         code = self._process.exitcode
-        by_itself = self._calls > 0 and not self._killed and not cancelled
+        by_itself = not self._killed and not cancelled
         self.kill()
         return Lost(_death(code), cancelled=cancelled, by_itself=by_itself)
 

@@ -123,8 +123,8 @@ class Worker:
             grace_s: How long a cancelled function may take to stop by itself (it stops at its next
                 `progress`) and so save what the process has loaded, before the process is killed.
             retry: Whether a call in which the process ends by itself is made once more in a fresh
-                one, unless it was fresh: it may have been ended from outside, or be the victim of
-                what an earlier call did to its memory.
+                one, unless it was started for this very call: it may have been ended from outside
+                before it was of use, or be the victim of what an earlier call did to its memory.
 
         Returns:
             The function's result, a mapping of JSON values and arrays.
@@ -141,11 +141,12 @@ class Worker:
             raise ValueError(f"{entry} may not be called in a worker")
         self._take_turn(cancel)
         call = Call(next(self._numbers), timeout_s, cancel, progress, grace_s)
+        ran_before = self._process is not None and self._process.alive
         try:
             try:
                 return self._attempt(call, entry, payload)
             except Lost as lost:
-                if not retry or not lost.by_itself or self._closed or call.cancelled:
+                if not (retry and ran_before and lost.by_itself) or self._closed or call.cancelled:
                     raise
                 return self._attempt(call, entry, payload)
         except Lost as lost:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import textwrap
@@ -63,6 +64,17 @@ def call(worker: Worker, name: str, payload: dict[str, Any] | None = None, **opt
     return worker.call(f"{ENTRIES}:{name}", payload or {}, **options)
 
 
+def dying(process: Any, end: Callable[[], None]) -> Callable[..., Any]:
+    """`process.call` that finds its process dead."""
+    calling = process.call
+
+    def call_after_its_end(*args: Any) -> Any:
+        end()
+        return calling(*args)
+
+    return call_after_its_end
+
+
 def test_values_and_arrays_come_back_as_they_were_sent(worker: Worker):
     sent: dict[str, Any] = {
         "text": "Ä",
@@ -107,6 +119,31 @@ def test_a_crash_is_told_in_plain_words_and_the_next_call_works(worker: Worker):
     with pytest.raises(WorkerDied, match="the test process crashed"):
         call(worker, "abort")
     assert call(worker, "echo", {"a": 1}) == {"a": 1}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="has no SIGKILL")
+def test_a_process_killed_from_outside_before_its_first_call_is_replaced_for_that_call(
+    worker: Worker,
+):
+    """It has served nothing yet, but it was not this call's file that ended it."""
+    worker.start()
+    process, pid = worker._process, worker.pid
+    assert pid is not None
+    process.call = dying(process, lambda: os.kill(pid, signal.SIGKILL))
+    assert call(worker, "echo", {"a": 1}, retry=True) == {"a": 1}
+
+
+def test_what_ends_the_process_that_was_started_for_it_is_not_called_again(
+    worker: Worker, tmp_path: Path
+):
+    log = tmp_path / "log"
+    with pytest.raises(WorkerDied):
+        call(worker, "note_and_abort", {"log": str(log)}, retry=True)
+    assert log.read_text() == "once\n"
+    worker.start()
+    with pytest.raises(WorkerDied):
+        call(worker, "note_and_abort", {"log": str(log)}, retry=True)
+    assert log.read_text() == "once\n" * 3, "a warm process, and one more"
 
 
 def test_a_crash_during_a_large_transfer_leaves_no_shared_memory(worker: Worker):

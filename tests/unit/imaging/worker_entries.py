@@ -25,6 +25,12 @@ def abort(payload: Payload) -> Payload:
     os.abort()
 
 
+def note_and_abort(payload: Payload) -> Payload:
+    with Path(payload["log"]).open("a") as log:
+        log.write("once\n")
+    os.abort()
+
+
 def hang(payload: Payload) -> Payload:
     while True:
         time.sleep(1)
