@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
 from typing import Any
 from uuid import uuid4
 
@@ -11,6 +10,7 @@ from app.agent.context import to_text
 from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
 from app.agent.messages import ToolCall
+from app.agent.request import Approve, Decision
 from app.tools.api import Approval, ToolSpec
 
 _log = logging.getLogger(__name__)
@@ -68,11 +68,7 @@ def tool_request(spec: ToolSpec, call: ToolCall) -> dict[str, str]:
     }
 
 
-async def ask(
-    emitter: Emitter,
-    approve: Callable[[ApprovalRequested], Awaitable[bool]],
-    wanted: dict[str, str],
-) -> bool:
+async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
     """Emit the request, wait for the answer, emit it. No answer counts as no."""
     approval_id = uuid4().hex
     requested: list[ApprovalRequested] = []
@@ -82,11 +78,18 @@ async def ask(
         return requested[0]
 
     emitter.emit(keep, approval_id=approval_id, **wanted)
-    granted, reason = False, ""
+    decision = Decision(granted=False)
     try:
-        granted = bool(await approve(requested[0])) if requested else False
+        answer = await approve(requested[0]) if requested else False
+        decision = answer if isinstance(answer, Decision) else Decision(granted=bool(answer))
     except Exception as error:
         _log.warning("An approval could not be asked for (%s)", type(error).__name__)
-        reason = "The question could not be asked."
-    emitter.emit(ApprovalResolved, approval_id=approval_id, granted=granted, reason=reason)
-    return granted
+        decision = Decision(granted=False, reason="The question could not be asked.")
+    emitter.emit(
+        ApprovalResolved,
+        approval_id=approval_id,
+        granted=decision.granted,
+        reason=decision.reason,
+        scope=decision.scope,
+    )
+    return decision

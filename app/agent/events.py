@@ -38,6 +38,35 @@ class TextDelta(_Event):
     text: str
 
 
+class ReasoningDelta(_Event):
+    """A piece of what the model thinks before it answers: shown folded, no part of the answer."""
+
+    kind: Literal["reasoning_delta"] = "reasoning_delta"
+    text: str
+
+
+class ModelRetry(_Event):
+    """The endpoint failed and is asked once more, after `wait_s`.
+
+    All text and reasoning streamed since the last event of another kind is void (`withdrawn` says
+    whether there was any): whoever showed it takes it back.
+    """
+
+    kind: Literal["model_retry"] = "model_retry"
+    attempt: int  # the one that follows, from 2
+    attempts: int
+    wait_s: float
+    reason: str
+    withdrawn: bool = False
+
+
+class Noted(_Event):
+    """Something the user should know while it goes on: a model loads, results were shortened."""
+
+    kind: Literal["notice"] = "notice"
+    text: str
+
+
 class PlanUpdated(_Event):
     """What the model means to do: one line a step, with its state."""
 
@@ -81,13 +110,22 @@ class ToolFinished(_Event):
 
 
 class ApprovalRequested(_Event):
-    """The run waits for the user's yes or no. `title` and `detail` are plain text."""
+    """The run waits for the user's yes or no. `title` and `detail` are plain text.
+
+    For a tool call, `tool`, `arguments` and `effect` (an `app.tools.api.Approval`) say exactly what
+    would be done; they are empty for the consent to a remote model. `scopes` are the answers
+    offered besides no: "once", and "session" for the same tool with the same arguments.
+    """
 
     kind: Literal["approval_requested"] = "approval_requested"
     approval_id: str
     title: str
     detail: str
     call_id: str = ""
+    tool: str = ""
+    arguments: dict[str, Any] = {}
+    effect: str = ""
+    scopes: list[Literal["once", "session"]] = ["once"]
 
 
 class ApprovalResolved(_Event):
@@ -97,21 +135,36 @@ class ApprovalResolved(_Event):
     approval_id: str
     granted: bool
     reason: str = ""
+    scope: Literal["once", "session"] = "once"
 
 
 class Usage(_Event):
-    """Tokens that the language model counted."""
+    """Tokens of one answer of the language model, and of the run so far.
+
+    `estimated`: the endpoint counted nothing, so that these are our own estimate. `cost` is that of
+    the run so far in US dollars, None where the model's prices are not known.
+    """
 
     kind: Literal["usage"] = "usage"
     input_tokens: int
     output_tokens: int
+    estimated: bool = False
+    run_input_tokens: int = 0
+    run_output_tokens: int = 0
+    cost: float | None = None
 
 
 class RunFinished(_Event):
-    """Terminal: the answer."""
+    """Terminal: the answer.
+
+    `stopped_by` names the limit that ended the run ("steps", "tool_calls", "tokens", "cost",
+    "wall_time", "repeated_call", "cycle"), "" when the model ended it; the answer then sums up what
+    was found so far.
+    """
 
     kind: Literal["run_finished"] = "run_finished"
     answer: str
+    stopped_by: str = ""
 
 
 class RunFailed(_Event):
@@ -131,6 +184,9 @@ class RunCancelled(_Event):
 RunEvent = Annotated[
     RunStarted
     | TextDelta
+    | ReasoningDelta
+    | ModelRetry
+    | Noted
     | PlanUpdated
     | ToolStarted
     | ToolProgress

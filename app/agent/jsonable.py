@@ -21,7 +21,10 @@ from pydantic import BaseModel
 from app.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
+    ModelRetry,
+    Noted,
     PlanUpdated,
+    ReasoningDelta,
     RunCancelled,
     RunEvent,
     RunFailed,
@@ -157,7 +160,11 @@ def describe(event: RunEvent) -> str:
             return f"Failed: {event.error}{stop} {event.remedy}".rstrip()
         case RunCancelled():
             return "Stopped."
-        case RunFinished() | TextDelta():
+        case ModelRetry():
+            return f"{event.reason}: asked again in {event.wait_s:.1f} s"
+        case Noted():
+            return event.text
+        case RunFinished() | TextDelta() | ReasoningDelta():
             return ""
 
 

@@ -279,7 +279,7 @@ class _Run:
         if tool.spec.approval in (Approval.READ, Approval.COMPUTE):
             return True
         wanted = tool_request(tool.spec, call)
-        return await ask(self.emitter, self.request.approve, wanted)
+        return (await ask(self.emitter, self.request.approve, wanted)).granted
 
     async def _consent(self) -> None:
         model, consents = self.agent.model, self.agent.consents
@@ -287,7 +287,7 @@ class _Run:
         if not model.remote_host or consents.given(thread_id, model.remote_host):
             return
         wanted = consent_request(model.name, model.remote_host)
-        if not await ask(self.emitter, self.request.approve, wanted):
+        if not (await ask(self.emitter, self.request.approve, wanted)).granted:
             raise ModelFailed(
                 f"You did not allow anything to be sent to {model.remote_host}. Nothing was sent",
                 remedy="Ask again and allow it, or choose a model on this machine.",

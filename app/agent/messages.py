@@ -22,6 +22,22 @@ class ToolCall(BaseModel):
     raw: str = ""
 
 
+class Picture(BaseModel):
+    """A picture that a model with eyes is shown: a PNG of what the viewer shows.
+
+    Attributes:
+        path: The PNG, in the thread's folder.
+        caption: Which image, frame, window and view; the reduction of its size.
+        image_id: The app's id of the image, e.g. "image-1".
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    path: str
+    caption: str
+    image_id: str = ""
+
+
 class Message(BaseModel):
     """One entry of the transcript.
 
@@ -35,6 +51,7 @@ class Message(BaseModel):
         data: For a tool message: {"summary", "output", "metadata"} as objects (not JSON text).
         images: For a user message: names of the images open, the current one first
             ({"id", "path", "kind", "modality", "view", "rows", "columns", "frames"}).
+        pictures: For a user message: what a model with eyes is shown with it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -47,3 +64,4 @@ class Message(BaseModel):
     ok: bool = True
     data: dict[str, Any] = {}
     images: list[dict[str, Any]] = []
+    pictures: list[Picture] = []

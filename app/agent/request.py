@@ -3,24 +3,57 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from app.agent.events import ApprovalRequested
 from app.agent.sessions import Thread
 from app.errors import FileProblem
 from app.tools.api import CancelToken, Images, ModelHost
 
-Approve = Callable[[ApprovalRequested], Awaitable[bool]]
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """The user's answer to an approval request.
+
+    Attributes:
+        granted: Yes or no.
+        scope: A yes for this call ("once"), or also for the same tool with the same arguments in
+            this conversation until Sightline is closed ("session").
+        reason: Why not, in the user's words; the model is told.
+    """
+
+    granted: bool
+    scope: Literal["once", "session"] = "once"
+    reason: str = ""
+
+
+Approve = Callable[[ApprovalRequested], Awaitable[Decision | bool]]
 
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a run may go: questions to the model, and tool calls."""
+    """How far a run may go. Reaching a limit ends it with a summary of what was found.
+
+    Attributes:
+        steps: Questions to the model.
+        tool_calls: Calls of tools.
+        calls_per_task: Calls while one and the same step of the plan is under way; further ones are
+            refused with the advice to go on with the next step.
+        same_call: The same call with the same arguments ends the run when it is asked for so often.
+        tokens: Of requests and answers together; 0 for no limit.
+        cost: US dollars, for models whose prices are known; 0 for no limit.
+        wall_s: Seconds, those in which the user is waited for not counted; 0 for no limit.
+    """
 
     steps: int = 20
     tool_calls: int = 25
+    calls_per_task: int = 5
+    same_call: int = 3
+    tokens: int = 500_000
+    cost: float = 2.0
+    wall_s: float = 900.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +71,7 @@ class RunRequest:
         models_dir: Where the user's weights lie.
         device: "cpu", "cuda", "mps" or "auto".
         cancel: Stops the run; set by the loop itself when its consumer goes away.
+        stop_after_tool: Once set, the run ends as cancelled after the calls that run now.
         approve: Answers an approval request; an exception counts as no.
         identifiers: Names, ids and dates of the open patients, removed from all that a remote
             model gets, free text included.
@@ -55,6 +89,7 @@ class RunRequest:
     cancel: CancelToken
     approve: Approve
     identifiers: tuple[str, ...] = ()
+    stop_after_tool: CancelToken = field(default_factory=CancelToken)
 
 
 def make_folder(path: Path) -> None:

@@ -16,6 +16,7 @@ from app.agent.emitter import utc_now
 from app.agent.events import ApprovalRequested, RunCancelled, RunEvent
 from app.agent.execute import log_unexpected
 from app.agent.loop import AgentLoop, RunRequest
+from app.agent.request import Decision
 from app.agent.sessions import Thread
 from app.tools.api import CancelToken, Images, ModelHost
 
@@ -47,6 +48,7 @@ class _Job:
     question: Question
     loop: AgentLoop
     cancel: CancelToken = field(default_factory=CancelToken)
+    stop_after_tool: CancelToken = field(default_factory=CancelToken)
 
 
 class AgentRunner:
@@ -65,7 +67,7 @@ class AgentRunner:
         self._lock = threading.Lock()
         self._queue: deque[_Job] = deque()
         self._current: _Job | None = None
-        self._approvals: dict[str, asyncio.Future[bool]] = {}
+        self._approvals: dict[str, asyncio.Future[Decision]] = {}
         self._thread: threading.Thread | None = None
         self._asyncio: asyncio.AbstractEventLoop | None = None
         self._wake: asyncio.Event | None = None
@@ -99,8 +101,12 @@ class AgentRunner:
         self._nudge()
         return job.run_id
 
-    def cancel(self, run_id: str) -> bool:
+    def cancel(self, run_id: str, *, after_tool: bool = False) -> bool:
         """Stop a run, or take it out of the queue (its one event is then run_cancelled).
+
+        Args:
+            run_id: Which run.
+            after_tool: Let the calls that run now end first; a later call without it stops at once.
 
         Returns:
             Whether there was such a run.
@@ -111,17 +117,18 @@ class AgentRunner:
                 job = next((item for item in self._queue if item.run_id == run_id), None)
         if job is None:
             return False
-        job.cancel.cancel()
+        (job.stop_after_tool if after_tool and job is self._current else job.cancel).cancel()
         self._nudge()
         return True
 
-    def resolve(self, approval_id: str, granted: bool) -> None:
+    def resolve(self, approval_id: str, decision: Decision | bool) -> None:
         """Answer an approval request; an unknown or answered one is ignored."""
+        answered = decision if isinstance(decision, Decision) else Decision(granted=decision)
 
         def answer() -> None:
             future = self._approvals.pop(approval_id, None)
             if future is not None and not future.done():
-                future.set_result(granted)
+                future.set_result(answered)
 
         self._on_loop(answer)
 
@@ -218,10 +225,11 @@ class AgentRunner:
             cancel=job.cancel,
             approve=self._approve,
             identifiers=asked.identifiers,
+            stop_after_tool=job.stop_after_tool,
         )
 
-    async def _approve(self, event: ApprovalRequested) -> bool:
-        future: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+    async def _approve(self, event: ApprovalRequested) -> Decision:
+        future: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
         self._approvals[event.approval_id] = future
         try:
             return await future

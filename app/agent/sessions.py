@@ -20,6 +20,7 @@ from pydantic import ValidationError
 
 from app.agent.context import complete
 from app.agent.emitter import utc_now
+from app.agent.events import RunEvent
 from app.agent.messages import Message
 from app.errors import FileProblem
 
@@ -98,6 +99,18 @@ class Thread:
         """Log a tool call: what was asked, what came back, and when (ISO 8601, UTC)."""
         entry = {"id": call_id, "name": name, "arguments": arguments, "result": result}
         self.write({"type": "tool_call", **entry, "started": started, "ended": ended})
+
+    def record(self, event: RunEvent) -> None:
+        """Keep an event of a run on disk, before it is shown. Never raises."""
+
+    def note_run(self, run_id: str, facts: dict[str, Any]) -> None:
+        """Keep what a run rests on: model, images, studies, weights."""
+        self.write({"type": "run", "time": utc_now(), "run_id": run_id, **facts})
+
+    def result(self, call_id: str) -> dict[str, Any] | None:
+        """The whole result of a call of this thread, or None when there is none."""
+        message = next((item for item in self._history if item.call_id == call_id), None)
+        return message.data if message is not None else None
 
     def files_dir(self) -> Path:
         """The output folder of this thread's runs; made on demand.

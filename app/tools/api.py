@@ -113,6 +113,9 @@ class ToolSpec:
         timeout_s: After this the call is cancelled and reported as failed.
         pack: Name of its pack ("chest", "general").
         version: Version of the tool, recorded in provenance.
+        sequential: Never runs at the same time as another call of the run.
+        phrases: What a user may write to mean this tool ("cell count", "count nuclei"), for the
+            offline planner; its name with spaces is understood anyway.
     """
 
     name: str
@@ -124,6 +127,8 @@ class ToolSpec:
     timeout_s: float = 120.0
     pack: str = ""
     version: str = "0.1.0"
+    sequential: bool = False
+    phrases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,7 @@ from app.agent.events import (
     ToolFinished,
     ToolProgress,
 )
+from app.agent.request import Decision
 from app.errors import SightlineError
 from app.imaging.findings import Finding
 from app.log import get_logger
@@ -48,11 +49,11 @@ class Runner(Protocol):
         """Start a run; returns its run_id at once."""
         ...
 
-    def cancel(self, run_id: str) -> object:
-        """Stop that run."""
+    def cancel(self, run_id: str, *, after_tool: bool = False) -> object:
+        """Stop that run, at once or after the calls that run now."""
         ...
 
-    def resolve(self, approval_id: str, granted: bool) -> None:
+    def resolve(self, approval_id: str, decision: Decision | bool) -> None:
         """The user's answer to an approval request."""
         ...
 
@@ -136,7 +137,7 @@ class AgentThread(QObject):
         self._pending: list[Question] = []
         self._current: Question | None = None
         self._run_id = ""
-        self._stopping = False
+        self._stopping = ""
         self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._drain)
         self._arrived.connect(self._on_arrived, Qt.ConnectionType.QueuedConnection)
@@ -149,8 +150,8 @@ class AgentThread(QObject):
         return self._current is not None
 
     @property
-    def stopping(self) -> bool:
-        """Whether the run was told to stop and has not ended."""
+    def stopping(self) -> str:
+        """How the run was told to stop that has not ended: "", "now" or "after_tool"."""
         return self._stopping
 
     @property
@@ -195,18 +196,21 @@ class AgentThread(QObject):
         self._pending.clear()
         self.changed.emit()
 
-    def stop(self) -> None:
-        """Stop the run; waiting questions stay and start after it."""
-        if self._current is None or self._stopping:
+    def stop(self, *, after_tool: bool = False) -> None:
+        """Stop the run, at once or after the calls that run now; waiting questions start after it.
+
+        Whoever waits for a call to end may still stop at once.
+        """
+        if self._current is None or self._stopping == "now" or (after_tool and self._stopping):
             return
-        self._stopping = True
-        self._runner.cancel(self._run_id)
+        self._stopping = "after_tool" if after_tool else "now"
+        self._runner.cancel(self._run_id, after_tool=after_tool)
         self.changed.emit()
 
-    def resolve(self, approval_id: str, granted: bool) -> None:
+    def resolve(self, approval_id: str, decision: Decision | bool) -> None:
         """Hand the user's answer to the runner."""
         if not self._closed:
-            self._runner.resolve(approval_id, granted)
+            self._runner.resolve(approval_id, decision)
 
     def close(self) -> None:
         """Stop everything and join the thread; no event comes out after this."""
@@ -274,7 +278,7 @@ class AgentThread(QObject):
     def _ended(self, event: RunEvent) -> None:
         self._current = None
         self._run_id = ""
-        self._stopping = False
+        self._stopping = ""
         self.run_ended.emit(event.run_id, event.kind)
         self._next()
         self.changed.emit()

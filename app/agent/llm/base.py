@@ -11,7 +11,38 @@ from app.errors import SightlineError
 
 
 class ModelFailed(SightlineError):
-    """The language model gave no usable answer: says which host, why, and what to do."""
+    """The language model gave no usable answer: says which host, why, and what to do.
+
+    Attributes:
+        retryable: Whether the same request may succeed a little later (busy, reset, stalled).
+        retry_after_s: How long the endpoint asked to wait (Retry-After), None when it did not say.
+    """
+
+    retryable: bool = False
+    retry_after_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ModelInfo:
+    """What the loop must know of a model.
+
+    Attributes:
+        context_tokens: The most tokens of a request and its answer together.
+        output_tokens: Of them, how many are kept free for the answer.
+        images: Whether it takes pictures.
+        own_tools: Whether it is offered the loop's own tools (`read_result`, `update_plan`).
+        input_price: US dollars for a million tokens of a request, None when not known.
+        output_price: The same for an answer.
+        chars_per_token: For estimates, of English text and JSON.
+    """
+
+    context_tokens: int = 32_768
+    output_tokens: int = 4_096
+    images: bool = False
+    own_tools: bool = True
+    input_price: float | None = None
+    output_price: float | None = None
+    chars_per_token: float = 3.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +57,20 @@ class ToolSchema:
 @dataclass(frozen=True, slots=True)
 class Text:
     """A piece of text."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Reasoning:
+    """A piece of the model's reasoning, where the endpoint tells it."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something the user should know while it goes on, e.g. that the model is being loaded."""
 
     text: str
 
@@ -52,11 +97,17 @@ class Tokens:
     output_tokens: int
 
 
-ModelEvent = Text | Call | Plan | Tokens
+ModelEvent = Text | Reasoning | Note | Call | Plan | Tokens
+
+
+def info_of(model: object) -> ModelInfo:
+    """What a model says of itself (its `info`), else cautious defaults."""
+    info = getattr(model, "info", None)
+    return info if isinstance(info, ModelInfo) else ModelInfo()
 
 
 class LanguageModel(Protocol):
-    """A language model."""
+    """A language model. It may have an `info: ModelInfo`; see `info_of`."""
 
     @property
     def name(self) -> str:

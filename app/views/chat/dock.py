@@ -222,7 +222,7 @@ class ChatDock(QWidget):
             self._live.handle(event)
 
     def _show_state(self) -> None:
-        self.composer.set_busy(self._agent.busy, self._agent.stopping)
+        self.composer.set_busy(self._agent.busy, self._agent.stopping == "now")
         mine = [item for item in self._agent.pending if item.thread is self._thread]
         self.pending.show_questions(mine)
         if self._agent.stopping and self._live is not None:

@@ -11,7 +11,10 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from app.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
+    ModelRetry,
+    Noted,
     PlanUpdated,
+    ReasoningDelta,
     RunCancelled,
     RunEvent,
     RunFailed,
@@ -130,6 +133,10 @@ class RunView(QWidget):
                 request = self.approvals.get(event.approval_id)
                 if request is not None:
                     request.resolve(event.granted, event.reason)
+            case ModelRetry() | Noted():
+                pass
+            case ReasoningDelta():
+                pass
             case Usage():
                 self._tokens[0] += event.input_tokens
                 self._tokens[1] += event.output_tokens
