@@ -5,7 +5,8 @@
 Needs `uv` (from the package registry) and the network. One universal resolution covers Linux
 x86-64, macOS arm64 and Windows x86-64 and every Python from 3.11 on; it is then split into sets
 that are installed on top of each other: `viewer`, `ai` and `test` each hold only what the ones
-before do not. `pip` holds the pip that installs them.
+before do not. `test` also holds the group `test-models`, without what it depends on. `pip` holds
+the pip that installs them.
 """
 
 from __future__ import annotations
@@ -24,11 +25,14 @@ COMPILE = (
     *("pip", "compile", "--universal", "--generate-hashes", "--python-version", "3.11"),
     *("--no-header", "--no-annotate", "--quiet"),
 )
+EXTRAS = ("--extra", "ai", "--extra", "anthropic")
 SETS = {
     "viewer": ["pyproject.toml"],
-    "ai": ["pyproject.toml", "--extra", "ai"],
-    "test": ["pyproject.toml", "--extra", "ai", "--group", "test"],
+    "ai": ["pyproject.toml", *EXTRAS],
+    "test": ["pyproject.toml", *EXTRAS, "--group", "test"],
 }
+# Added to a set as they are, whatever they depend on.
+ALONE = {"test": ["--group", "test-models", "--no-deps"]}
 # Every pair must find a wheel for every package. macOS 14 is the oldest that torch is built for.
 PLATFORMS = ("x86_64-manylinux_2_34", "aarch64-apple-darwin", "x86_64-pc-windows-msvc")
 PYTHONS = ("3.11", "3.12", "3.13", "3.14")
@@ -103,6 +107,10 @@ def main() -> int:
             part = Path(scratch) / f"{name}.txt"
             compile_lock(options.uv, arguments, part, whole)
             lines = entries(part.read_text(encoding="utf-8"))
+            if name in ALONE:
+                part = Path(scratch) / f"{name}-alone.txt"
+                compile_lock(options.uv, ALONE[name], part, whole)
+                lines += entries(part.read_text(encoding="utf-8"))
             write_set(name, [entry for entry in lines if entry not in seen])
             seen.update(lines)
         request = Path(scratch) / "pip.in"
