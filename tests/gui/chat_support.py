@@ -13,6 +13,7 @@ from PIL import Image
 from PySide6.QtWidgets import QWidget
 
 from app.agent.events import RunCancelled, RunEvent, RunFinished, RunStarted
+from app.agent.request import Decision
 from app.agent.sessions import SessionStore, Thread
 from app.imaging.findings import Box, Finding, Mask, Polyline, Provenance, new_id
 from app.imaging.types import ImageRef, Instance, ScanResult, Series, Study
@@ -41,7 +42,7 @@ class FakeRunner:
     on_event: Callable[[RunEvent], None]
     asked: list[tuple[str, Asked]] = field(default_factory=list)
     cancelled: list[str] = field(default_factory=list)
-    answers: list[tuple[str, bool]] = field(default_factory=list)
+    answers: list[tuple[str, Decision]] = field(default_factory=list)
     started: int = 0
     closed: int = 0
     obeys: bool = True
@@ -62,13 +63,14 @@ class FakeRunner:
         )
         return run_id
 
-    def cancel(self, run_id: str) -> None:
-        self.cancelled.append(run_id)
-        if self.obeys:
+    def cancel(self, run_id: str, *, after_tool: bool = False) -> None:
+        self.cancelled.append(f"{run_id} after tool" if after_tool else run_id)
+        if self.obeys and not after_tool:
             self.say(RunCancelled)
 
-    def resolve(self, approval_id: str, granted: bool) -> None:
-        self.answers.append((approval_id, granted))
+    def resolve(self, approval_id: str, decision: Decision | bool) -> None:
+        assert isinstance(decision, Decision)
+        self.answers.append((approval_id, decision))
 
     def close(self) -> None:
         self.closed += 1
