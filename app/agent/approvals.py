@@ -1,71 +1,234 @@
-"""Asks the user: before anything is sent to a remote model, and before a tool that acts."""
+"""Asks the user: before anything is sent to a remote model, and before a tool that acts.
+
+What is shown is what runs: the arguments are validated and frozen before the question, shown whole
+with every invisible sign written out, and compared once more right before the call.
+"""
 
 from __future__ import annotations
 
+import json
 import logging
-from typing import Any
+import unicodedata
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
 from uuid import uuid4
 
-from app.agent.context import to_text
+from pydantic import BaseModel
+
 from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
 from app.agent.messages import ToolCall
+from app.agent.policy import Grants, Policy, Rule, exact, fingerprint
 from app.agent.request import Approve, Decision
 from app.tools.api import Approval, ToolSpec
 
 _log = logging.getLogger(__name__)
 
+LONGEST_SHOWN = 50_000
+"""Characters of arguments that a person can be asked about; longer ones are refused, never cut."""
+
 _DOES = {
     Approval.WRITE: "writes outside the run's own folder",
     Approval.SEND: "sends data to another machine",
     Approval.EXECUTE: "runs a program",
+    Approval.READ: "reads",
+    Approval.COMPUTE: "computes",
 }
+_INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
+Sent = Literal["text", "pictures"]
 
 
 class Consents:
-    """Which remote hosts the user allowed in which thread.
+    """What may be sent to which remote host in which thread.
 
-    Kept in memory only, so that a new start of the program asks again.
+    Kept in memory only, so that a new start of the program asks again. Text (with tools' results)
+    and pictures are two consents, since burnt-in text cannot be removed from a picture.
     """
 
     def __init__(self) -> None:
-        self._given: set[tuple[str, str]] = set()
+        self._given: set[tuple[str, str, Sent]] = set()
 
-    def given(self, thread_id: str, host: str) -> bool:
+    def given(self, thread_id: str, host: str, what: Sent = "text") -> bool:
         """Whether sending to `host` was allowed in this thread."""
-        return (thread_id, host) in self._given
+        return (thread_id, host, what) in self._given
 
-    def give(self, thread_id: str, host: str) -> None:
+    def give(self, thread_id: str, host: str, what: Sent = "text") -> None:
         """Remember a yes."""
-        self._given.add((thread_id, host))
+        self._given.add((thread_id, host, what))
+
+    def hosts(self, what: Sent = "text") -> tuple[str, ...]:
+        """The hosts that something may be sent to now, from any conversation; for the settings."""
+        return tuple(sorted({item[1] for item in self._given if item[2] == what}))
 
     def withdraw(self, host: str) -> None:
-        """Forget every yes to `host`."""
+        """Forget every yes to `host`, for text and for pictures."""
         self._given = {item for item in self._given if item[1] != host}
 
 
-def consent_request(model: str, host: str) -> dict[str, str]:
-    """Title and detail of the question whether data may be sent to a remote model."""
+def consent_request(model: str, host: str, *, pictures: bool = False) -> dict[str, str]:
+    """Title and detail of the question whether data may be sent to a remote model.
+
+    Args:
+        model: The model's name.
+        host: Where it runs.
+        pictures: Whether it takes pictures: then a second question is asked for them.
+    """
+    pixels = (
+        "Pictures are sent only if you allow that in a second question."
+        if pictures
+        else "No pixels are sent."
+    )
     return {
         "title": f"Send this conversation to {host}?",
         "detail": (
             f"The model {model} runs on {host}, outside this machine. Sent are: your question and "
             "the earlier ones of this conversation with their answers, the names and descriptions "
             "of the tools, and the tools' results without identifying attributes (names, ids, "
-            "dates, institutions, file paths). No pixels are sent. Write no patient data into the "
+            f"dates, institutions, file paths). {pixels} Write no patient data into the "
             "question. Your answer holds for this conversation until Sightline is closed."
         ),
     }
 
 
-def tool_request(spec: ToolSpec, call: ToolCall) -> dict[str, str]:
-    """Title and detail of the question whether a call may run, with its exact arguments."""
+def picture_request(model: str, host: str, count: int, burned_in: str) -> dict[str, str]:
+    """Title and detail of the second question: whether pictures may be sent.
+
+    Args:
+        model: The model's name.
+        host: Where it runs.
+        count: How many pictures go with this question.
+        burned_in: "YES" or "NO" as the files say (BurnedInAnnotation), "" where they say nothing.
+    """
+    known = {
+        "YES": "The file says that there IS such text in this image.",
+        "NO": "The file says that there is no such text in this image; that is not checked.",
+    }.get(burned_in, "The file does not say whether there is such text in this image.")
+    what = "a picture" if count == 1 else f"{count} pictures"
+    return {
+        "title": f"Also send pictures to {host}?",
+        "detail": (
+            f"The model {model} on {host} can look at pictures. With this question it would get "
+            f"{what} of what the viewer shows, at most 1024 pixels wide and high, as PNG, without "
+            "the file's attributes. Text that is burnt into an image (a name, an id, a date) "
+            f"cannot be removed and would be sent with it. {known} Look at the image before you "
+            "answer. With no, text alone is sent. A yes holds for later pictures of this "
+            "conversation too, until Sightline is closed."
+        ),
+    }
+
+
+def shown_arguments(arguments: Mapping[str, Any]) -> str:
+    """Arguments as JSON for the user's eyes; parsing it gives exactly what would run.
+
+    Line breaks, signs that turn the direction of writing, invisible ones and spaces other than the
+    plain one are written as escapes, so that no argument can look like another.
+    """
+    text = json.dumps(arguments, ensure_ascii=False, indent=2)
+    # The only raw control characters are the line breaks that `indent` itself writes.
+    return "".join(
+        sign if sign in " \n" or unicodedata.category(sign) not in _INVISIBLE else _escaped(sign)
+        for sign in text
+    )
+
+
+def tool_request(
+    spec: ToolSpec, call: ToolCall, arguments: BaseModel | Mapping[str, Any] | None = None
+) -> dict[str, Any]:
+    """The fields of the question whether a call may run, with its exact arguments.
+
+    Args:
+        spec: The tool.
+        call: The call.
+        arguments: The validated ones; None for those of the call.
+    """
+    frozen = exact(call.arguments if arguments is None else arguments)
     return {
         "title": f"Allow {spec.name}?",
         "detail": f"This tool {_DOES.get(spec.approval, 'acts')}. "
-        f"Arguments: {to_text(call.arguments)}",
+        f"Arguments: {shown_arguments(frozen)}",
         "call_id": call.id,
+        "tool": spec.name,
+        "arguments": frozen,
+        "effect": str(spec.approval),
+        "scopes": ["once", "session"],
     }
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a call may run, and exactly which.
+
+    Attributes:
+        granted: Yes or no.
+        error: Why not, for the model and the card.
+        remedy: What to do instead.
+        allowed: Fingerprint of what was allowed.
+    """
+
+    granted: bool
+    error: str = ""
+    remedy: str = ""
+    allowed: str = ""
+
+    def covers(self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]) -> bool:
+        """Whether this is what was allowed; to be asked right before it runs."""
+        return self.granted and self.allowed == fingerprint(spec, arguments)
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """Decides about calls: the policy, what the user allowed before, else a question.
+
+    Attributes:
+        policy: The rules.
+        grants: The yeses that hold for a conversation; shared by the loops of one program.
+    """
+
+    policy: Policy
+    grants: Grants
+
+    def needs_question(
+        self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any], thread_id: str
+    ) -> bool:
+        """Whether `admit` would ask; such calls run alone."""
+        asks = self.policy.rule(spec) is Rule.ASK
+        return asks and not self.grants.given(thread_id, spec, arguments)
+
+    async def admit(
+        self,
+        spec: ToolSpec,
+        call: ToolCall,
+        arguments: BaseModel,
+        *,
+        thread_id: str,
+        emitter: Emitter,
+        approve: Approve,
+    ) -> Verdict:
+        """Whether the call may run; asks the user where the policy says so."""
+        rule = self.policy.rule(spec)
+        allowed = fingerprint(spec, arguments)
+        if rule is Rule.DENY:
+            return Verdict(
+                False,
+                f"The policy of this installation does not allow {spec.name}.",
+                "Go on without it.",
+            )
+        if rule is Rule.ALLOW or self.grants.given(thread_id, spec, arguments):
+            return Verdict(True, allowed=allowed)
+        wanted = tool_request(spec, call, arguments)
+        if len(wanted["detail"]) > LONGEST_SHOWN:
+            return Verdict(
+                False,
+                f"The arguments of {spec.name} are too long to be shown to the user for approval.",
+                f"Use fewer; at most {LONGEST_SHOWN} characters can be shown.",
+            )
+        decision = await ask(emitter, approve, wanted)
+        if not decision.granted:
+            return _denied(spec, decision.reason)
+        if decision.scope == "session":
+            self.grants.give(thread_id, spec, wanted["arguments"])
+        return Verdict(True, allowed=allowed)
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
@@ -81,7 +244,7 @@ async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Dec
     decision = Decision(granted=False)
     try:
         answer = await approve(requested[0]) if requested else False
-        decision = answer if isinstance(answer, Decision) else Decision(granted=bool(answer))
+        decision = _offered(answer, requested[0]) if requested else decision
     except Exception as error:
         _log.warning("An approval could not be asked for (%s)", type(error).__name__)
         decision = Decision(granted=False, reason="The question could not be asked.")
@@ -93,3 +256,29 @@ async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Dec
         scope=decision.scope,
     )
     return decision
+
+
+def _offered(answer: Decision | bool, asked: ApprovalRequested) -> Decision:
+    """The answer, no wider than what was offered; anything but a plain yes is a no."""
+    if not isinstance(answer, Decision):
+        return Decision(granted=answer is True)
+    scope = answer.scope if answer.scope in asked.scopes else "once"
+    return Decision(granted=answer.granted is True, scope=scope, reason=answer.reason)
+
+
+def _denied(spec: ToolSpec, reason: str) -> Verdict:
+    why = " ".join(reason.split())
+    said = f' and said: "{why}"' if why else ""
+    return Verdict(
+        False,
+        f"The user did not allow {spec.name}{said}.",
+        "Do not call it again like this. Go on without it, or say what you would need it for.",
+    )
+
+
+def _escaped(sign: str) -> str:
+    code = ord(sign)
+    if code <= 0xFFFF:
+        return f"\\u{code:04x}"
+    code -= 0x10000  # JSON knows four digits only: the two halves of UTF-16
+    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
