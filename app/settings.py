@@ -1,4 +1,8 @@
-"""The user's settings: one JSON file, written atomically; a broken one is backed up and reset."""
+"""The user's settings: one JSON file, written atomically; a broken one is backed up and reset.
+
+In code a wrong value raises. In a file it is replaced by its default, and a notice says so: what
+somebody wrote by hand, or an older version, never keeps the program from starting.
+"""
 
 from __future__ import annotations
 
@@ -7,49 +11,218 @@ import logging
 import os
 import tempfile
 from pathlib import Path
+from typing import Annotated, Any, Literal, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    ValidationInfo,
+    ValidatorFunctionWrapHandler,
+    field_validator,
+    model_validator,
+)
 
 _log = logging.getLogger(__name__)
 
+Kind = Literal["offline", "openai", "azure", "anthropic", "local"]
+"""Who answers: the rule planner, an endpoint, or a model file on this machine."""
 
-class ModelSettings(BaseModel):
-    """Which language model answers. The key is never kept here: see app.secrets."""
+ToolForm = Literal["auto", "native", "json_schema", "text"]
+"""How a model is made to call tools: by its endpoint's own means, as JSON that a schema enforces,
+or as JSON in its text. "auto" chooses by the kind of endpoint."""
 
-    model_config = ConfigDict(extra="ignore", protected_namespaces=())
+OPENAI_URL = "https://api.openai.com/v1"
+ANTHROPIC_URL = "https://api.anthropic.com"
+AZURE_API_VERSION = "2024-10-21"
 
-    kind: str = "offline"  # "offline" or "openai"
-    base_url: str = "https://api.openai.com/v1"
-    model: str = ""
+Text = Annotated[str, Field(max_length=2_000)]
+Price = Annotated[float | None, Field(ge=0, le=10_000, allow_inf_nan=False)]
+Rule = Literal["ask", "deny"]
+"""What a user may add to the policy; "allow" cannot be said: rules are stricter only."""
 
 
-class Settings(BaseModel):
+class _Part(BaseModel):
+    """A part of the settings; see the module for what becomes of wrong values."""
+
+    model_config = ConfigDict(extra="ignore", protected_namespaces=(), frozen=True)
+
+    @field_validator("*", mode="wrap")
+    @classmethod
+    def _or_default(
+        cls, value: Any, handler: ValidatorFunctionWrapHandler, info: ValidationInfo
+    ) -> Any:
+        notices = cast("list[str] | None", info.context)
+        try:
+            return handler(value)
+        except ValidationError as error:
+            if notices is None:
+                raise
+            name = info.field_name or ""
+            default: Any = cls.model_fields[name].get_default(call_default_factory=True)
+            # Not the value itself: somebody may have put a key in the wrong place.
+            reason = error.errors(include_input=False, include_url=False)[0]["msg"]
+            notices.append(f'"{name}" had an unusable value ({reason}): the default is used.')
+            return default
+
+
+class ProviderSettings(_Part):
+    """What is remembered of one provider.
+
+    Attributes:
+        base_url: Address of the endpoint; not used for a local model.
+        model: Its name there; for Azure the name of the deployment.
+        api_version: Azure's.
+        path: For a local model: a GGUF file, or a folder of transformers files.
+        context_tokens: The most tokens of a request and its answer together.
+        images: Whether it is shown pictures.
+        tool_form: How it calls tools.
+        input_price: US dollars for a million tokens of a request, None when not known.
+        output_price: The same for an answer.
+    """
+
+    base_url: Text = ""
+    model: Text = ""
+    api_version: Text = ""
+    path: Text = ""
+    context_tokens: Annotated[int, Field(ge=1_024, le=10_000_000)] = 32_768
+    images: bool = False
+    tool_form: ToolForm = "auto"
+    input_price: Price = None
+    output_price: Price = None
+
+
+class ModelSettings(_Part):
+    """Which language model answers. Keys are never kept here: see app.secrets.
+
+    Attributes:
+        kind: Who answers; the other providers' fields are remembered meanwhile.
+        openai: Any OpenAI-compatible endpoint.
+        azure: A deployment in Azure.
+        anthropic: Anthropic's API.
+        local: A model file on this machine.
+        old_key_url: The address that the key named "openai" of earlier versions was typed for.
+    """
+
+    kind: Kind = "offline"
+    openai: ProviderSettings = ProviderSettings(base_url=OPENAI_URL)
+    azure: ProviderSettings = ProviderSettings(api_version=AZURE_API_VERSION)
+    anthropic: ProviderSettings = ProviderSettings(
+        base_url=ANTHROPIC_URL, context_tokens=200_000, images=True
+    )
+    local: ProviderSettings = ProviderSettings(context_tokens=8_192)
+    old_key_url: Text = ""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _from_version_1(cls, data: Any) -> Any:
+        """Version 1 had one endpoint: `kind`, `base_url` and `model`."""
+        if not isinstance(data, dict) or not {"base_url", "model"} & set(cast("Any", data)):
+            return data
+        fields = dict(cast("dict[str, Any]", data))
+        url, model = fields.pop("base_url", OPENAI_URL), fields.pop("model", "")
+        if "openai" not in fields:
+            fields["openai"] = {"base_url": url, "model": model}
+            fields.setdefault("old_key_url", url)
+        return fields
+
+    def of(self, kind: str) -> ProviderSettings:
+        """The fields of a provider; the defaults for the offline planner, which has none."""
+        found = getattr(self, kind, None)
+        return found if isinstance(found, ProviderSettings) else ProviderSettings()
+
+    def with_provider(self, kind: Kind, fields: ProviderSettings | None = None) -> ModelSettings:
+        """The same with another provider chosen, and with its fields where they are given."""
+        update: dict[str, Any] = {"kind": kind}
+        if fields is not None and kind != "offline":
+            update[kind] = fields
+        return self.model_copy(update=update)
+
+
+class LimitSettings(_Part):
+    """How far a run may go; see app.agent.request.Limits.
+
+    Attributes:
+        steps: Questions to the model.
+        tool_calls: Calls of tools.
+        calls_per_task: Calls for one step of the plan.
+        tokens: Of requests and answers together; 0 for no limit.
+        cost: US dollars, for models whose prices are known; 0 for no limit.
+        minutes: Of wall time, the user's own not counted; 0 for no limit.
+    """
+
+    steps: Annotated[int, Field(ge=1, le=200)] = 20
+    tool_calls: Annotated[int, Field(ge=1, le=500)] = 25
+    calls_per_task: Annotated[int, Field(ge=1, le=100)] = 5
+    tokens: Annotated[int, Field(ge=0, le=100_000_000)] = 500_000
+    cost: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = 2.0
+    minutes: Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)] = 15.0
+
+
+class PolicySettings(_Part):
+    """The user's own rules on top of the policy; they can only be stricter than it.
+
+    A rule in the file that is neither "ask" nor "deny" counts as "ask".
+
+    Attributes:
+        effects: A rule for all tools of an effect, e.g. {"compute": "ask", "send": "deny"}.
+        tools: A rule for one tool by its name.
+    """
+
+    effects: dict[str, Rule] = {}
+    tools: dict[str, Rule] = {}
+
+    @field_validator("effects", "tools", mode="before")
+    @classmethod
+    def _each_alone(cls, value: Any, info: ValidationInfo) -> Any:
+        """One wrong rule must not take the others with it: that would allow more, not less."""
+        notices = cast("list[str] | None", info.context)
+        if notices is None or not isinstance(value, dict):
+            return value
+        rules = cast("dict[Any, Any]", value)
+        wrong = [name for name, rule in rules.items() if rule not in ("ask", "deny")]
+        notices.extend(f'The rule for "{name}" is unusable: it counts as "ask".' for name in wrong)
+        return {name: "ask" if name in wrong else rule for name, rule in rules.items()}
+
+
+class Settings(_Part):
     """All settings, with defaults that work offline."""
 
-    model_config = ConfigDict(extra="ignore")
-
-    version: int = 1
+    version: int = 2
     llm: ModelSettings = ModelSettings()
+    limits: LimitSettings = LimitSettings()
+    policy: PolicySettings = PolicySettings()
     device: str = "auto"  # for AI models: "auto", "cpu", "cuda", "mps"
 
 
-def load(path: Path) -> Settings:
+def load(path: Path, notices: list[str] | None = None) -> Settings:
     """Read the settings; defaults when there are none.
 
     A file that cannot be understood is renamed to `<name>.broken` so that the app still starts and
     nothing the user wrote is lost.
+
+    Args:
+        path: The file.
+        notices: Takes a sentence for the user for each thing that was replaced by its default.
     """
+    told: list[str] = [] if notices is None else notices
     try:
-        return Settings.model_validate(json.loads(path.read_text(encoding="utf-8")))
+        # A file that an editor wrote may begin with a byte order mark.
+        data: Any = json.loads(path.read_text(encoding="utf-8-sig"))
+        settings = Settings.model_validate(data, context=told)
     except FileNotFoundError:
         return Settings()
-    except (OSError, ValueError, ValidationError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         _log.warning("settings unreadable (%s): reset to defaults", type(error).__name__)
+        told.append("The settings could not be read: the defaults are used.")
         try:
             path.replace(path.with_name(path.name + ".broken"))
+            told.append(f"The old file is kept as {path.name}.broken.")
         except OSError:
             _log.warning("the unreadable settings file could not be moved aside")
         return Settings()
+    return settings.model_copy(update={"version": 2})
 
 
 def save(settings: Settings, path: Path) -> None:

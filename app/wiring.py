@@ -21,9 +21,9 @@ from app import paths, settings
 from app.agent.approvals import Consents
 from app.agent.context import system_prompt
 from app.agent.events import RunEvent
+from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel, Text
-from app.agent.llm.offline import OfflineModel
-from app.agent.loop import AgentLoop, Approve, RunRequest
+from app.agent.loop import AgentLoop, Approve, Limits, RunRequest
 from app.agent.messages import Message
 from app.agent.runner import AgentRunner, Question
 from app.agent.sessions import SessionStore, Thread
@@ -31,8 +31,8 @@ from app.errors import SightlineError, UsageError
 from app.imaging.decode import Decoder
 from app.imaging.demo import demo_paths
 from app.imaging.types import Instance
-from app.secrets import Secrets
-from app.settings import ModelSettings, Settings
+from app.secrets import Secrets, key_name
+from app.settings import Kind, LimitSettings, Settings
 from app.tools.api import CancelToken
 from app.tools.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
@@ -66,6 +66,7 @@ class Program:
 
     secrets: Secrets = field(default_factory=Secrets)
     consents: Consents = field(default_factory=Consents)
+    settings_notices: list[str] = field(default_factory=list[str])
     _temporary: list[tempfile.TemporaryDirectory[str]] = field(
         default_factory=list["tempfile.TemporaryDirectory[str]"]
     )
@@ -73,7 +74,24 @@ class Program:
     @cached_property
     def settings(self) -> Settings:
         """The user's settings."""
-        return settings.load(self.settings_path)
+        loaded = settings.load(self.settings_path, self.settings_notices)
+        self._tell_secrets(loaded)
+        return loaded
+
+    def change_settings(self, changed: Settings) -> None:
+        """Use other settings from now on, and keep them."""
+        self.settings = changed
+        self._tell_secrets(changed)
+        try:
+            settings.save(changed, self.settings_path)
+        except OSError as error:  # they then hold until the program ends
+            _log.warning("the settings could not be saved (%s)", type(error).__name__)
+
+    def _tell_secrets(self, known: Settings) -> None:
+        names = [
+            key_name(kind, providers.url_of(kind, known.llm.of(kind))) for kind in providers.KINDS
+        ]
+        self.secrets.configure(names, key_name("openai", known.llm.old_key_url))
 
     @property
     def settings_path(self) -> Path:
@@ -106,7 +124,9 @@ class Program:
         return SessionStore(paths.sessions_dir())
 
     def language_model(self, name: str | None = None) -> LanguageModel:
-        """The language model called `name` ("offline", "openai", "openai:MODEL").
+        """The language model called `name` ("KIND" or "KIND:MODEL"; see `providers.KINDS`).
+
+        Looks for its key, which may take seconds where a keyring is slow.
 
         Args:
             name: None for the one in the settings.
@@ -115,26 +135,23 @@ class Program:
             UsageError: There is no such model, or it is not configured.
         """
         chosen = self.settings.llm
-        kind, _, model = (name or chosen.kind).partition(":")
-        if kind == "offline":
-            return OfflineModel()
-        if kind == "openai":
-            return self._openai(chosen.model_copy(update={"model": model or chosen.model}))
-        raise UsageError(f"there is no language model {kind!r}", remedy="Use offline or openai.")
-
-    def _openai(self, chosen: ModelSettings) -> LanguageModel:
-        if not chosen.model:
-            raise UsageError(
-                "no model name is set for the OpenAI-compatible endpoint",
-                remedy="Use --llm openai:MODEL, or choose a model in the viewer's settings.",
-            )
-        from app.agent.llm.openai_model import OpenAIModel
-
-        return OpenAIModel(chosen.base_url, chosen.model, self.secrets.get("openai"))
+        kind, model = providers.parse(name) if name is not None else (chosen.kind, "")
+        fields = chosen.of(kind)
+        if model:
+            named = "path" if kind == "local" else "model"
+            fields = fields.model_copy(update={named: model})
+        key = self.secrets.get(key_name(kind, providers.url_of(kind, fields)))
+        return providers.build(providers.Wanted(kind, fields, key))
 
     def loop(self, model: LanguageModel) -> AgentLoop:
-        """An agent loop with that model and all tools."""
-        return AgentLoop(model, self.registry, system=system_prompt(), consents=self.consents)
+        """An agent loop with that model, all tools, and the limits of the settings."""
+        return AgentLoop(
+            model,
+            self.registry,
+            system=system_prompt(),
+            limits=limits_of(self.settings.limits),
+            consents=self.consents,
+        )
 
     def request(
         self,
@@ -212,6 +229,18 @@ class Program:
         for folder in self._temporary:
             folder.cleanup()
         self._temporary.clear()
+
+
+def limits_of(chosen: LimitSettings) -> Limits:
+    """The limits of a run, as the settings say them."""
+    return Limits(
+        steps=chosen.steps,
+        tool_calls=chosen.tool_calls,
+        calls_per_task=chosen.calls_per_task,
+        tokens=chosen.tokens,
+        cost=chosen.cost,
+        wall_s=chosen.minutes * 60,
+    )
 
 
 def new_run_id() -> str:
@@ -303,14 +332,20 @@ class _ModelSwitch:
         from app.views.chat.model_dialog import ModelChoice, ModelDialog
 
         def use(choice: ModelChoice) -> None:
-            self._save(choice.kind, choice.base_url, choice.model)
+            program = self._program
+            fields = program.settings.llm.openai.model_copy(
+                update={"base_url": choice.base_url, "model": choice.model}
+            )
+            kind: Kind = "openai" if choice.kind == "openai" else "offline"
+            llm = program.settings.llm.with_provider(kind, fields)
+            program.change_settings(program.settings.model_copy(update={"llm": llm}))
             try:
-                model = self._program.language_model()
+                model = program.language_model()
             except SightlineError as error:
                 window.notices.show_error(error)
                 return
             if self._runner is not None:
-                self._runner.use(self._program.loop(model))
+                self._runner.use(program.loop(model))
             chat.set_model(model.name, model.remote_host)
 
         def check(choice: ModelChoice, key: str) -> str:
@@ -318,19 +353,10 @@ class _ModelSwitch:
 
         def show() -> None:
             chosen = self._program.settings.llm
-            choice = ModelChoice(chosen.kind, chosen.base_url, chosen.model)
+            choice = ModelChoice(chosen.kind, chosen.openai.base_url, chosen.openai.model)
             ModelDialog(choice, self._program.secrets, check, use, window).open()
 
         chat.model_settings_wanted.connect(show)
-
-    def _save(self, kind: str, base_url: str, model: str) -> None:
-        program = self._program
-        chosen = ModelSettings(kind=kind, base_url=base_url, model=model)
-        program.settings = program.settings.model_copy(update={"llm": chosen})
-        try:
-            settings.save(program.settings, program.settings_path)
-        except OSError as error:  # the choice then holds until the program ends
-            _log.warning("the settings could not be saved (%s)", type(error).__name__)
 
 
 def check_endpoint(base_url: str, model: str, key: str) -> str:

@@ -1,0 +1,148 @@
+"""Builds the language model that the settings name: the one table of kinds.
+
+To add a kind: a class with `name`, `remote_host`, `info` and `stream` (see `base.LanguageModel`), a
+function below that builds it, its line in `_BUILDERS`, and its name in `app.settings.Kind`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import get_args
+from urllib.parse import urlsplit
+
+from app.agent.llm.base import LanguageModel, ModelInfo
+from app.agent.llm.offline import OfflineModel
+from app.errors import UsageError
+from app.settings import ANTHROPIC_URL, OPENAI_URL, Kind, ProviderSettings
+
+KINDS: tuple[Kind, ...] = get_args(Kind)
+OWN_URLS: Mapping[str, str] = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
+"""Where a provider is reached when no address is given."""
+
+_REMEDY = "Choose one in the settings of the assistant, or use --llm {kind}:{what}."
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A language model by kind and fields.
+
+    Attributes:
+        kind: Who answers.
+        fields: Its settings.
+        key: "" where none is known.
+    """
+
+    kind: Kind
+    fields: ProviderSettings
+    key: str = ""
+
+    @property
+    def url(self) -> str:
+        """The address in use; "" for what runs in this program's own processes."""
+        return url_of(self.kind, self.fields)
+
+
+def url_of(kind: str, fields: ProviderSettings) -> str:
+    """The address in use; "" for the offline planner and a local model."""
+    if kind in ("offline", "local"):
+        return ""
+    return fields.base_url.strip() or OWN_URLS.get(kind, "")
+
+
+def parse(name: str) -> tuple[Kind, str]:
+    """A name from the command line, "KIND" or "KIND:MODEL", as kind and model.
+
+    Raises:
+        UsageError: There is no such kind.
+    """
+    kind, _, model = name.partition(":")
+    for known in KINDS:
+        if kind == known:
+            return known, model.strip()
+    listed = ", ".join(KINDS[:-1])
+    raise UsageError(f"there is no language model {kind!r}", remedy=f"Use {listed} or {KINDS[-1]}.")
+
+
+def info_of_settings(fields: ProviderSettings) -> ModelInfo:
+    """What the loop must know of a model, as the user's settings say it."""
+    return ModelInfo(
+        context_tokens=fields.context_tokens,
+        # A small context must keep room for the question.
+        output_tokens=min(ModelInfo().output_tokens, fields.context_tokens // 4),
+        images=fields.images,
+        input_price=fields.input_price,
+        output_price=fields.output_price,
+    )
+
+
+def check(kind: Kind, fields: ProviderSettings) -> None:
+    """Refuse what cannot work, before anything is built or kept.
+
+    Raises:
+        UsageError: What is missing or wrong, and what to do.
+    """
+    if kind == "offline":
+        return
+    if kind == "local":
+        if not fields.path.strip():
+            raise UsageError(
+                "no model file is chosen for the local model",
+                remedy=_REMEDY.format(kind=kind, what="PATH"),
+            )
+        return
+    _check_url(url_of(kind, fields))
+    if not fields.model.strip():
+        name = "deployment" if kind == "azure" else "model"
+        raise UsageError(
+            f"no {name} name is set for the endpoint",
+            remedy=_REMEDY.format(kind=kind, what="MODEL"),
+        )
+
+
+def _check_url(url: str) -> None:
+    try:
+        parts = urlsplit(url)
+        host, _port = parts.hostname, parts.port
+        extra = parts.username or parts.password or parts.query
+    except ValueError:
+        host, extra = None, None
+    if not host or not url.startswith(("http://", "https://")):
+        raise UsageError(
+            "the address of the language model is not a web address",
+            subject=url,
+            remedy="Give one that begins with http:// or https:// and names a host.",
+        )
+    if extra:
+        # Addresses are kept in the settings file and shown; a key in one would be, too.
+        raise UsageError(
+            "the address of the language model holds more than host and path",
+            remedy="Leave out names, passwords and what follows a question mark; a key has its "
+            "own field.",
+        )
+
+
+def build(wanted: Wanted) -> LanguageModel:
+    """The language model.
+
+    Raises:
+        UsageError: It is not configured, or a package for it is missing.
+    """
+    check(wanted.kind, wanted.fields)
+    return _BUILDERS[wanted.kind](wanted)
+
+
+def _offline(_wanted: Wanted) -> LanguageModel:
+    return OfflineModel()
+
+
+def _openai(wanted: Wanted) -> LanguageModel:
+    from app.agent.llm.openai_model import OpenAIModel
+
+    return OpenAIModel(wanted.url, wanted.fields.model.strip(), wanted.key)
+
+
+_BUILDERS: Mapping[str, Callable[[Wanted], LanguageModel]] = {
+    "offline": _offline,
+    "openai": _openai,
+}

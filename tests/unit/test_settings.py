@@ -1,0 +1,204 @@
+"""Settings: what is saved comes back, old files open, and no file keeps the app from starting."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+
+from app import settings
+from app.settings import (
+    LimitSettings,
+    ModelSettings,
+    PolicySettings,
+    ProviderSettings,
+    Settings,
+)
+
+in_one_folder = hypothesis_settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
+texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=40)
+prices = st.none() | st.floats(0, 10_000)
+providers = st.builds(
+    ProviderSettings,
+    base_url=texts,
+    model=texts,
+    api_version=texts,
+    path=texts,
+    context_tokens=st.integers(1_024, 10_000_000),
+    images=st.booleans(),
+    tool_form=st.sampled_from(["auto", "native", "json_schema", "text"]),
+    input_price=prices,
+    output_price=prices,
+)
+rules = st.sampled_from(["ask", "deny"])
+whole = st.builds(
+    Settings,
+    llm=st.builds(
+        ModelSettings,
+        kind=st.sampled_from(["offline", "openai", "azure", "anthropic", "local"]),
+        openai=providers,
+        azure=providers,
+        anthropic=providers,
+        local=providers,
+        old_key_url=texts,
+    ),
+    limits=st.builds(
+        LimitSettings,
+        steps=st.integers(1, 200),
+        tool_calls=st.integers(1, 500),
+        calls_per_task=st.integers(1, 100),
+        tokens=st.integers(0, 100_000_000),
+        cost=st.floats(0, 1_000),
+        minutes=st.floats(0, 1_440),
+    ),
+    policy=st.builds(
+        PolicySettings,
+        effects=st.dictionaries(st.sampled_from(["read", "send"]), rules),
+        tools=st.dictionaries(texts, rules),
+    ),
+    device=texts,
+)
+scalars = st.none() | st.booleans() | st.integers() | st.floats() | texts
+anything = st.recursive(
+    scalars,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(texts, inner, max_size=4),
+    max_leaves=8,
+)
+
+
+def fields_of(model: type[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    """Objects with a model's own names, and anything as their values."""
+    return st.dictionaries(st.sampled_from(sorted(model.model_fields)), anything, max_size=8)
+
+
+@given(whole)
+@in_one_folder
+def test_what_is_saved_comes_back_without_a_notice(tmp_path: Path, chosen: Settings):
+    path = tmp_path / "settings.json"
+    settings.save(chosen, path)
+    notices: list[str] = []
+    assert settings.load(path, notices) == chosen
+    assert notices == []
+    assert [entry.name for entry in tmp_path.iterdir()] == ["settings.json"]
+
+
+@given(
+    anything
+    | fields_of(Settings)
+    | st.fixed_dictionaries({"llm": fields_of(ModelSettings), "limits": fields_of(LimitSettings)})
+)
+@in_one_folder
+def test_no_json_keeps_the_program_from_starting_and_what_loads_can_be_saved(
+    tmp_path: Path, data: Any
+):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps(data), encoding="utf-8")
+    loaded = settings.load(path)
+    settings.save(loaded, path)
+    notices: list[str] = []
+    assert settings.load(path, notices) == loaded
+    assert notices == []
+
+
+@pytest.mark.parametrize(
+    "text", ["{not json", "[1]", "", "[" * 100_000, '{"a": ' + "9" * 5_000 + "}", "\x00"]
+)
+def test_a_broken_file_is_kept_aside_and_the_defaults_hold(tmp_path: Path, text: str):
+    path = tmp_path / "settings.json"
+    path.write_text(text)
+    notices: list[str] = []
+    assert settings.load(path, notices) == Settings()
+    assert (tmp_path / "settings.json.broken").read_text() == text
+    assert not path.exists()
+    assert any("settings.json.broken" in notice for notice in notices)
+
+
+def test_bytes_that_are_no_text_are_kept_aside_too(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    path.write_bytes(b"\xff\xfe{")
+    assert settings.load(path) == Settings()
+    assert (tmp_path / "settings.json.broken").read_bytes() == b"\xff\xfe{"
+
+
+def test_a_file_saved_by_a_windows_editor_is_read(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"device": "cpu"}), encoding="utf-8-sig")
+    assert settings.load(path).device == "cpu"
+
+
+def test_one_value_out_of_range_takes_only_its_own_default_and_says_so(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    path.write_text('{"device": "cpu", "limits": {"steps": 0, "tool_calls": 7, "cost": NaN}}')
+    notices: list[str] = []
+    loaded = settings.load(path, notices)
+    assert loaded.limits == LimitSettings(tool_calls=7)
+    assert loaded.device == "cpu"
+    assert len(notices) == 2
+    assert '"steps"' in notices[0]
+    assert '"cost"' in notices[1]
+
+
+def test_a_value_is_not_repeated_in_its_notice(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"llm": {"kind": "sk-a-key-in-the-wrong-place"}}))
+    notices: list[str] = []
+    settings.load(path, notices)
+    assert len(notices) == 1
+    assert "sk-a-key" not in notices[0]
+
+
+def test_in_code_a_value_out_of_range_is_an_error():
+    with pytest.raises(ValidationError):
+        LimitSettings(steps=0)
+    with pytest.raises(ValidationError):
+        ProviderSettings(input_price=float("inf"))
+
+
+def test_settings_of_the_first_version_open_with_their_endpoint(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    llm = {"kind": "openai", "base_url": "http://127.0.0.1:11434/v1", "model": "m"}
+    path.write_text(json.dumps({"version": 1, "llm": llm, "device": "cuda"}))
+    notices: list[str] = []
+    loaded = settings.load(path, notices)
+    assert notices == []
+    assert loaded.device == "cuda"
+    assert loaded.llm.kind == "openai"
+    assert loaded.llm.openai == ProviderSettings(base_url=llm["base_url"], model="m")
+    assert loaded.llm.old_key_url == llm["base_url"], "the old key is for that address only"
+    settings.save(loaded, path)
+    assert settings.load(path) == loaded, "and stays so once the file is of the new version"
+
+
+def test_settings_of_a_later_version_do_not_break_an_older_program(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    later = {"version": 9, "unheard_of": 1, "device": "cpu", "llm": {"kind": "telepathy"}}
+    path.write_text(json.dumps(later))
+    loaded = settings.load(path)
+    assert loaded.device == "cpu"
+    assert loaded.llm.kind == "offline"
+
+
+def test_each_provider_keeps_its_fields_while_another_is_chosen():
+    mine = ProviderSettings(base_url="http://127.0.0.1:1/v1", model="mine")
+    chosen = ModelSettings().with_provider("openai", mine).with_provider("offline")
+    assert chosen.kind == "offline"
+    assert chosen.with_provider("openai").of("openai") == mine
+
+
+def test_a_rule_that_cannot_be_read_asks_and_leaves_the_others_alone(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    rules = {"effects": {"compute": "ask", "write": "allow"}, "tools": {"a": "deny", "b": 7}}
+    path.write_text(json.dumps({"policy": rules}))
+    notices: list[str] = []
+    policy = settings.load(path, notices).policy
+    assert policy.effects == {"compute": "ask", "write": "ask"}
+    assert policy.tools == {"a": "deny", "b": "ask"}
+    assert len(notices) == 2
