@@ -11,7 +11,7 @@ import logging
 import os
 import tempfile
 from pathlib import Path
-from typing import Annotated, Any, Literal, cast
+from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import (
     BaseModel,
@@ -160,30 +160,53 @@ class LimitSettings(_Part):
     minutes: Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)] = 15.0
 
 
+Effect = Literal["read", "compute", "write", "send", "execute"]
+_ASK_ALL: dict[Effect, Rule] = dict.fromkeys(get_args(Effect), "ask")
+
+
 class PolicySettings(_Part):
     """The user's own rules on top of the policy; they can only be stricter than it.
 
-    A rule in the file that is neither "ask" nor "deny" counts as "ask".
+    What of them cannot be understood in the file counts as "ask": for a rule, the tool or effect
+    that it names; for anything else, every tool.
 
     Attributes:
         effects: A rule for all tools of an effect, e.g. {"compute": "ask", "send": "deny"}.
         tools: A rule for one tool by its name.
     """
 
-    effects: dict[str, Rule] = {}
+    effects: dict[Effect, Rule] = {}
     tools: dict[str, Rule] = {}
 
-    @field_validator("effects", "tools", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _each_alone(cls, value: Any, info: ValidationInfo) -> Any:
-        """One wrong rule must not take the others with it: that would allow more, not less."""
+    def _ask_where_unclear(cls, data: Any, info: ValidationInfo) -> Any:
         notices = cast("list[str] | None", info.context)
-        if notices is None or not isinstance(value, dict):
-            return value
-        rules = cast("dict[Any, Any]", value)
-        wrong = [name for name, rule in rules.items() if rule not in ("ask", "deny")]
-        notices.extend(f'The rule for "{name}" is unusable: it counts as "ask".' for name in wrong)
-        return {name: "ask" if name in wrong else rule for name, rule in rules.items()}
+        if notices is None or isinstance(data, PolicySettings):
+            return data
+        parts = _table(data)
+        tables = {name: _table((parts or {}).get(name, {})) for name in ("effects", "tools")}
+        result: dict[str, dict[str, Any]] = {name: table or {} for name, table in tables.items()}
+        unclear = parts is None or None in tables.values()
+        for name, table in result.items():
+            for subject, rule in list(table.items()):
+                if name == "effects" and subject not in _ASK_ALL:
+                    del table[subject]
+                    unclear = True
+                elif rule not in ("ask", "deny"):
+                    table[subject] = "ask"
+                    notices.append(f'The rule for "{subject}" is unusable: it counts as "ask".')
+        if unclear:
+            result["effects"] = _ASK_ALL | result["effects"]
+            notices.append("The rules for tools are not all understood: every tool asks.")
+        return result
+
+
+def _table(value: Any) -> dict[str, Any] | None:
+    """A copy of an object; None for anything else."""
+    if not isinstance(value, dict):
+        return None
+    return dict(cast("dict[str, Any]", value))
 
 
 class Settings(_Part):

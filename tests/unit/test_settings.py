@@ -202,3 +202,14 @@ def test_a_rule_that_cannot_be_read_asks_and_leaves_the_others_alone(tmp_path: P
     assert policy.effects == {"compute": "ask", "write": "ask"}
     assert policy.tools == {"a": "deny", "b": "ask"}
     assert len(notices) == 2
+
+
+@pytest.mark.parametrize("wrong", [5, [], {"effects": "all"}, {"effects": {"network": "deny"}}])
+def test_rules_that_nobody_understands_make_every_tool_ask(tmp_path: Path, wrong: Any):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"policy": wrong}))
+    notices: list[str] = []
+    policy = settings.load(path, notices).policy
+    assert set(policy.effects.values()) == {"ask"}
+    assert len(policy.effects) == 5
+    assert len(notices) == 1
