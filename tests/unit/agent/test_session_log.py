@@ -93,7 +93,7 @@ def test_a_session_that_cannot_be_written_does_not_break_the_run(
     def full(*_: object, **__: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("app.agent.sessions.os.write", full)
+    monkeypatch.setattr("app.agent.sessions.writer.os.write", full)
     monkeypatch.setattr("app.agent.jsonable.os.replace", full)
     model = ScriptedModel([call("chest_xray_segmentation", image_path="a")], says("done"))
     asked = request(tmp_path / "out", "secret question", thread=thread)

@@ -19,6 +19,13 @@ def file_of(thread: Thread) -> Path:
     return thread.folder / "thread.jsonl"
 
 
+def reopened(thread: Thread) -> Thread:
+    """As another program would open it after this one has ended."""
+    thread.close()
+    assert thread.folder is not None
+    return SessionStore(thread.folder.parent).open(thread.thread_id)
+
+
 def test_a_thread_is_opened_again_with_its_history(tmp_path: Path):
     store = SessionStore(tmp_path / "sessions")
     thread = store.new_thread()
@@ -32,7 +39,7 @@ def test_a_thread_is_opened_again_with_its_history(tmp_path: Path):
     for message in messages:
         thread.append(message)
     thread.log_call("1", "tool", {"x": 1}, {"status": "ok"}, "t0", "t1")
-    again = store.open(thread.thread_id)
+    again = reopened(thread)
     assert list(again.history) == messages
     assert again.problems == ()
     assert again.title == "What is this?"
@@ -40,7 +47,7 @@ def test_a_thread_is_opened_again_with_its_history(tmp_path: Path):
     assert entry["type"] == "tool_call"
     assert {"id", "name", "arguments", "result", "started", "ended"} <= entry.keys()
     header = json.loads(file_of(thread).read_text(encoding="utf-8").splitlines()[0])
-    assert (header["format"], header["version"]) == ("sightline-session", 1)
+    assert (header["format"], header["version"]) == ("sightline-session", 2)
 
 
 def test_sessions_of_the_same_second_never_overwrite_each_other(tmp_path: Path):
@@ -69,13 +76,13 @@ def test_a_line_cut_off_by_a_crash_is_dropped_and_the_next_is_not_glued_to_it(tm
     thread.append(Message(role="user", text="one"))
     with file_of(thread).open("ab") as file:
         file.write(b'{"type": "message", "message": {"role": "assistant", "te')
-    again = store.open(thread.thread_id)
+    again = reopened(thread)
     assert [item.text for item in again.history] == ["one"]
     assert again.problems == ()
     again.append(Message(role="user", text="two"))
-    third = store.open(thread.thread_id)
+    third = reopened(again)
     assert [item.text for item in third.history] == ["one", "two"]
-    assert third.problems == ("line 3: not readable",)
+    assert third.problems == ()
 
 
 def test_corrupt_lines_are_reported_not_fatal(tmp_path: Path):
@@ -85,7 +92,7 @@ def test_corrupt_lines_are_reported_not_fatal(tmp_path: Path):
         file.write(b'\xff\xfe\n[1, 2]\n{"type": "message", "message": {"role": "nobody"}}\n')
         file.write(b'{"type": "from the future"}\n')
     thread.append(Message(role="user", text="still here"))
-    again = store.open(thread.thread_id)
+    again = reopened(thread)
     assert [item.text for item in again.history] == ["still here"]
     assert len(again.problems) == 3
     assert store.threads()[0].title == "still here"
@@ -98,7 +105,7 @@ def test_a_call_without_a_result_gets_one_after_a_crash(tmp_path: Path):
     thread.append(
         Message(role="assistant", tool_calls=[ToolCall(id="1", name="tool", arguments={})])
     )
-    again = store.open(thread.thread_id)
+    again = reopened(thread)
     assert again.history[-1].role == "tool"
     assert again.history[-1].call_id == "1"
     assert not again.history[-1].ok
@@ -107,10 +114,10 @@ def test_a_call_without_a_result_gets_one_after_a_crash(tmp_path: Path):
 def test_a_file_of_a_newer_version_is_refused_with_a_remedy(tmp_path: Path):
     store = SessionStore(tmp_path)
     thread = store.new_thread()
-    text = file_of(thread).read_text(encoding="utf-8").replace('"version": 1', '"version": 2')
+    text = file_of(thread).read_text(encoding="utf-8").replace('"version":2', '"version":3')
     file_of(thread).write_text(text, encoding="utf-8")
     with pytest.raises(FileProblem, match=r"newer version.*Update"):
-        store.open(thread.thread_id)
+        reopened(thread)
 
 
 @pytest.mark.parametrize("name", ["missing", "../other", "", "."])
@@ -127,7 +134,7 @@ def test_a_full_disk_warns_once_and_breaks_nothing(
     def full(*_: object) -> int:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("app.agent.sessions.os.write", full)
+    monkeypatch.setattr("app.agent.sessions.writer.os.write", full)
     with caplog.at_level(logging.WARNING):
         thread.append(Message(role="user", text="secret one"))
         thread.append(Message(role="user", text="two"))

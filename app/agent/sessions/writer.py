@@ -1,0 +1,164 @@
+"""Writes one session file: lines in order, kept while the disk is full, by one program only."""
+
+from __future__ import annotations
+
+import errno
+import logging
+import os
+import sys
+import threading
+import weakref
+from pathlib import Path
+
+from app.agent.sessions.lines import whole_size
+from app.errors import FileProblem
+
+_FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
+_LOCK = "thread.lock"
+_HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+_MOST_UNWRITTEN = 64 * 1024**2
+
+_log = logging.getLogger(__name__)
+
+
+class ThreadInUse(FileProblem):
+    """Another program has the conversation open for writing."""
+
+
+class LineWriter:
+    """Appends lines to a file. Nothing here raises: a run goes on when its file cannot be written.
+
+    What the disk does not take is kept and written, in order, before the next line that it does.
+
+    Attributes:
+        error: What first kept a line from the disk.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.error: OSError | None = None
+        self._guard = threading.Lock()
+        self._unwritten = bytearray()
+        self._sent = 0  # of it
+        self._handle = -1
+        self._unsynced = False
+        self._close = weakref.finalize(self, lambda: None)
+
+    def put(self, line: bytes, *, sync: bool = False) -> None:
+        """Write a line; with `sync` it and all before it are safe from a power cut."""
+        with self._guard:
+            self._unwritten += line
+            self._unsynced = True
+            try:
+                self._write()
+                if sync:
+                    os.fsync(self._handle)
+                    self._unsynced = False
+            except OSError as error:
+                self._failed(error)
+
+    def prepare(self, line: bytes) -> None:
+        """Put a line before whatever is written next; a file that is only read stays as it is."""
+        with self._guard:
+            self._unwritten += line
+
+    @property
+    def unsynced(self) -> bool:
+        """Whether something was written that a power cut could still take."""
+        return self._unsynced
+
+    def close(self) -> None:
+        """Let go of the file; a later line opens it again."""
+        with self._guard:
+            self._handle = -1
+            self._close()
+
+    def _write(self) -> None:
+        if self._handle < 0:
+            self._open()
+        while self._sent < len(self._unwritten):
+            self._sent += os.write(self._handle, bytes(self._unwritten[self._sent :]))
+        self._unwritten.clear()
+        self._sent = 0
+
+    def _open(self) -> None:
+        handle = os.open(self.path, _FLAGS, 0o600)
+        self._close = weakref.finalize(self, os.close, handle)
+        self._handle = handle
+        # A line that was half written goes again as a whole: its half is cut off below.
+        self._sent = self._unwritten.rfind(b"\n", 0, self._sent) + 1
+        size = os.fstat(handle).st_size
+        if not size or _read_at(handle, size - 1) == b"\n":
+            return
+        whole = whole_size(self.path.read_bytes())
+        if whole == size:
+            self._unwritten[:0] = b"\n"
+        else:
+            os.ftruncate(handle, whole)  # what a crash cut off: nobody was shown it
+
+    def _failed(self, error: OSError) -> None:
+        if len(self._unwritten) > _MOST_UNWRITTEN:
+            self._unwritten[:] = b"\n"
+            self._sent = 0
+        if self.error is None:
+            self.error = error
+            _log.warning("The session file cannot be written (%s)", type(error).__name__)
+
+    @property
+    def problem(self) -> str:
+        """Why lines may be missing in the file, for the user; "" when none are."""
+        if self.error is None:
+            return ""
+        reason = self.error.strerror or type(self.error).__name__
+        return (
+            f"This conversation cannot be saved ({reason}). It goes on and is kept in memory; "
+            "free space on the disk, or copy what you need before you close Sightline."
+        )
+
+
+def _read_at(handle: int, offset: int) -> bytes:
+    os.lseek(handle, offset, os.SEEK_SET)
+    return os.read(handle, 1)
+
+
+class ThreadLock:
+    """Held while a program may write a thread; a crash lets it go.
+
+    Raises:
+        ThreadInUse: Another program holds it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._close = weakref.finalize(self, lambda: None)
+        try:
+            handle = os.open(folder / _LOCK, _FLAGS, 0o600)
+        except OSError:
+            return  # a folder that cannot be written is only read: nothing to keep apart
+        self._close = weakref.finalize(self, os.close, handle)
+        try:
+            _lock(handle)
+        except OSError as error:
+            self.release()
+            if error.errno in _HELD:
+                raise ThreadInUse(
+                    "another Sightline program has this conversation open",
+                    subject=folder.name,
+                    remedy="Close it there, or branch the conversation to go on in a copy.",
+                ) from error
+            # Some network folders know no locks: better no lock than no conversation.
+            _log.warning("A conversation cannot be locked (%s)", type(error).__name__)
+
+    def release(self) -> None:
+        """Let others have it."""
+        self._close()
+
+
+def _lock(handle: int) -> None:
+    if sys.platform == "win32":
+        import msvcrt
+
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+    else:
+        import fcntl
+
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
