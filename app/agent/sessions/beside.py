@@ -43,7 +43,7 @@ def put(folder: Path, data: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
         with contextlib.suppress(OSError):
             _write(folder / FOLDER / name, text)
             files[key] = name
-            del kept[key]
+            kept[key] = None
     return kept, files
 
 

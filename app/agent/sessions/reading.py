@@ -51,6 +51,7 @@ class PastRun:
             call that started has finished in it.
         state: How it ended; "interrupted" when the program was gone before.
         next_seq: The number that its next event would have.
+        start: Which entry of the file is its first, the header not counted.
     """
 
     run_id: str
@@ -58,6 +59,7 @@ class PastRun:
     events: list[RunEvent] = field(default_factory=list[RunEvent])
     state: RunState = "running"
     next_seq: int = 0
+    start: int = 0
 
 
 @dataclass(slots=True)
@@ -99,9 +101,14 @@ class _Reader:
         self._answered: set[str] = set()
         self._by_id: dict[str, PastRun] = {}
         self._told: PastRun | None = None  # a run of version 1, told by messages only
+        self._number = -1
+        self._first: dict[str, int] = {}  # entry of each run
 
     def take(self, lines: Iterable[Entry]) -> None:
         for entry in lines:
+            if entry.get("type") != "header":
+                self._number += 1
+                self._first.setdefault(str(entry.get("run_id", "")), self._number)
             match entry.get("type"):
                 case "header":
                     self._content.header = self._content.header or entry
@@ -171,7 +178,9 @@ class _Reader:
                 self._content.runs.remove(self._told)  # its message came before its first event
                 self._told = None
             self._end_told()
-            run = self._by_id[event.run_id] = PastRun(event.run_id, question)
+            start = self._first.get(event.run_id, self._number)
+            run = PastRun(event.run_id, question, start=start)
+            self._by_id[event.run_id] = run
             self._content.runs.append(run)
         if event.seq < run.next_seq or run.state != "running":
             return  # was there already
@@ -184,7 +193,7 @@ class _Reader:
         """Events for what a version 1 file keeps as messages only."""
         if message.role == "user":
             self._end_told()
-            self._told = PastRun("", message.text)
+            self._told = PastRun("", message.text, start=self._number)
             self._content.runs.append(self._told)
         run = self._told
         if run is None:

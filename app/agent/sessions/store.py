@@ -13,6 +13,7 @@ from weakref import WeakValueDictionary
 
 from app.agent.context import complete
 from app.agent.emitter import utc_now
+from app.agent.sessions.branching import branch
 from app.agent.sessions.lines import FILE, FORMAT, VERSION, encode, parsed
 from app.agent.sessions.reading import close_runs, read
 from app.agent.sessions.thread import Thread, shortened, unwritable
@@ -100,6 +101,25 @@ class SessionStore:
             FileProblem: There is no such thread, or a newer Sightline wrote it.
         """
         return _opened(thread_id, self._folder(thread_id), None)
+
+    def branch(self, thread_id: str, question_index: int) -> Thread:
+        """A new thread with all that another held before one of its questions.
+
+        Args:
+            thread_id: The other; it may be open here or in another program.
+            question_index: Of `Thread.runs()`, from 0; their number for a copy of everything.
+
+        Raises:
+            FileProblem: There is no such thread or question, or the branch cannot be written.
+        """
+        source = self._folder(thread_id)
+        with self._guard:
+            live = self._live.get(thread_id)
+        if live is not None:
+            live.flush()
+        target = self._root / new_id()
+        branch(source, question_index, target)
+        return self.open(target.name)
 
     def _keep(self, thread: Thread) -> Thread:
         with self._guard:

@@ -221,6 +221,11 @@ class Thread:
             raise unwritable(path, error) from error
         return path
 
+    def flush(self) -> None:
+        """Write what was held back."""
+        with self._guard:
+            self._write_held()
+
     def close(self) -> None:
         """Write what was held back and let others have the file."""
         with self._guard:

@@ -1,0 +1,316 @@
+"""A thread that is opened again, branched, or opened twice."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.events import RunFailed, RunStarted, TextDelta, ToolFinished, ToolStarted
+from app.agent.loop import AgentLoop
+from app.agent.messages import Message, ToolCall
+from app.agent.sessions import SessionStore, Thread, ThreadInUse
+from app.errors import FileProblem
+from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, pack, request
+from tests.support.scripted_model import ScriptedModel, call, says
+
+
+def ask(thread: Thread, question: str, *turns: Any, tools: FakeRegistry | None = None) -> list[Any]:
+    """One run of the thread, its events."""
+    loop = AgentLoop(ScriptedModel(*turns), tools or pack())
+    run_id = f"run-{len(thread.history)}"
+    asked = request(thread.files_dir(), question, thread=thread, run_id=run_id)
+    return asyncio.run(collect(loop, asked))
+
+
+def lines(thread: Thread) -> list[dict[str, Any]]:
+    assert thread.folder is not None
+    text = (thread.folder / "thread.jsonl").read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.splitlines()]
+
+
+def after_a_crash(thread: Thread) -> Thread:
+    """What the next program finds."""
+    assert thread.folder is not None
+    thread.close()
+    return SessionStore(thread.folder.parent).open(thread.thread_id)
+
+
+def head(seq: int) -> dict[str, Any]:
+    return {"run_id": "r", "seq": seq, "time": "2026-01-01T00:00:00.000+00:00"}
+
+
+def test_past_runs_are_shown_as_they_were(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    first = ask(
+        thread,
+        "Where are the lungs?",
+        [call("chest_xray_segmentation", image_path="image-1")],
+        says("There they are."),
+    )
+    ask(thread, "And now?", says("Nothing new."))
+    runs = after_a_crash(thread).runs()
+    assert [run.question for run in runs] == ["Where are the lungs?", "And now?"]
+    assert [run.state for run in runs] == ["finished", "finished"]
+    kinds = [event.kind for event in runs[0].events]
+    shown = [event.kind for event in first]
+    squeezed = [
+        kind for i, kind in enumerate(shown) if kind != "text_delta" or shown[i - 1] != kind
+    ]
+    assert kinds == squeezed
+    assert runs[0].next_seq == len(first)
+    finished = next(event for event in runs[0].events if isinstance(event, ToolFinished))
+    before = next(event for event in first if isinstance(event, ToolFinished))
+    assert finished.output == before.output
+    assert finished.summary == before.summary
+
+
+def test_a_run_that_a_crash_cut_off_is_interrupted_and_the_thread_goes_on(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    thread.record(RunStarted(**head(0), thread_id=thread.thread_id, question="q", model="m"))
+    thread.append(Message(role="user", text="q"))
+    calls = [ToolCall(id="a", name="one", arguments={}), ToolCall(id="b", name="two", arguments={})]
+    thread.append(Message(role="assistant", tool_calls=calls))
+    thread.record(ToolStarted(**head(1), call_id="a", tool="one", arguments={}))
+    thread.record(ToolStarted(**head(2), call_id="b", tool="two", arguments={}))
+    done = {"status": "ok", "summary": "seen", "output": {"n": 7}, "metadata": {}}
+    thread.log_call("b", "two", {}, done, "t0", "t1")
+    again = after_a_crash(thread)
+    assert [item.call_id for item in again.history if item.role == "tool"] == ["a", "b"]
+    assert [item.ok for item in again.history if item.role == "tool"] == [False, True]
+    assert again.history[-1].data["output"] == {"n": 7}
+    (run,) = again.runs()
+    assert run.state == "interrupted"
+    ends = {e.call_id: e.status for e in run.events if isinstance(e, ToolFinished)}
+    assert ends == {"a": "cancelled", "b": "ok"}
+    assert [event.seq for event in run.events] == list(range(6))
+    assert isinstance(run.events[-1], RunFailed)
+    again.append(Message(role="user", text="and?"))
+    third = after_a_crash(again)
+    assert third.history[:-1] == again.history[:-1]
+    assert [event.kind for event in third.runs()[0].events] == [e.kind for e in run.events]
+    assert third.runs()[0].state == "interrupted"
+
+
+def test_text_that_was_streamed_before_a_crash_stays_in_the_transcript(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    thread.record(RunStarted(**head(0), thread_id=thread.thread_id, question="q", model="m"))
+    thread.append(Message(role="user", text="q"))
+    for seq, word in enumerate(("The ", "heart ", "is "), start=1):
+        thread.record(TextDelta(**head(seq), text=word))
+    again = after_a_crash(thread)
+    assert again.history[-1].role == "assistant"
+    assert again.history[-1].text.startswith("The heart is")
+    assert after_a_crash(again).history == again.history
+
+
+def test_reading_alone_changes_no_file(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    thread.record(RunStarted(**head(0), thread_id=thread.thread_id, question="q", model="m"))
+    thread.append(Message(role="user", text="q"))
+    assert thread.folder is not None
+    before = (thread.folder / "thread.jsonl").read_bytes()
+    again = after_a_crash(thread)
+    assert again.runs()[0].state == "interrupted"
+    assert (thread.folder / "thread.jsonl").read_bytes() == before
+
+
+def test_a_large_result_lies_beside_the_file_and_is_whole_after_reopening(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    rows = [{"row": index, "text": "x" * 50} for index in range(2000)]
+    tools = FakeRegistry(FakeTool("big", ImageInput, ok("many", {"rows": rows})))
+    asked = call("big", image_path="a")
+    ask(thread, "q", [asked], says("Done."), tools=tools)
+    assert thread.folder is not None
+    assert (thread.folder / "thread.jsonl").stat().st_size < 20_000
+    assert len(list((thread.folder / "results").iterdir())) == 1, "written once"
+    again = after_a_crash(thread)
+    result = again.result(asked.call.id)
+    assert result is not None
+    assert result["output"] == {"rows": rows}
+    assert again.history == thread.history
+    (kept,) = (thread.folder / "results").iterdir()
+    kept.write_bytes(b"[]")
+    assert after_a_crash(again).problems, "a damaged result is told"
+
+
+def test_streamed_text_is_written_as_one_before_what_follows(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    ask(thread, "q", says("one two three four five six"))
+    deltas = [
+        e for e in lines(thread) if e["type"] == "event" and e["event"]["kind"] == "text_delta"
+    ]
+    assert "".join(e["event"]["text"] for e in deltas) == "one two three four five six "
+    assert sum(e.get("count", 1) for e in deltas) == 6
+    assert len(deltas) < 6
+
+
+def test_every_event_is_in_the_file_before_it_is_shown(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    loop = AgentLoop(
+        ScriptedModel([call("cardiothoracic_ratio", image_path="a")], says("Done.")), pack()
+    )
+    asked = request(thread.files_dir(), thread=thread)
+
+    async def main() -> None:
+        async for event in loop.run(asked):
+            if event.kind not in ("text_delta", "tool_progress"):
+                kept = [e["event"] for e in lines(thread) if e["type"] == "event"]
+                assert any(e["kind"] == event.kind and e["seq"] == event.seq for e in kept)
+
+    asyncio.run(main())
+
+
+def test_a_second_program_may_read_or_branch_but_not_write(tmp_path: Path):
+    store = SessionStore(tmp_path)
+    thread = store.new_thread()
+    ask(thread, "q", says("The answer."))
+    assert store.open(thread.thread_id) is thread, "the same program gets the same thread"
+    script = tmp_path / "second.py"
+    script.write_text(
+        "import sys\n"
+        "from pathlib import Path\n"
+        "from app.agent.sessions import SessionStore, ThreadInUse\n"
+        "store = SessionStore(Path(sys.argv[1]))\n"
+        "try:\n"
+        "    store.open(sys.argv[2])\n"
+        "except ThreadInUse as error:\n"
+        "    print(error.text)\n"
+        "print(store.read(sys.argv[2]).runs()[0].question)\n"
+        "print(store.branch(sys.argv[2], 1).history[-1].text)\n",
+        encoding="utf-8",
+    )
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path), thread.thread_id],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+    )
+    said, question, answer = done.stdout.splitlines()
+    assert "another Sightline program" in said
+    assert "branch" in said
+    assert (question, answer.strip()) == ("q", "The answer.")
+    thread.close()
+    SessionStore(tmp_path).open(thread.thread_id)
+
+
+def test_a_thread_that_is_only_read_is_never_written(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    ask(thread, "q", says("a"))
+    other = SessionStore(tmp_path)
+    with pytest.raises(ThreadInUse):
+        other.open(thread.thread_id)
+    looked = other.read(thread.thread_id)
+    assert looked.read_only
+    before = lines(thread)
+    looked.append(Message(role="user", text="not kept"))
+    assert lines(thread) == before
+
+
+def test_a_branch_has_all_before_the_question_and_its_own_files(tmp_path: Path):
+    store = SessionStore(tmp_path)
+    thread = store.new_thread()
+    asked = call("chest_xray_segmentation", image_path="image-1")
+    ask(thread, "Where are the lungs?", [asked], says("There."))
+    ask(thread, "Is it large?", says("No."))
+    ask(thread, "Sure?", says("Yes."))
+    made = store.branch(thread.thread_id, 1)
+    assert [run.question for run in made.runs()] == ["Where are the lungs?"]
+    assert [item.text for item in made.history if item.role == "user"] == ["Where are the lungs?"]
+    result = made.result(asked.call.id)
+    assert result is not None
+    mask = Path(result["findings"][0]["geometry"]["path"])
+    assert made.folder is not None
+    assert mask.is_file()
+    assert mask.is_relative_to(made.folder)
+    assert lines(made)[0]["branched_from"]["thread_id"] == thread.thread_id
+    assert lines(made)[0]["branched_from"]["question"] == 1
+    ask(made, "Something else?", says("Here."))
+    assert [run.question for run in after_a_crash(made).runs()][-1] == "Something else?"
+    assert len(thread.runs()) == 3, "the other thread is as it was"
+    assert len(store.branch(thread.thread_id, 0).history) == 0
+    with pytest.raises(FileProblem, match="no question 5"):
+        store.branch(thread.thread_id, 4)
+    assert not list(tmp_path.glob(".*")), "nothing half made is left"
+
+
+def test_a_version_1_file_opens_and_goes_on(tmp_path: Path):
+    folder = tmp_path / "old"
+    folder.mkdir()
+    messages = [
+        Message(role="user", text="first"),
+        Message(role="assistant", tool_calls=[ToolCall(id="1", name="tool", arguments={})]),
+        Message(role="tool", call_id="1", tool="tool", data={"summary": "s"}, text="{}"),
+        Message(role="assistant", text="answer"),
+        Message(role="user", text="second"),
+    ]
+    header = {"type": "header", "format": "sightline-session", "version": 1, "thread_id": "old"}
+    entries = [header, *({"type": "message", "message": m.model_dump()} for m in messages)]
+    text = "".join(f"{json.dumps(entry)}\n" for entry in entries)
+    (folder / "thread.jsonl").write_text(text, encoding="utf-8")
+    store = SessionStore(tmp_path)
+    thread = store.open("old")
+    assert list(thread.history) == messages
+    assert [run.state for run in thread.runs()] == ["finished", "cancelled"]
+    ask(thread, "third", says("new answer"))
+    runs = after_a_crash(thread).runs()
+    assert [run.question for run in runs] == ["first", "second", "third"]
+    assert [run.state for run in runs] == ["finished", "cancelled", "finished"]
+    branched = SessionStore(tmp_path).branch("old", 1)
+    assert [item.text for item in branched.history][-1] == "answer"
+
+
+def test_a_full_disk_is_told_once_and_loses_nothing_once_there_is_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    thread = SessionStore(tmp_path).new_thread()
+    real, room = os.write, [60]
+
+    def write(handle: int, data: bytes) -> int:
+        if not room[0]:
+            raise OSError(28, "No space left on device")
+        taken = real(handle, data[: room[0]])
+        room[0] -= taken
+        return taken
+
+    monkeypatch.setattr("app.agent.sessions.writer.os.write", write)
+    ask(thread, "one", says("1"))
+    assert "No space left" in thread.take_notice()
+    assert thread.take_notice() == ""
+    room[0] = 10**9
+    ask(thread, "two", says("2"))
+    again = after_a_crash(thread)
+    assert again.history == thread.history
+    assert [run.state for run in again.runs()] == ["finished", "finished"]
+    assert again.problems == ()
+
+
+def test_a_list_of_threads_reads_only_the_head_of_each(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    from app.agent.sessions import store as module
+
+    store = SessionStore(tmp_path)
+    for index in range(20):
+        thread = store.new_thread()
+        for turn in range(5):
+            ask(thread, f"title {index} {turn}", says("word " * 50))
+        thread.close()
+    read: list[bytes] = []
+
+    def parsed(line: bytes) -> Any:
+        read.append(line)
+        return json.loads(line)
+
+    monkeypatch.setattr(module, "parsed", parsed)
+    listed = SessionStore(tmp_path).threads()
+    assert {info.title for info in listed} == {f"title {index} 0" for index in range(20)}
+    assert len(read) <= 5 * 20
