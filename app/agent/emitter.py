@@ -31,10 +31,16 @@ def utc_now() -> str:
 
 
 class Emitter:
-    """The one place that makes events of a run. All methods belong to the loop's thread."""
+    """The one place that makes events of a run. All methods belong to the loop's thread.
 
-    def __init__(self, run_id: str) -> None:
+    Args:
+        run_id: The run.
+        record: Keeps each event on disk, before anybody can see it; it must not raise.
+    """
+
+    def __init__(self, run_id: str, record: Callable[[RunEvent], None] | None = None) -> None:
         self._run_id = run_id
+        self._record = record
         self._seq = 0
         self._open: dict[str, str] = {}
         self._closed = False
@@ -70,6 +76,8 @@ class Emitter:
         elif isinstance(event, ToolFinished):
             self._open.pop(event.call_id, None)
         self._seq += 1
+        if self._record is not None:
+            self._record(event)
         self._queue.put_nowait(event)
 
     def fail(self, error: str, remedy: str = "") -> None:

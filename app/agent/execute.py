@@ -10,6 +10,7 @@ import threading
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Literal, Protocol, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -146,21 +147,32 @@ def in_thread(work: Callable[[], T], name: str) -> asyncio.Future[tuple[T | None
     return future
 
 
-async def run_tool(tool: Tool, args: BaseModel, context: ToolContext) -> Outcome:
+async def run_tool(
+    tool: Tool, args: BaseModel, context: ToolContext, timeout_s: float | None = None
+) -> Outcome:
     """Run a tool with its time-out and turn whatever happens into an outcome.
 
     `context.cancel` is set on a time-out, so that the work stops even though nobody waits for it.
+
+    Args:
+        tool: The tool.
+        args: Its validated arguments.
+        context: What it is given.
+        timeout_s: None for the tool's own.
     """
     spec = tool.spec
+    limit_s = spec.timeout_s if timeout_s is None else timeout_s
     future = in_thread(lambda: tool.run(args, context), spec.name)
-    try:
-        value, error = await asyncio.wait_for(future, spec.timeout_s)
-    except TimeoutError:
+    # Not wait_for: where the result and a cancel come together, that one loses the cancel.
+    await asyncio.wait((future,), timeout=limit_s)
+    if not future.done():
+        future.cancel()
         context.cancel.cancel()
         return failed(
-            f"{spec.name} did not finish within {spec.timeout_s:g} s and was stopped.",
+            f"{spec.name} did not finish within {limit_s:g} s and was stopped.",
             "Try again, or use a smaller image.",
         )
+    value, error = future.result()
     if error is not None:
         return _judge(spec, error)
     return _checked(spec, value)
@@ -178,7 +190,7 @@ def _judge(spec: ToolSpec, error: object) -> Outcome:
         return Outcome("cancelled", "Stopped.", error="Stopped.")
     if isinstance(error, ToolRetry):
         again = "Mend the arguments and call again."
-        told = failed(_reason(error), f"{error.remedy} {again}".strip())
+        told = failed(_reason(error), f"{error.remedy} {again} {_expected(spec)}".strip())
         return dataclasses.replace(told, wrong_arguments=True)
     if isinstance(error, SightlineError):
         if not isinstance(error, ToolFailed) and error.detail:
@@ -230,8 +242,14 @@ def _complaint(item: Mapping[str, Any]) -> str:
             return f"{where}: {item['msg']}, got {str(item.get('input'))[:60]!r}"
 
 
+@cache
+def schema_of(input_type: type[BaseModel]) -> dict[str, Any]:
+    """The JSON schema of a tool's arguments; made once, so not to be changed."""
+    return input_type.model_json_schema()
+
+
 def _expected(spec: ToolSpec) -> str:
-    schema = spec.Input.model_json_schema()
+    schema = schema_of(spec.Input)
     required = set(schema.get("required", ()))
     described = [
         f"{name} ({_type_text(part)}{', required' if name in required else ''})"

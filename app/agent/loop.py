@@ -1,51 +1,70 @@
-"""The agent loop: `process` asks the model, `execute` runs its tool calls, until there are none."""
+"""The agent loop: `process` asks the model, `execute` runs its tool calls, until there are none.
+
+    question -> process -> execute -> process -> ... -> answer
+
+Around these two stand the promises of a run: every event is on disk before anybody sees it; one
+terminal event ends it; the transcript is valid wherever it is cut; a limit ends it with what was
+found so far. `calls.py` is `execute`, `limits.py` counts, `retry.py` says when to ask again.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import AsyncIterator, Sequence
+import contextlib
+from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from itertools import count
 from typing import Any
 from uuid import uuid4
 
-from app.agent.approvals import Consents, ask, consent_request, tool_request
-from app.agent.context import build_messages, error_message
-from app.agent.emitter import Emitter, ProgressGate, utc_now
+from app import __version__
+from app.agent.approvals import Consents, Gate, ask, consent_request
+from app.agent.calls import NOT_RUN, Calls
+from app.agent.context import build_messages
+from app.agent.emitter import Emitter
 from app.agent.events import (
     TERMINAL,
-    PlanUpdated,
+    ModelRetry,
+    Noted,
+    ReasoningDelta,
     RunEvent,
     RunFinished,
     RunStarted,
     TextDelta,
-    ToolFinished,
-    ToolStarted,
     Usage,
 )
-from app.agent.execute import (
-    Outcome,
-    Tools,
-    failed,
-    find_tool,
-    log_unexpected,
-    parse_arguments,
-    run_tool,
+from app.agent.execute import Tools, log_unexpected
+from app.agent.jsonable import plain
+from app.agent.limits import Meter, Stop, WallClock
+from app.agent.llm.base import (
+    Call,
+    LanguageModel,
+    ModelEvent,
+    ModelFailed,
+    Note,
+    Plan,
+    Reasoning,
+    Text,
+    Tokens,
+    info_of,
 )
-from app.agent.jsonable import artifact_json, finding_json, plain
-from app.agent.llm.base import Call, LanguageModel, ModelFailed, Plan, Text, Tokens, ToolSchema
 from app.agent.messages import Message, ToolCall
+from app.agent.offered import Offered
 from app.agent.plan_state import PlanState
+from app.agent.plan_tool import UpdatePlan
+from app.agent.policy import Grants, Policy
 from app.agent.redact import Redactor
 from app.agent.request import Approve, Limits, RunRequest, make_folder
+from app.agent.retry import Retry
 from app.agent.summary import summarise
+from app.agent.transcript import Transcript
 from app.errors import Cancelled, SightlineError
-from app.tools.api import Approval, CancelToken, Tool, ToolContext
+from app.tools.api import Tool
 
 __all__ = ["AgentLoop", "Approve", "Limits", "RunRequest"]
 
 CANCEL_GRACE_S = 0.4
-CANCELLED = Outcome("cancelled", "Stopped.", error="Stopped before it finished.")
+"""How long a model may take to end its stream once it was told to; then it is left behind."""
 
 
 class AgentLoop:
@@ -57,6 +76,8 @@ class AgentLoop:
         system: The system prompt.
         limits: How far a run may go.
         consents: Remembers consent to a remote model, a thread; shared by loops of one program.
+        approvals: Decides which calls may run; shared in the same way.
+        retry: When a failed request to the model is made again.
     """
 
     def __init__(
@@ -67,21 +88,25 @@ class AgentLoop:
         system: str = "",
         limits: Limits | None = None,
         consents: Consents | None = None,
+        approvals: Gate | None = None,
+        retry: Retry | None = None,
     ) -> None:
         self.model = model
         self.tools = tools
         self.system = system
         self.limits = limits or Limits()
         self.consents = consents or Consents()
+        self.approvals = approvals or Gate(Policy.standard(), Grants())
+        self.retry = retry or Retry()
 
     async def run(self, request: RunRequest) -> AsyncIterator[RunEvent]:
         """Answer one question; ends after exactly one terminal event, whatever happens."""
-        emitter = Emitter(request.run_id)
+        emitter = Emitter(request.run_id, request.thread.record)
         run = _Run(self, request, emitter)
         task = asyncio.create_task(run.drive())
         loop = asyncio.get_running_loop()
-        request.cancel.on_cancel(run.cancel_call)
-        request.cancel.on_cancel(lambda: _stop_soon(loop, task, emitter))
+        request.cancel.on_cancel(lambda: _soon(loop, task.cancel))
+        request.stop_after_tool.on_cancel(lambda: _soon(loop, run.stop_after_tool, task))
         try:
             while True:
                 event = await emitter.next()
@@ -92,221 +117,259 @@ class AgentLoop:
             if not emitter.closed:
                 # The consumer left early: nothing goes on behind its back.
                 request.cancel.cancel()
-            task.cancel()
-            await asyncio.wait({task}, timeout=CANCEL_GRACE_S)
+                task.cancel()
+            await asyncio.wait({task}, timeout=2 * CANCEL_GRACE_S)
 
 
-def _stop_soon(loop: asyncio.AbstractEventLoop, task: asyncio.Task[None], emitter: Emitter) -> None:
-    def stop() -> None:
-        task.cancel()
-        # A model that swallows the cancellation must not keep the user waiting.
-        loop.call_later(CANCEL_GRACE_S, emitter.cancel)
-
-    try:
-        loop.call_soon_threadsafe(stop)
-    except RuntimeError:  # the loop is closed: the run ended long ago
-        return
+def _soon(loop: asyncio.AbstractEventLoop, work: Any, *arguments: Any) -> None:
+    with contextlib.suppress(RuntimeError):  # the loop is closed: the run ended long ago
+        loop.call_soon_threadsafe(work, *arguments)
 
 
 @dataclass(slots=True)
+class _Reply:
+    """What the model has said so far in answer to one request."""
+
+    text: str = ""
+    reasoning: str = ""
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    later: list[Note | Plan] = field(default_factory=list[Note | Plan])
+    tokens: Tokens | None = None
+    over: bool = False
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the user saw any of it."""
+        return bool(self.text or self.reasoning)
+
+
 class _Run:
-    """The state of one run."""
+    """One run: its state, and the way from the question to the terminal event."""
 
-    agent: AgentLoop
-    request: RunRequest
-    emitter: Emitter
-    results: list[Message] = field(default_factory=list[Message])
-    partial: str = ""
-    pending: dict[str, ToolCall] = field(default_factory=dict[str, ToolCall])
-    plan: PlanState = field(default_factory=PlanState)
-    calls: int = 0
-    running: CancelToken | None = None
+    def __init__(self, agent: AgentLoop, request: RunRequest, emitter: Emitter) -> None:
+        self.agent = agent
+        self.request = request
+        self.emitter = emitter
+        self.info = info_of(agent.model)
+        self.plan = PlanState()
+        self.meter = Meter(agent.limits, self.info)
+        self.clock = WallClock(agent.limits.wall_s)
+        self.transcript = Transcript(request.thread)
+        self.tools = Offered(agent.tools, self._own_tools())
+        self.calls = Calls(
+            request,
+            self.tools,
+            agent.approvals,
+            emitter,
+            self.transcript,
+            self.plan,
+            self.meter,
+            self.clock,
+        )
+        self.schemas = self.tools.schemas()
+        self.reply = _Reply()
 
-    def cancel_call(self) -> None:
-        """Stop the call that runs now, if any; from any thread.
+    def _own_tools(self) -> list[Tool]:
+        return [UpdatePlan(self.plan)] if self.info.own_tools else []
 
-        The token of an ended call is not touched: what hangs on it (killing the model process)
-        would hit work that it does not belong to.
-        """
-        running = self.running
-        if running is not None:
-            running.cancel()
+    # -- from start to end -------------------------------------------------------------------
 
     async def drive(self) -> None:
         """Run to the terminal event. Never raises an ordinary exception."""
         try:
-            answer = await self._converse()
-            self._plan_done()
-            self.emitter.emit(RunFinished, answer=answer)
+            stop, answer = await self._within_time()
+            self._end_plan(ok=stop is None)
+            by = stop.by if stop else ""
+            self.emitter.emit(RunFinished, answer=answer, stopped_by=by)
         except (asyncio.CancelledError, Cancelled):
-            self._close_transcript()
+            self._cut()
             self.emitter.cancel()
         except SightlineError as error:
-            self._close_transcript()
+            self._cut()
             reason = f"{error.subject}: {error.reason}" if error.subject else error.reason
             self.emitter.fail(reason, error.remedy)
         except Exception as error:
             log_unexpected("A run failed", error)
-            self._close_transcript()
+            self._cut()
             reason = f"Something unexpected went wrong ({type(error).__name__})."
             self.emitter.fail(reason, "The log says where. Please try again, or report it.")
 
-    async def _converse(self) -> str:
+    def stop_after_tool(self, task: asyncio.Task[None]) -> None:
+        """Let the calls that run now end, then stop; at once when none does."""
+        self.calls.stop_after = True
+        if not self.calls.running:
+            task.cancel()
+
+    async def _within_time(self) -> tuple[Stop | None, str]:
+        try:
+            async with self.clock.running():
+                stop, answer = await self._converse()
+        except TimeoutError:
+            if not self.clock.over:
+                raise
+            stop, answer = self.clock.stop(), ""
+        return stop, answer if stop is None else self._closing(f"Stopped: {stop.text}.")
+
+    async def _converse(self) -> tuple[Stop | None, str]:
+        """Question, process, execute, process, ...; the answer, or the limit that was reached."""
+        self._start()
+        self.request.cancel.check()
+        notes = [plain(note) for note in self.request.image_notes]
+        self.transcript.say(Message(role="user", text=self.request.question, images=notes))
+        await self._consent()
+        make_folder(self.request.out_dir)
+        while True:
+            message = await self.process()
+            if isinstance(message, Stop):
+                return message, ""
+            if not message.tool_calls:
+                return None, self._answer(message.text)
+            stop = self.meter.spent()
+            if stop is not None:
+                self.transcript.refuse(message.tool_calls, f"Not run: {stop.text}.")
+                return stop, ""
+            stop = await self.execute(message.tool_calls)
+            if stop is not None:
+                return stop, ""
+
+    def _start(self) -> None:
         request, model = self.request, self.agent.model
+        images = [str(note.get("id", "")) for note in request.image_notes]
+        facts = {"model": model.name, "host": model.remote_host, "version": __version__}
+        request.thread.note_run(request.run_id, {**facts, "images": images})
         self.emitter.emit(
             RunStarted,
             thread_id=request.thread.thread_id,
             question=request.question,
             model=model.name,
-            images=[str(note.get("id", "")) for note in request.image_notes],
+            images=images,
         )
-        request.cancel.check()
-        notes = [plain(note) for note in request.image_notes]
-        request.thread.append(Message(role="user", text=request.question, images=notes))
-        await self._consent()
-        make_folder(request.out_dir)
-        limits = self.agent.limits
-        for _ in range(limits.steps):
-            reply = await self.process()
-            if not reply.tool_calls:
-                return self._answer(reply.text)
-            if not await self.execute(reply.tool_calls):
-                return self._limit(f"{limits.tool_calls} tool calls")
-        return self._limit(f"{limits.steps} steps")
-
-    async def process(self) -> Message:
-        """Ask the model; stream its text; return its message."""
-        calls: list[ToolCall] = []
-        self.partial = ""
-        messages, redactor = self._messages()
-        stream = self.agent.model.stream(messages, self._schemas())
-        try:
-            async for event in stream:
-                match event:
-                    case Text(text):
-                        if text:
-                            self.partial += text
-                            self.emitter.emit(TextDelta, text=text)
-                    case Call(call):
-                        calls.append(self._accepted(call, calls, redactor))
-                    case Plan(steps):
-                        self.plan.set(steps)
-                        self._emit_plan()
-                    case Tokens(input_tokens, output_tokens):
-                        self.emitter.emit(
-                            Usage, input_tokens=input_tokens, output_tokens=output_tokens
-                        )
-        finally:
-            close = getattr(stream, "aclose", None)
-            if close is not None:
-                await close()
-        message = Message(role="assistant", text=self.partial, tool_calls=calls)
-        self.partial = ""
-        self.request.thread.append(message)
-        self.pending = {call.id: call for call in calls}
-        return message
-
-    async def execute(self, calls: Sequence[ToolCall]) -> bool:
-        """Run the calls in order; False when the limit of calls was reached."""
-        within = True
-        for call in calls:
-            if self.calls >= self.agent.limits.tool_calls:
-                within = False
-                self._record(call, error_message(call.id, call.name, "Not run: limit reached."))
-                continue
-            self.calls += 1
-            await self._call(call)
-        return within
-
-    async def _call(self, call: ToolCall) -> None:
-        arguments = call.arguments if not call.raw else {"(not JSON)": call.raw[:500]}
-        started, clock = utc_now(), time.monotonic()
-        self.emitter.emit(ToolStarted, call_id=call.id, tool=call.name, arguments=arguments)
-        if self.plan.start(call.name):
-            self._emit_plan()
-        try:
-            outcome = await self._outcome(call)
-        except asyncio.CancelledError:
-            self._finish(call, CANCELLED, started, time.monotonic() - clock)
-            raise
-        if outcome.status == "failed" and self.request.cancel.cancelled:
-            # What a call says that was stopped half-way is no failure to report.
-            outcome = CANCELLED
-        self._finish(call, outcome, started, time.monotonic() - clock)
-        self.request.cancel.check()
-
-    def _finish(self, call: ToolCall, outcome: Outcome, started: str, duration_s: float) -> None:
-        message = outcome.message(call)
-        self.results.append(message)
-        self._record(call, message)
-        self._log_call(call, outcome, started)
-        self.emitter.emit(
-            ToolFinished,
-            call_id=call.id,
-            tool=call.name,
-            status=outcome.status,
-            summary=outcome.summary,
-            output=outcome.output,
-            metadata=outcome.metadata,
-            findings=list(outcome.findings),
-            artifacts=list(outcome.artifacts),
-            error=outcome.error_text,
-            duration_s=round(duration_s, 3),
-        )
-        if self.plan.finish(call.name, outcome.status == "ok"):
-            self._emit_plan()
-
-    async def _outcome(self, call: ToolCall) -> Outcome:
-        tool = find_tool(self.agent.tools, call)
-        if isinstance(tool, Outcome):
-            return tool
-        args = parse_arguments(tool.spec, call)
-        if isinstance(args, Outcome):
-            return args
-        if not await self._allowed(tool, call):
-            return failed(f"The user did not allow {tool.spec.name}.", "Ask again to be asked.")
-        gate = ProgressGate(asyncio.get_running_loop(), self.emitter, call.id, tool.spec.name)
-        self.running = CancelToken()
-        try:
-            # Set in between: cancel_call has seen no token and would be lost.
-            self.request.cancel.check()
-            return await run_tool(tool, args, self._context(call, gate, self.running))
-        finally:
-            self.running = None
-            gate.close()
-
-    async def _allowed(self, tool: Tool, call: ToolCall) -> bool:
-        if tool.spec.approval in (Approval.READ, Approval.COMPUTE):
-            return True
-        wanted = tool_request(tool.spec, call)
-        return (await ask(self.emitter, self.request.approve, wanted)).granted
 
     async def _consent(self) -> None:
         model, consents = self.agent.model, self.agent.consents
         thread_id = self.request.thread.thread_id
         if not model.remote_host or consents.given(thread_id, model.remote_host):
             return
-        wanted = consent_request(model.name, model.remote_host)
-        if not (await ask(self.emitter, self.request.approve, wanted)).granted:
+        wanted = consent_request(model.name, model.remote_host, pictures=self.info.images)
+        with self.clock.paused():
+            decision = await ask(self.emitter, self.request.approve, wanted)
+        if not decision.granted:
             raise ModelFailed(
                 f"You did not allow anything to be sent to {model.remote_host}. Nothing was sent",
                 remedy="Ask again and allow it, or choose a model on this machine.",
             )
         consents.give(thread_id, model.remote_host)
 
-    def _context(self, call: ToolCall, gate: ProgressGate, cancel: CancelToken) -> ToolContext:
-        request = self.request
-        return ToolContext(
-            run_id=request.run_id,
-            call_id=call.id,
-            images=request.images,
-            out_dir=request.out_dir,
-            host=request.host,
-            models_dir=request.models_dir,
-            device=request.device,
-            cancel=cancel,
-            progress=gate,
-        )
+    # -- process: one answer of the model ----------------------------------------------------
+
+    async def process(self) -> Message | Stop:
+        """Ask the model, again where its endpoint fails in passing; return its message."""
+        messages, redactor = self._messages()
+        prompt_tokens = self._estimate(messages)
+        stop = self.meter.step(prompt_tokens)
+        if stop is not None:
+            return stop
+        retry = self.agent.retry
+        for attempt in count(1):
+            self.reply = reply = _Reply()
+            try:
+                await self._listen(messages, reply)
+                break
+            except ModelFailed as error:
+                wait_s = retry.wait_s(attempt, error)
+                if wait_s is None:
+                    raise retry.given_up(attempt, error) from error
+                # The half that was streamed is void: the transcript never holds both.
+                self.reply = _Reply()
+                self.emitter.emit(
+                    ModelRetry,
+                    attempt=attempt + 1,
+                    attempts=retry.attempts,
+                    wait_s=round(wait_s, 3),
+                    reason=error.reason,
+                    withdrawn=reply.streamed,
+                )
+                if reply.streamed:
+                    self._account(reply, prompt_tokens)
+                await retry.sleep(wait_s)
+        self._account(self.reply, prompt_tokens)
+        return self._accepted(self.reply, redactor)
+
+    async def _listen(self, messages: list[Message], reply: _Reply) -> None:
+        """Take one stream to its end, in a task that can be left behind if it heeds no cancel."""
+        pump = asyncio.create_task(self._pump(messages, reply))
+        pump.add_done_callback(_look)
+        try:
+            await asyncio.wait({pump})
+        finally:
+            reply.over = True
+            if not pump.done():
+                pump.cancel()
+                await asyncio.wait({pump}, timeout=CANCEL_GRACE_S)
+        if pump.cancelled():
+            raise ModelFailed(f"{self.agent.model.name} broke off", remedy="Ask again.")
+        pump.result()
+
+    async def _pump(self, messages: list[Message], reply: _Reply) -> None:
+        stream = self.agent.model.stream(messages, self.schemas)
+        try:
+            async for event in stream:
+                if reply.over:
+                    return
+                self._hear(event, reply)
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+
+    def _hear(self, event: ModelEvent, reply: _Reply) -> None:
+        match event:
+            case Text(text):
+                if text:
+                    reply.text += text
+                    self.emitter.emit(TextDelta, text=text)
+            case Reasoning(text):
+                if text:
+                    reply.reasoning += text
+                    self.emitter.emit(ReasoningDelta, text=text)
+            case Call(call):
+                reply.calls.append(call)
+            case Tokens():
+                reply.tokens = event
+            case Note(text):
+                # In between pieces of text it waits: those must stay together to be withdrawn.
+                if reply.streamed:
+                    reply.later.append(event)
+                else:
+                    self.emitter.emit(Noted, text=text)
+            case Plan():
+                reply.later.append(event)
+
+    def _accepted(self, reply: _Reply, redactor: Redactor | None) -> Message:
+        """The message of a complete answer, in the transcript."""
+        for event in reply.later:
+            if isinstance(event, Note):
+                self.emitter.emit(Noted, text=event.text)
+            else:
+                self.plan.set(event.steps)
+                self.calls.tell_plan()
+        known = {item.call_id for item in self.request.thread.history}
+        calls = [self._named(call, known, redactor) for call in reply.calls]
+        message = Message(role="assistant", text=reply.text, tool_calls=calls)
+        self.reply = _Reply()
+        self.transcript.say(message)
+        return message
+
+    def _named(self, call: ToolCall, known: set[str], redactor: Redactor | None) -> ToolCall:
+        """The call with an id of its own and, from a remote model, with real paths again."""
+        changed: dict[str, Any] = {}
+        if not call.id or call.id in known:
+            changed["id"] = f"call-{uuid4().hex}"
+        if redactor is not None:
+            changed["arguments"] = redactor.restored(call.arguments)
+        named = call.model_copy(update=changed) if changed else call
+        known.add(named.id)
+        return named
 
     def _messages(self) -> tuple[list[Message], Redactor | None]:
         messages = build_messages(self.agent.system, self.request.thread.history)
@@ -315,78 +378,69 @@ class _Run:
         redactor = Redactor(messages, self.request.identifiers)
         return redactor.messages(messages), redactor
 
-    def _schemas(self) -> list[ToolSchema]:
-        specs = [tool.spec for tool in self.agent.tools.all()]
-        return [
-            ToolSchema(spec.name, spec.description, spec.Input.model_json_schema())
-            for spec in specs
-        ]
+    def _estimate(self, messages: list[Message]) -> int:
+        return int(sum(len(item.text) for item in messages) / self.info.chars_per_token)
 
-    def _accepted(
-        self, call: ToolCall, siblings: Sequence[ToolCall], redactor: Redactor | None
-    ) -> ToolCall:
-        """The call with an id of its own and, from a remote model, with real paths again."""
-        known = {item.call_id for item in self.request.thread.history}
-        known.update(item.id for item in siblings)
-        changed: dict[str, Any] = {}
-        if not call.id or call.id in known:
-            changed["id"] = f"call-{uuid4().hex}"
-        if redactor is not None:
-            changed["arguments"] = redactor.restored(call.arguments)
-        return call.model_copy(update=changed)
+    def _account(self, reply: _Reply, prompt_tokens: int) -> None:
+        """Count what an answer cost; where the endpoint did not, by our own estimate."""
+        counted = reply.tokens
+        if counted is None and not self.info.metered:
+            return
+        if counted is None:
+            said = len(reply.text) + len(reply.reasoning)
+            said += sum(len(call.name) + len(str(call.arguments)) for call in reply.calls)
+            counted = Tokens(prompt_tokens, int(said / self.info.chars_per_token) + 1)
+        self.meter.used(counted.input_tokens, counted.output_tokens)
+        self.emitter.emit(
+            Usage,
+            input_tokens=counted.input_tokens,
+            output_tokens=counted.output_tokens,
+            estimated=reply.tokens is None,
+            run_input_tokens=self.meter.input_tokens,
+            run_output_tokens=self.meter.output_tokens,
+            cost=self.meter.cost,
+        )
 
-    def _record(self, call: ToolCall, message: Message) -> None:
-        self.pending.pop(call.id, None)
-        self.request.thread.append(message)
+    # -- execute: the calls of one message ---------------------------------------------------
 
-    def _log_call(self, call: ToolCall, outcome: Outcome, started: str) -> None:
-        try:
-            result: dict[str, Any] = {
-                "status": outcome.status,
-                "summary": outcome.summary,
-                "output": outcome.output,
-                "metadata": outcome.metadata,
-                "error": outcome.error_text,
-                "findings": [finding_json(item, self.request.out_dir) for item in outcome.findings],
-                "artifacts": [artifact_json(item) for item in outcome.artifacts],
-            }
-        except Exception as error:  # logging never breaks a run
-            log_unexpected("A call's result could not be logged", error)
-            result = {"status": outcome.status, "summary": outcome.summary}
-        self.request.thread.log_call(call.id, call.name, call.arguments, result, started, utc_now())
+    async def execute(self, calls: list[ToolCall]) -> Stop | None:
+        """Run the calls; see `calls.py`."""
+        return await self.calls.execute(calls)
+
+    # -- the end -----------------------------------------------------------------------------
 
     def _answer(self, text: str) -> str:
         if text.strip():
             return text
-        if not self.results:
+        if not self.calls.results:
             raise ModelFailed(
                 f"{self.agent.model.name} ended without an answer",
                 remedy="Ask again, or choose another model.",
             )
-        return self._closing("The model ended without an answer. What the tools found:")
-
-    def _limit(self, what: str) -> str:
-        return self._closing(
-            f"Stopped at the limit of {what} a question. What was found so far is kept:"
-        )
+        return self._closing("The model ended without an answer.")
 
     def _closing(self, head: str) -> str:
-        text = f"{head}\n\n{summarise(self.results)}"
+        """The answer of a run that the model did not end: what was found so far."""
+        partial, self.reply = self.reply.text, _Reply()
+        self.transcript.end_calls(NOT_RUN)
+        found = f"What was found so far:\n\n{summarise(self.calls.results)}"
+        text = f"{head} {found if self.calls.results else 'Nothing was found so far.'}"
+        text = f"\n\n{text}" if partial else text
         self.emitter.emit(TextDelta, text=text)
-        self.request.thread.append(Message(role="assistant", text=text))
-        return text
+        self.transcript.say(Message(role="assistant", text=partial + text))
+        return partial + text
 
-    def _close_transcript(self) -> None:
-        """Give every call that has no result one, so that the thread can go on."""
-        if self.partial:
-            self.request.thread.append(Message(role="assistant", text=self.partial))
-            self.partial = ""
-        for call in list(self.pending.values()):
-            self._record(call, error_message(call.id, call.name, "Stopped before it finished."))
+    def _cut(self) -> None:
+        """End early: half an answer is kept, every call gets a result, nothing comes behind it."""
+        self.transcript.cut(self.reply.text, NOT_RUN)
+        self._end_plan(ok=False)
 
-    def _plan_done(self) -> None:
-        if self.plan.close():
-            self._emit_plan()
+    def _end_plan(self, *, ok: bool) -> None:
+        self.plan.close(ok)
+        self.calls.tell_plan()
 
-    def _emit_plan(self) -> None:
-        self.emitter.emit(PlanUpdated, steps=self.plan.steps())
+
+def _look(task: asyncio.Task[None]) -> None:
+    """Take note of the end of a task that nobody may be waiting for any more."""
+    if not task.cancelled():
+        task.exception()

@@ -99,6 +99,7 @@ class FakeTool:
         *,
         approval: Approval = Approval.COMPUTE,
         timeout_s: float = 30.0,
+        sequential: bool = False,
     ) -> None:
         self.spec = ToolSpec(
             name=name,
@@ -108,6 +109,7 @@ class FakeTool:
             approval=approval,
             timeout_s=timeout_s,
             pack="test",
+            sequential=sequential,
         )
         self._run = run
         self.calls: list[BaseModel] = []
@@ -337,7 +339,10 @@ async def collect(loop: AgentLoop, asked: RunRequest) -> list[Any]:
 
 
 def check_promises(events: Sequence[RunEvent]) -> None:
-    """Numbers without gaps, one terminal event, last, and every started call finished once."""
+    """Numbers without gaps, one terminal event, last, and every started call finished once.
+
+    Calls that run side by side may finish in any order.
+    """
     assert [event.seq for event in events] == list(range(len(events)))
     terminal = [
         event.kind
@@ -348,8 +353,13 @@ def check_promises(events: Sequence[RunEvent]) -> None:
     assert events[-1].kind == terminal[0]
     started = [event.call_id for event in events if event.kind == "tool_started"]
     finished = [event.call_id for event in events if event.kind == "tool_finished"]
-    assert started == finished
+    assert sorted(started) == sorted(finished)
     assert len(set(started)) == len(started)
+    order = [(event.call_id, event.kind) for event in events if event.kind.startswith("tool_")]
+    for call_id in started:
+        kinds = [kind for other, kind in order if other == call_id]
+        assert kinds[0] == "tool_started"
+        assert kinds[-1] == "tool_finished"
 
 
 def box(context: ToolContext) -> Finding:

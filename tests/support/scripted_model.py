@@ -10,7 +10,7 @@ from itertools import count
 from types import TracebackType
 from typing import Any
 
-from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
+from app.agent.llm.base import Call, ModelEvent, ModelInfo, Text, ToolSchema
 from app.agent.messages import Message, ToolCall
 
 _ids = count(1)
@@ -46,6 +46,7 @@ class ScriptedModel:
         turns: What each request streams; an exception is raised where it stands.
         remote_host: As if it ran there.
         before: Called with the messages of each request before it is answered.
+        info: What it says of itself; by default no own tools and no estimated usage.
     """
 
     def __init__(
@@ -53,10 +54,12 @@ class ScriptedModel:
         *turns: Turn,
         remote_host: str = "",
         before: Callable[[Sequence[Message]], None] | None = None,
+        info: ModelInfo | None = None,
     ) -> None:
         self._turns = list(turns)
         self.remote_host = remote_host
         self.name = "scripted"
+        self.info = info or ModelInfo(own_tools=False, metered=False)
         self.requests: list[list[Message]] = []
         self.schemas: list[list[ToolSchema]] = []
         self.stalled = asyncio.Event()

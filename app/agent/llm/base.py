@@ -34,6 +34,7 @@ class ModelInfo:
         input_price: US dollars for a million tokens of a request, None when not known.
         output_price: The same for an answer.
         chars_per_token: For estimates, of English text and JSON.
+        metered: Whether its use is told in tokens; not so for the rule planner.
     """
 
     context_tokens: int = 32_768
@@ -43,6 +44,7 @@ class ModelInfo:
     input_price: float | None = None
     output_price: float | None = None
     chars_per_token: float = 3.5
+    metered: bool = True
 
 
 @dataclass(frozen=True, slots=True)

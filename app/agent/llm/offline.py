@@ -6,7 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 
-from app.agent.llm.base import Call, ModelEvent, Plan, Text, ToolSchema
+from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.planner import decide, plan_only
 from app.agent.planning.resolve import Blocked, resolve
@@ -25,6 +25,7 @@ class OfflineModel:
 
     name = "offline"
     remote_host = ""
+    info = ModelInfo(own_tools=False, metered=False)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]

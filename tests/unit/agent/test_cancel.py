@@ -15,6 +15,7 @@ from app.agent.events import RunEvent
 from app.agent.llm.base import ModelFailed, Text
 from app.agent.loop import AgentLoop, RunRequest
 from app.agent.sessions import Thread
+from app.agent.transcript import INTERRUPTED_ANSWER
 from app.errors import FileProblem
 from app.tools.api import CancelToken, ToolContext, ToolFailed, ToolResult, ToolRetry
 from tests.support.fake_tools import (
@@ -72,7 +73,8 @@ def test_cancel_ends_within_a_second_while_a_tool_blocks(tmp_path: Path):
     )
     assert time.monotonic() - started < 3.0, "the end of the loop waited for the thread"
     release.set()
-    assert [event.status for event in events if event.kind == "tool_finished"] == ["cancelled"]
+    ends = [event.status for event in events if event.kind == "tool_finished"]
+    assert ends == ["cancelled"] * len(ends)
     assert events[-1].kind == "run_cancelled"
     check_transcript(asked.thread)
     assert len([item for item in asked.thread.history if item.role == "tool"]) == 2
@@ -153,7 +155,7 @@ def test_partial_text_is_kept_and_the_thread_goes_on(tmp_path: Path):
     asked = request(tmp_path)
     loop = AgentLoop(ScriptedModel([Text("half an "), Stall()]), FakeRegistry())
     asyncio.run(run_and_cancel(loop, asked, "text_delta"))
-    assert asked.thread.history[-1].text == "half an "
+    assert asked.thread.history[-1].text == f"half an\n\n{INTERRUPTED_ANSWER}"
     build_messages("", asked.thread.history)
 
 

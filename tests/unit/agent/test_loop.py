@@ -213,11 +213,12 @@ def test_progress_out_of_range_is_bounded(tmp_path: Path):
 
 def test_the_limit_of_steps_ends_with_a_summary(tmp_path: Path):
     tools = fake_tools.pack()
-    turns = [[call("cardiothoracic_ratio", image_path="image-1")] for _ in range(3)]
+    turns = [[call("cardiothoracic_ratio", image_path=f"image-{n}")] for n in range(3)]
     thread = fake_tools.Thread.in_memory()
     events = play(tmp_path, *turns, tools=tools, limits=Limits(steps=3), thread=thread)
     assert events[-1].kind == "run_finished"
-    assert "limit of 3 steps" in events[-1].answer
+    assert events[-1].stopped_by == "steps"
+    assert "the limit of 3 steps is reached" in events[-1].answer
     assert "ratio about 0.47" in events[-1].answer
     assert len(finished(events)) == 3
     assert thread.history[-1].text == events[-1].answer
@@ -225,11 +226,12 @@ def test_the_limit_of_steps_ends_with_a_summary(tmp_path: Path):
 
 def test_the_limit_of_calls_keeps_what_was_found_and_answers_every_call(tmp_path: Path):
     tools = fake_tools.pack()
-    turn = [call("cardiothoracic_ratio", image_path="image-1") for _ in range(5)]
+    turn = [call("cardiothoracic_ratio", image_path=f"image-{n}") for n in range(5)]
     thread = fake_tools.Thread.in_memory()
     events = play(tmp_path, turn, tools=tools, limits=Limits(tool_calls=2), thread=thread)
     assert len(finished(events)) == 2
-    assert "limit of 2 tool calls" in events[-1].answer
+    assert events[-1].stopped_by == "tool_calls"
+    assert "the limit of 2 tool calls is reached" in events[-1].answer
     answered = [item.call_id for item in thread.history if item.role == "tool"]
     assert answered == [item.call.id for item in turn]
 
@@ -328,9 +330,12 @@ def test_an_approval_that_cannot_be_asked_counts_as_no(tmp_path: Path):
 
 def test_a_call_id_that_was_used_before_is_replaced(tmp_path: Path):
     tools = fake_tools.pack()
-    same = CallEvent(ToolCall(id="1", name="cardiothoracic_ratio", arguments={"image_path": "a"}))
+    one, two, three = (
+        CallEvent(ToolCall(id="1", name="cardiothoracic_ratio", arguments={"image_path": name}))
+        for name in "abc"
+    )
     thread = fake_tools.Thread.in_memory()
-    events = play(tmp_path, [same, same], [same], says("done"), tools=tools, thread=thread)
+    events = play(tmp_path, [one, two], [three], says("done"), tools=tools, thread=thread)
     assert len(finished(events)) == 3
     calls = [call.id for item in thread.history for call in item.tool_calls]
     results = [item.call_id for item in thread.history if item.role == "tool"]

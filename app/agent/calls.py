@@ -1,0 +1,286 @@
+"""`execute`: runs the tool calls of one message of the model, side by side where they may.
+
+Whatever becomes of them, each call has one result in the transcript, in the order of the calls, and
+a call that was started has its `tool_finished`. A call is never repeated here.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import BaseModel
+
+from app.agent.approvals import Gate
+from app.agent.emitter import Emitter, ProgressGate, utc_now
+from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
+from app.agent.execute import (
+    Outcome,
+    Tools,
+    failed,
+    find_tool,
+    log_unexpected,
+    parse_arguments,
+    run_tool,
+)
+from app.agent.jsonable import artifact_json, finding_json
+from app.agent.limits import Meter, Stop, WallClock
+from app.agent.messages import Message, ToolCall
+from app.agent.plan_state import PlanState
+from app.agent.plan_tool import OWN
+from app.agent.request import RunRequest
+from app.agent.transcript import Transcript
+from app.errors import Cancelled
+from app.tools.api import CancelToken, Tool, ToolContext
+
+TOGETHER = 4
+"""Calls that run at the same time, at most."""
+STOPPED = "Stopped before it finished."
+NOT_RUN = "Not run: stopped before it began."
+
+
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A call that was looked at: what would run it, or the outcome that it has already.
+
+    Attributes:
+        call: The call.
+        tool: What it calls, with validated `args`; None when there is an `outcome`.
+        args: As `tool` takes them.
+        outcome: Why it is not run at all.
+        alone: It must not run at the same time as another call.
+    """
+
+    call: ToolCall
+    tool: Tool | None = None
+    args: BaseModel | None = None
+    outcome: Outcome | None = None
+    alone: bool = False
+
+    @property
+    def own(self) -> bool:
+        """Whether it calls one of the loop's own tools."""
+        return self.tool is not None and self.tool.spec.pack == OWN
+
+
+@dataclass(slots=True)
+class Calls:
+    """Runs calls for one run. All of it belongs to the loop's thread, but for the tools' own work.
+
+    Attributes:
+        running: The cancel token of each call that runs now.
+        results: The results so far, without those of the loop's own tools.
+        stop_after: Nothing is started any more; what runs now may end.
+    """
+
+    request: RunRequest
+    tools: Tools
+    approvals: Gate
+    emitter: Emitter
+    transcript: Transcript
+    plan: PlanState
+    meter: Meter
+    clock: WallClock
+    running: dict[str, CancelToken] = field(default_factory=dict[str, CancelToken])
+    results: list[Message] = field(default_factory=list[Message])
+    stop_after: bool = False
+
+    async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
+        """Run the calls of one message; a `Stop` when a limit was reached on the way.
+
+        Raises:
+            Cancelled: The user stopped the run; what ended before is kept.
+        """
+        waiting = deque(calls)
+        while waiting:
+            group, stop = self._group(waiting)
+            if len(group) == 1:
+                await self._one(group[0], 1)
+            elif group:
+                await self._together(group)
+            self.request.cancel.check()
+            if self.stop_after:
+                raise Cancelled
+            if stop is not None:
+                self.transcript.refuse(tuple(waiting), f"Not run: {stop.text}.")
+                return stop
+        return None
+
+    def tell_plan(self) -> None:
+        """Show the plan if it changed."""
+        if self.plan.changed:
+            self.emitter.emit(PlanUpdated, steps=self.plan.told())
+
+    def _group(self, waiting: deque[ToolCall]) -> tuple[list[Ready], Stop | None]:
+        """Take from `waiting` the next calls that may run at the same time."""
+        group: list[Ready] = []
+        while waiting:
+            ready = self._look_at(waiting[0])
+            if group and ready.alone:
+                break
+            stop = self.meter.call(ready.call, counted=not ready.own)
+            if stop is not None:
+                return group, stop
+            waiting.popleft()
+            group.append(self._within_task(ready))
+            if ready.alone:
+                break
+        return group, None
+
+    def _look_at(self, call: ToolCall) -> Ready:
+        tool = find_tool(self.tools, call)
+        if isinstance(tool, Outcome):
+            return Ready(call, outcome=tool)
+        args = parse_arguments(tool.spec, call)
+        if isinstance(args, Outcome):
+            return Ready(call, outcome=args)
+        spec, thread_id = tool.spec, self.request.thread.thread_id
+        asks = self.approvals.needs_question(spec, args, thread_id)
+        return Ready(call, tool, args, alone=spec.sequential or asks)
+
+    def _within_task(self, ready: Ready) -> Ready:
+        if ready.own:
+            return ready
+        call = ready.call
+        refusal = self.meter.task_call(self.plan.start(call.id, call.name))
+        if not refusal:
+            return ready
+        advice = "Go on with the next step, or answer with what is there."
+        return Ready(call, outcome=failed(refusal, advice), alone=ready.alone)
+
+    async def _together(self, group: Sequence[Ready]) -> None:
+        """Run calls side by side; one that fails takes no other with it."""
+        gate = asyncio.Semaphore(TOGETHER)
+
+        async def one(ready: Ready) -> None:
+            async with gate:
+                if not self.stop_after:
+                    # They may take turns in the model process: waiting there is not their fault.
+                    await self._one(ready, min(len(group), TOGETHER))
+
+        tasks = [asyncio.create_task(one(ready)) for ready in group]
+        try:
+            await asyncio.wait(tasks)
+        except asyncio.CancelledError:
+            for task in tasks:
+                task.cancel()
+            await asyncio.wait(tasks)  # at once: none of them waits for its tool any more
+            raise
+        for task in tasks:
+            task.result()
+
+    async def _one(self, ready: Ready, patience: int) -> None:
+        call = ready.call
+        arguments = call.arguments if not call.raw else {"(not JSON)": call.raw[:500]}
+        started, clock = utc_now(), time.monotonic()
+        self.emitter.emit(ToolStarted, call_id=call.id, tool=call.name, arguments=arguments)
+        self.tell_plan()
+        try:
+            outcome = ready.outcome or await self._outcome(ready, patience)
+        except asyncio.CancelledError:
+            self._finish(ready, self._stopped(), started, time.monotonic() - clock)
+            raise
+        if outcome.status == "failed" and self.request.cancel.cancelled:
+            # What a call says that was stopped half-way is no failure to report.
+            outcome = self._stopped()
+        self._finish(ready, outcome, started, time.monotonic() - clock)
+
+    async def _outcome(self, ready: Ready, patience: int) -> Outcome:
+        call, tool, args = ready.call, ready.tool, ready.args
+        assert tool is not None
+        assert args is not None
+        refused = await self._refused(tool, args, call)
+        if refused is not None:
+            return refused
+        gate = ProgressGate(asyncio.get_running_loop(), self.emitter, call.id, tool.spec.name)
+        token = self.running[call.id] = CancelToken()
+        try:
+            timeout_s = tool.spec.timeout_s * patience
+            return await run_tool(tool, args, self._context(call, gate, token), timeout_s)
+        except asyncio.CancelledError:
+            token.cancel()
+            raise
+        finally:
+            # The token of an ended call is not touched any more: what hangs on it (killing the
+            # model process) would hit work that it does not belong to.
+            del self.running[call.id]
+            gate.close()
+
+    async def _refused(self, tool: Tool, args: BaseModel, call: ToolCall) -> Outcome | None:
+        """Why the call may not run, by the policy or the user; None if it may."""
+        with self.clock.paused():
+            verdict = await self.approvals.admit(
+                tool.spec,
+                call,
+                args,
+                thread_id=self.request.thread.thread_id,
+                emitter=self.emitter,
+                approve=self.request.approve,
+            )
+        if not verdict.granted:
+            return failed(verdict.error, verdict.remedy)
+        if not verdict.covers(tool.spec, args):
+            return failed(f"The arguments of {tool.spec.name} changed after the user was asked.")
+        return None
+
+    def _stopped(self) -> Outcome:
+        error = f"Stopped: {self.clock.stop().text}." if self.clock.over else STOPPED
+        return Outcome("cancelled", "Stopped.", error=error)
+
+    def _finish(self, ready: Ready, outcome: Outcome, started: str, duration_s: float) -> None:
+        call = ready.call
+        message = outcome.message(call)
+        if not ready.own:
+            self.results.append(message)
+        # On disk before anything is told: a crash in between loses nothing.
+        self._log(call, outcome, started)
+        self.transcript.answer(call, message)
+        self.emitter.emit(
+            ToolFinished,
+            call_id=call.id,
+            tool=call.name,
+            status=outcome.status,
+            summary=outcome.summary,
+            output=outcome.output,
+            metadata=outcome.metadata,
+            findings=list(outcome.findings),
+            artifacts=list(outcome.artifacts),
+            error=outcome.error_text,
+            duration_s=round(duration_s, 3),
+        )
+        self.plan.finish(call.id, outcome.status == "ok")
+        self.tell_plan()
+
+    def _log(self, call: ToolCall, outcome: Outcome, started: str) -> None:
+        try:
+            result: dict[str, Any] = {
+                "status": outcome.status,
+                "summary": outcome.summary,
+                "output": outcome.output,
+                "metadata": outcome.metadata,
+                "error": outcome.error_text,
+                "findings": [finding_json(item, self.request.out_dir) for item in outcome.findings],
+                "artifacts": [artifact_json(item) for item in outcome.artifacts],
+            }
+        except Exception as error:  # logging never breaks a run
+            log_unexpected("A call's result could not be logged", error)
+            result = {"status": outcome.status, "summary": outcome.summary}
+        self.request.thread.log_call(call.id, call.name, call.arguments, result, started, utc_now())
+
+    def _context(self, call: ToolCall, gate: ProgressGate, cancel: CancelToken) -> ToolContext:
+        request = self.request
+        return ToolContext(
+            run_id=request.run_id,
+            call_id=call.id,
+            images=request.images,
+            out_dir=request.out_dir,
+            host=request.host,
+            models_dir=request.models_dir,
+            device=request.device,
+            cancel=cancel,
+            progress=gate,
+        )

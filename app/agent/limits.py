@@ -1,0 +1,182 @@
+"""How far a run has gone: counts steps, calls, tokens and money, and sees when it goes in circles.
+
+Nothing here ends a run: a question is answered with None or a `Stop`, and the loop does the rest.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import json
+from collections import Counter, deque
+from collections.abc import AsyncGenerator, Generator
+from dataclasses import dataclass
+from typing import Any
+
+from app.agent.llm.base import ModelInfo
+from app.agent.messages import ToolCall
+from app.agent.request import Limits
+
+_PER_MILLION = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """A limit was reached.
+
+    Attributes:
+        by: Its name in `RunFinished.stopped_by`.
+        text: For the user and the model, a clause: "the limit of 20 steps is reached".
+    """
+
+    by: str
+    text: str
+
+
+class Meter:
+    """What one run has used.
+
+    Args:
+        limits: How far it may go.
+        info: The model's prices.
+    """
+
+    def __init__(self, limits: Limits, info: ModelInfo) -> None:
+        self._limits = limits
+        self._info = info
+        self._steps = 0
+        self._calls = 0
+        self._asked: Counter[str] = Counter()
+        self._last: deque[str] = deque(maxlen=3)
+        self._tasks: Counter[str] = Counter()
+        self.input_tokens = 0
+        self.output_tokens = 0
+
+    @property
+    def cost(self) -> float | None:
+        """US dollars so far, None where the model's prices are not known."""
+        return self._price(self.input_tokens, self.output_tokens)
+
+    def used(self, input_tokens: int, output_tokens: int) -> None:
+        """Count an answer of the model."""
+        self.input_tokens += input_tokens
+        self.output_tokens += output_tokens
+
+    def step(self, prompt_tokens: int) -> Stop | None:
+        """Before the model is asked: whether it may be, with a request of about so many tokens."""
+        if self._steps >= self._limits.steps:
+            return Stop("steps", f"the limit of {self._limits.steps} steps is reached")
+        stop = self.spent(prompt_tokens) if self._steps else self.spent(0)
+        if stop is None:
+            self._steps += 1
+        return stop
+
+    def spent(self, further_tokens: int = 0) -> Stop | None:
+        """Whether tokens or money are used up, or would be by a request of so many tokens."""
+        limits = self._limits
+        total = self.input_tokens + self.output_tokens + further_tokens
+        if limits.tokens and total >= limits.tokens:
+            return Stop("tokens", f"the limit of {limits.tokens:,} tokens is reached")
+        cost = self._price(self.input_tokens + further_tokens, self.output_tokens)
+        if limits.cost and cost is not None and cost >= limits.cost:
+            return Stop("cost", f"the limit of {limits.cost:.2f} US dollars is reached")
+        return None
+
+    def call(self, call: ToolCall, *, counted: bool = True) -> Stop | None:
+        """Before a call runs: whether it may.
+
+        Args:
+            call: What is asked for.
+            counted: False for the loop's own tools, which only count as repetitions.
+        """
+        stop = self._circle(call)
+        if stop is None and counted:
+            if self._calls >= self._limits.tool_calls:
+                stop = Stop(
+                    "tool_calls", f"the limit of {self._limits.tool_calls} tool calls is reached"
+                )
+            else:
+                self._calls += 1
+        return stop
+
+    def task_call(self, task: str) -> str:
+        """Count a call for a step of the plan; says why it may not run, or "".
+
+        Args:
+            task: The step, "" without a plan.
+        """
+        if not task:
+            return ""
+        self._tasks[task] += 1
+        most = self._limits.calls_per_task
+        if self._tasks[task] <= most:
+            return ""
+        return f"Not run: this step of the plan has used its {most} calls."
+
+    def _circle(self, call: ToolCall) -> Stop | None:
+        action = action_key(call)
+        self._asked[action] += 1
+        if self._asked[action] >= self._limits.same_call:
+            times = f"{self._asked[action]} times"
+            return Stop("repeated_call", f"{call.name} was asked for {times}, always the same way")
+        before = list(self._last)
+        self._last.append(action)
+        if len(before) == 3 and before[0] == before[2] != before[1] == action:
+            return Stop("cycle", "the same two calls were asked for in turn, again and again")
+        return None
+
+    def _price(self, input_tokens: int, output_tokens: int) -> float | None:
+        info = self._info
+        if info.input_price is None or info.output_price is None:
+            return None
+        dollars = input_tokens * info.input_price + output_tokens * info.output_price
+        return dollars / _PER_MILLION
+
+
+def action_key(call: ToolCall) -> str:
+    """Equal for calls of the same tool with the same arguments, whatever the order of the keys."""
+    arguments: Any = call.raw or call.arguments
+    return f"{call.name} {json.dumps(arguments, sort_keys=True, default=str)}"
+
+
+class WallClock:
+    """Ends the work when the time is over; time in which the user is waited for does not count.
+
+    Args:
+        limit_s: Seconds; 0 for no limit.
+    """
+
+    def __init__(self, limit_s: float) -> None:
+        self._limit_s = limit_s
+        self._timeout: asyncio.Timeout | None = None
+
+    @property
+    def over(self) -> bool:
+        """Whether the time is over."""
+        return self._timeout is not None and self._timeout.expired()
+
+    def stop(self) -> Stop:
+        """The limit, for the end of the run."""
+        return Stop("wall_time", f"the limit of {self._limit_s:g} seconds is reached")
+
+    @contextlib.asynccontextmanager
+    async def running(self) -> AsyncGenerator[None]:
+        """Raise TimeoutError in the block once the time is over."""
+        async with asyncio.timeout(self._limit_s or None) as self._timeout:
+            yield
+
+    @contextlib.contextmanager
+    def paused(self) -> Generator[None]:
+        """The time stands still in the block."""
+        timeout = self._timeout
+        ends = timeout.when() if timeout is not None else None
+        if timeout is None or ends is None:
+            yield
+            return
+        loop = asyncio.get_running_loop()
+        left_s = ends - loop.time()
+        timeout.reschedule(None)
+        try:
+            yield
+        finally:
+            timeout.reschedule(loop.time() + left_s)
