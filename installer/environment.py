@@ -26,7 +26,9 @@ from installer import pip_runner
 from installer.console import Console, SetupError
 
 # Packages installed one at a time: each is large, so a break costs no more than one of them.
-LARGE = re.compile(r"nvidia-|torch|triton|pyside6|simpleitk|scipy|imagecodecs|nodejs|transformers|xllamacpp|llm-")
+LARGE = re.compile(
+    r"nvidia-|torch|triton|pyside6|simpleitk|scipy|imagecodecs|nodejs|transformers|xllamacpp|llm-"
+)
 BATCH = 12
 # What compiled packages depend on: a new patch release of Python is no reason to start over.
 INTERPRETER = (

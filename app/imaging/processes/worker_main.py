@@ -75,13 +75,13 @@ def _set_up(config: WorkerConfig) -> None:
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
         os.dup2(2, 1)
     with suppress(OSError):
-        _lower_priority(config.nice)
+        lower_priority(config.nice)
     if config.memory_limit_bytes is not None:
         with suppress(OSError, ValueError):
             limit_memory(config.memory_limit_bytes)
 
 
-def _lower_priority(amount: int) -> None:
+def lower_priority(amount: int) -> None:
     if amount <= 0:
         return
     if sys.platform == "win32":

@@ -232,7 +232,7 @@ class Process:
         code = self._process.exitcode
         by_itself = not self._killed and not cancelled
         self.kill()
-        return Lost(_death(code), cancelled=cancelled, by_itself=by_itself)
+        return Lost(death(code), cancelled=cancelled, by_itself=by_itself)
 
     def kill(self) -> None:
         """End it at once; safe from any thread."""
@@ -253,7 +253,7 @@ class Process:
             self._process.close()
 
 
-def _death(code: int | None) -> str:
+def death(code: int | None) -> str:
     """How a process ended, in plain words after its name."""
     if code is None:
         return "stopped answering"
