@@ -369,7 +369,7 @@ def check_endpoint(base_url: str, model: str, key: str) -> str:
 
     if not model.strip():
         raise UsageError("the model has no name", remedy="Give the name the endpoint knows it by.")
-    endpoint = OpenAIModel(base_url, model.strip(), key, read_timeout_s=20, max_retries=0)
+    endpoint = OpenAIModel(base_url, model.strip(), key, read_timeout_s=20, first_timeout_s=60)
 
     async def ask() -> int:
         pieces = [

@@ -1,31 +1,27 @@
-"""Any endpoint with chat completions: OpenAI, vLLM, Ollama, LM Studio, llama.cpp."""
+"""Any endpoint with chat completions: OpenAI, Azure, vLLM, Ollama, LM Studio, llama.cpp."""
 
 from __future__ import annotations
 
 import asyncio
 import importlib
-import ipaddress
 import json
 import re
-from collections.abc import AsyncIterator, Iterable, Sequence
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from collections.abc import AsyncGenerator, Sequence
+from contextlib import aclosing
+from dataclasses import replace
+from typing import Any
 
-from app.agent.llm.base import Call, ModelEvent, ModelFailed, Text, Tokens, ToolSchema
-from app.agent.llm.openai_errors import cut, failure, unreadable
-from app.agent.messages import Message, ToolCall
-from app.errors import UsageError
+from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
+from app.agent.llm.constrained import Reader, as_plain, instruction, response_format
+from app.agent.llm.deltas import Assembly, TextFilter
+from app.agent.llm.endpoint import Bounds, host_of, is_loopback, patiently
+from app.agent.llm.failures import Endpoint, failure, unreadable
+from app.agent.llm.png import MEDIA_TYPE, encoded, missing
+from app.agent.llm.text_calls import TextCalls, quoted_data
+from app.agent.messages import Message
+from app.settings import OPENAI_URL, ToolForm
 
-if TYPE_CHECKING:
-    import openai
-
-DEFAULT_BASE_URL = "https://api.openai.com/v1"
-CONNECT_TIMEOUT_S = 10.0
-READ_TIMEOUT_S = 120.0
-"""The longest silence of the endpoint. Local servers load a model during the first request."""
-MAX_RETRIES = 1
-
-_CUT_NOTE = "\n\n[The model's answer ends here: it reached its length limit.]"
+_AZURE_PATH = re.compile(r"/openai(/.*)?$")
 
 
 class OpenAIModel:
@@ -33,10 +29,17 @@ class OpenAIModel:
 
     Args:
         base_url: For example "http://127.0.0.1:11434/v1"; "" for OpenAI's own.
-        model: The model's name there.
+        model: The model's name there; in Azure the deployment's.
         key: The key, or None where the endpoint asks for none.
-        read_timeout_s: The longest silence before the endpoint counts as stalled.
-        max_retries: How often a request is repeated before anything was streamed.
+        info: What the loop must know of the model.
+        tool_form: How it calls tools: "native" by the endpoint's own means; "json_schema" as JSON
+            that the endpoint enforces; "text" as JSON at the end of its text; "auto" is native.
+        text_calls: Whether calls that stand in the text are taken as calls as well: local models
+            write them when their server doesn't know their format. None: unless "native".
+        read_timeout_s: The longest silence in an answer; None for that of `bounds`.
+        first_timeout_s: The longest time until its first piece; None for that of `bounds`.
+        bounds: How long and how much it may answer.
+        api_version: Azure's version of the API; "" for everything but Azure.
 
     Raises:
         UsageError: `base_url` is no http(s) address.
@@ -48,20 +51,34 @@ class OpenAIModel:
         model: str,
         key: str | None = None,
         *,
-        read_timeout_s: float = READ_TIMEOUT_S,
-        max_retries: int = MAX_RETRIES,
+        info: ModelInfo | None = None,
+        tool_form: ToolForm = "native",
+        text_calls: bool | None = None,
+        read_timeout_s: float | None = None,
+        first_timeout_s: float | None = None,
+        bounds: Bounds | None = None,
+        api_version: str = "",
     ) -> None:
-        self._base_url = base_url.strip() or DEFAULT_BASE_URL
-        self._model = model
-        self._key = key
-        self._read_timeout_s = read_timeout_s
-        self._max_retries = max_retries
+        bounds = bounds or Bounds()
+        self.info = info or ModelInfo()
+        self._base_url = base_url.strip() or OPENAI_URL
         self._host = host_of(self._base_url)
+        self._at = Endpoint(self._host, model, key or "")
+        self._api_version = api_version.strip()
+        self._form: ToolForm = "native" if tool_form == "auto" else tool_form
+        self._text_calls = tool_form != "native" if text_calls is None else text_calls
+        self._bounds = replace(
+            bounds,
+            silence_s=bounds.silence_s if read_timeout_s is None else read_timeout_s,
+            first_s=bounds.first_s if first_timeout_s is None else first_timeout_s,
+        )
+        self._counts = True
+        """Whether the endpoint takes `stream_options`, as far as is known."""
 
     @property
     def name(self) -> str:
         """The model and where it runs."""
-        return f"{self._model} at {self._host}"
+        return f"{self._at.model} at {self._host}"
 
     @property
     def remote_host(self) -> str:
@@ -70,128 +87,154 @@ class OpenAIModel:
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
-    ) -> AsyncIterator[ModelEvent]:
+    ) -> AsyncGenerator[ModelEvent]:
         """Answer the transcript.
 
         Raises:
             ModelFailed: The endpoint is down, refuses, stalls or sends what cannot be read.
         """
-        # The import takes a second the first time; on the loop it would delay a cancel.
-        package = await asyncio.to_thread(importlib.import_module, "openai")
-        assembly = _Assembly()
+        assembly = Assembly(self._at, self._bounds.chars, self._filter(messages, tools))
+        # Imports and pictures take a moment; on the loop they would delay a cancel.
+        packages = await asyncio.to_thread(load, "openai")
+        request = await asyncio.to_thread(self._request, messages, tools)
         try:
-            async with self._client(package) as client:
-                chunks = await client.chat.completions.create(**self._request(messages, tools))
-                async with chunks:
-                    async for chunk in chunks:
-                        for event in assembly.take(chunk):
-                            yield event
-        except package.OpenAIError as error:
-            raise failure(error, self._host, self._model, assembly.started) from error
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise unreadable(self._host, type(error).__name__) from error
-        for event in assembly.end(self._host):
+            source = self._chunks(packages, request)
+            async with aclosing(patiently(source, self._bounds, self._at)) as chunks:
+                async for chunk in chunks:
+                    if isinstance(chunk, Note):
+                        yield chunk
+                        continue
+                    for event in assembly.take(chunk):
+                        yield event
+        except (packages[0].OpenAIError, *packages[1].ERRORS) as error:
+            raise failure(error, self._at, assembly.started) from error
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise unreadable(self._at, type(error).__name__, assembly.started) from error
+        for event in assembly.end():
             yield event
 
-    def _client(self, package: Any) -> openai.AsyncOpenAI:
-        timeout = package.Timeout(self._read_timeout_s, connect=CONNECT_TIMEOUT_S)
-        http_client = package.DefaultAsyncHttpxClient(
-            # A redirect would take the data to a host that the user did not allow; a proxy from
-            # the environment would take what is meant for this machine off it.
-            follow_redirects=False,
-            trust_env=bool(self.remote_host),
-            timeout=timeout,
-        )
-        return package.AsyncOpenAI(
-            base_url=self._base_url,
+    async def models(self) -> list[str]:
+        """The names of the models that the endpoint offers, in its order.
+
+        Raises:
+            ModelFailed: It cannot be asked, or does not say.
+        """
+        packages = await asyncio.to_thread(load, "openai")
+        try:
+            async with asyncio.timeout(self._bounds.first_s), self._client(packages) as client:
+                page = await client.models.list()
+                return [str(model.id) for model in page.data]
+        except (packages[0].OpenAIError, *packages[1].ERRORS, TimeoutError) as error:
+            raise failure(error, self._at, started=False) from error
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise unreadable(self._at, type(error).__name__) from error
+
+    async def _chunks(self, packages: Any, request: dict[str, Any]) -> AsyncGenerator[Any]:
+        async with self._client(packages) as client:
+            stream = await self._opened(packages, client, request)
+            async with stream:
+                async for chunk in stream:
+                    yield chunk
+
+    async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
+        """The answer's stream, once the endpoint begins to answer."""
+        while True:
+            if not self._counts:
+                request.pop("stream_options", None)
+            try:
+                return await client.chat.completions.create(**request)
+            except packages[0].APIStatusError as error:
+                text = _text_of(error)
+                if error.status_code in (400, 422) and "stream_options" in request:
+                    if "stream_options" not in text and "include_usage" not in text:
+                        raise
+                    self._counts = False
+                elif error.status_code == 503 and "loading model" in text:
+                    # llama.cpp's server while it loads; `patiently` says so and ends it.
+                    await asyncio.sleep(self._bounds.poll_s)
+                else:
+                    raise
+
+    def _client(self, packages: Any) -> Any:
+        package, transport = packages
+        key, azure = self._at.secret, self._api_version
+        settings: dict[str, Any] = {
             # Never None: the package would take OPENAI_API_KEY and send it to any endpoint.
-            api_key=self._key or "none",
-            max_retries=self._max_retries,
-            timeout=timeout,
-            http_client=http_client,
-        )
+            "api_key": key or "none",
+            "max_retries": 0,  # app.agent.retry repeats, in one place and visibly
+            "http_client": transport.make_client(
+                self._at,
+                self._bounds,
+                key_header="api-key" if azure else "authorization",
+                key=key if azure or not key else f"Bearer {key}",
+            ),
+        }
+        if azure:
+            # People paste the address with or without its path.
+            endpoint = _AZURE_PATH.sub("", self._base_url.split("?", 1)[0].rstrip("/"))
+            settings |= {"azure_endpoint": endpoint, "api_version": azure}
+            return package.AsyncAzureOpenAI(**settings)
+        return package.AsyncOpenAI(base_url=self._base_url, **settings)
+
+    def _filter(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> TextFilter | None:
+        if self._form == "json_schema":
+            return Reader(tools, quoted_data(messages))
+        return TextCalls(tools, quoted_data(messages)) if self._text_calls and tools else None
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
         request: dict[str, Any] = {
-            "model": self._model,
-            "messages": [wire_message(message) for message in messages],
+            "model": self._at.model,
             "stream": True,
             "stream_options": {"include_usage": True},
         }
-        if tools:
+        if self._form in ("json_schema", "text"):
+            form = "json_schema" if self._form == "json_schema" else "text"
+            messages = _instructed(as_plain(messages, form), instruction(tools, form))
+        elif tools:
             request["tools"] = [_wire_tool(tool) for tool in tools]
+        if self._form == "json_schema":
+            request["response_format"] = response_format(tools)
+        request["messages"] = [wire_message(item, images=self.info.images) for item in messages]
         return request
 
 
-class _Assembly:
-    """Puts the deltas of one answer together."""
-
-    def __init__(self) -> None:
-        self.started = False
-        self._finish = ""
-        self._calls: list[dict[str, str]] = []
-        self._at: dict[int, int] = {}
-
-    def take(self, chunk: Any) -> Iterable[ModelEvent]:
-        """What a chunk gives at once: text and usage; calls are kept until they are whole."""
-        usage = getattr(chunk, "usage", None)
-        if usage is not None:
-            yield Tokens(int(usage.prompt_tokens or 0), int(usage.completion_tokens or 0))
-        for choice in (chunk.choices or [])[:1]:
-            self.started = True
-            self._finish = choice.finish_reason or self._finish
-            delta = choice.delta
-            if delta is None:
-                continue
-            if delta.content:
-                yield Text(str(delta.content))
-            for part in delta.tool_calls or ():
-                self._add(part)
-
-    def end(self, host: str) -> Iterable[ModelEvent]:
-        """The calls, once the stream has ended.
-
-        Raises:
-            ModelFailed: It ended without a finish_reason: it was cut off, or was no such stream.
-        """
-        if not self.started:
-            raise unreadable(host, "an empty stream")
-        if not self._finish:
-            raise cut(host)
-        for call in self._calls:
-            yield Call(_tool_call(call))
-        if self._finish == "length" and not self._calls:
-            yield Text(_CUT_NOTE)
-
-    def _add(self, part: Any) -> None:
-        index = part.index if isinstance(part.index, int) else len(self._calls)
-        function = part.function
-        name = (function.name if function else None) or ""
-        known = self._calls[self._at[index]] if index in self._at else None
-        # Some servers give every call the index 0; a new id with a name starts a new one.
-        if known is None or (part.id and known["id"] and part.id != known["id"] and name):
-            self._at[index] = len(self._calls)
-            known = {"id": "", "name": "", "arguments": ""}
-            self._calls.append(known)
-        known["id"] = part.id or known["id"]
-        known["name"] = known["name"] or name
-        known["arguments"] += (function.arguments if function else None) or ""
+def load(package: str) -> tuple[Any, Any]:
+    """An endpoint's package and the transport, which take a second to import the first time."""
+    # The transport goes first: it sees to it that the packages log no requests.
+    transport = importlib.import_module("app.agent.llm.transport")
+    return importlib.import_module(package), transport
 
 
-def _tool_call(parts: dict[str, str]) -> ToolCall:
-    text = parts["arguments"].strip()
+def _text_of(error: Any) -> str:
     try:
-        arguments: Any = json.loads(text) if text else {}
-    except (ValueError, RecursionError):
-        arguments = None
-    if isinstance(arguments, dict):
-        return ToolCall(id=parts["id"], name=parts["name"], arguments=arguments)
-    return ToolCall(id=parts["id"], name=parts["name"], arguments={}, raw=text)
+        return str(error.response.text).lower()
+    except (RuntimeError, LookupError):  # not read, or in an encoding that nobody knows
+        return ""
 
 
-def wire_message(message: Message) -> dict[str, Any]:
-    """A message as the endpoint expects it. Pixels are never in it."""
+def _instructed(messages: Sequence[Message], text: str) -> list[Message]:
+    """The transcript with an instruction in its system message."""
+    if not text:
+        return list(messages)
+    if messages and messages[0].role == "system":
+        head = messages[0]
+        joined = head.model_copy(update={"text": f"{head.text}\n\n{text}".strip()})
+        return [joined, *messages[1:]]
+    return [Message(role="system", text=text), *messages]
+
+
+def wire_message(message: Message, *, images: bool = False) -> dict[str, Any]:
+    """A message as the endpoint expects it.
+
+    Args:
+        message: The message.
+        images: Whether the model takes pictures; without, their captions stand in their place.
+    """
     wire: dict[str, Any] = {"role": message.role, "content": message.text}
+    if message.pictures:
+        wire["content"] = _with_pictures(message, images)
     if message.role == "tool":
         wire["tool_call_id"] = message.call_id
     if message.tool_calls:
@@ -199,15 +242,34 @@ def wire_message(message: Message) -> dict[str, Any]:
             {
                 "id": call.id,
                 "type": "function",
-                "function": {
-                    # Endpoints refuse a transcript with other characters, even in a wrong name.
-                    "name": re.sub(r"[^A-Za-z0-9_-]", "_", call.name)[:64] or "unknown",
-                    "arguments": json.dumps(call.arguments),
-                },
+                "function": {"name": wire_name(call.name), "arguments": json.dumps(call.arguments)},
             }
             for call in message.tool_calls
         ]
     return wire
+
+
+def wire_name(name: str) -> str:
+    """A tool's name as endpoints take it.
+
+    They refuse a transcript with any other, even in an old call of a tool that does not exist.
+    """
+    return re.sub(r"[^A-Za-z0-9_-]", "_", name)[:64] or "unknown"
+
+
+def _with_pictures(message: Message, images: bool) -> str | list[dict[str, Any]]:
+    if not images:
+        notes = [missing(picture, sees=False) for picture in message.pictures]
+        return "\n\n".join([message.text, *notes])
+    parts: list[dict[str, Any]] = [{"type": "text", "text": message.text}]
+    for picture in message.pictures:
+        data = encoded(picture)
+        text = picture.caption if data else missing(picture, sees=True)
+        parts.append({"type": "text", "text": text})
+        if data:
+            url = f"data:{MEDIA_TYPE};base64,{data}"
+            parts.append({"type": "image_url", "image_url": {"url": url}})
+    return parts
 
 
 def _wire_tool(tool: ToolSchema) -> dict[str, Any]:
@@ -217,39 +279,6 @@ def _wire_tool(tool: ToolSchema) -> dict[str, Any]:
         "parameters": tool.parameters,
     }
     return {"type": "function", "function": function}
-
-
-def host_of(base_url: str) -> str:
-    """The host of an http(s) address.
-
-    Raises:
-        UsageError: It is not one.
-    """
-    try:
-        parts = urlsplit(base_url)
-        host = parts.hostname or ""
-    except ValueError:
-        parts, host = None, ""
-    if parts is None or parts.scheme not in ("http", "https") or not host:
-        raise UsageError(
-            "the address of the language model is not a web address",
-            subject=base_url,
-            remedy="Give one such as http://127.0.0.1:11434/v1.",
-        )
-    return host
-
-
-def is_loopback(host: str) -> bool:
-    """Whether a host is this machine: localhost, 127.0.0.0/8 or ::1."""
-    name = host.lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
-        return True
-    try:
-        address = ipaddress.ip_address(name)
-    except ValueError:
-        return False
-    mapped = getattr(address, "ipv4_mapped", None)
-    return (mapped or address).is_loopback
 
 
 __all__ = ["ModelFailed", "OpenAIModel", "host_of", "is_loopback", "wire_message"]

@@ -20,7 +20,7 @@ from tests.support.openai_server import OpenAIServer, call_reply, text_reply
 
 
 def model_at(server: OpenAIServer, **changes: Any) -> OpenAIModel:
-    return OpenAIModel(server.url, "test-model", "test-key", **{"max_retries": 0, **changes})
+    return OpenAIModel(server.url, "test-model", "test-key", **changes)
 
 
 def run(model: OpenAIModel, out_dir: Path, **changes: Any) -> list[Any]:
@@ -102,7 +102,7 @@ def test_an_endpoint_that_is_down(tmp_path: Path):
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{unused.getsockname()[1]}/v1"
-        events = run(OpenAIModel(url, "m", max_retries=0), tmp_path)
+        events = run(OpenAIModel(url, "m"), tmp_path)
     assert events[-1].kind == "run_failed"
     assert "cannot be reached" in events[-1].error
     assert "offline planner" in events[-1].remedy
@@ -114,7 +114,7 @@ def test_an_endpoint_that_is_down(tmp_path: Path):
 )
 def test_a_silent_endpoint_times_out(tmp_path: Path, mode: str, said: str):
     with OpenAIServer([text_reply("one two three")], mode) as server:
-        events = run(model_at(server, read_timeout_s=0.2), tmp_path)
+        events = run(model_at(server, read_timeout_s=0.2, first_timeout_s=0.2), tmp_path)
     assert events[-1].kind == "run_failed"
     assert said in events[-1].error
 
@@ -171,7 +171,7 @@ def test_consent_denied_sends_nothing(tmp_path: Path):
         return False
 
     with OpenAIServer() as server:
-        model = Disguised(server.url, "m", max_retries=0)
+        model = Disguised(server.url, "m")
         events = run(model, tmp_path, approve=no)
         assert not server.requests
     assert events[-1].kind == "run_failed"
@@ -196,7 +196,7 @@ def test_consent_is_asked_once_a_thread_and_identifiers_stay_here(tmp_path: Path
     ]
     thread = Thread.in_memory()
     with OpenAIServer(replies) as server:
-        loop = AgentLoop(Disguised(server.url, "m", max_retries=0), fake_tools.pack())
+        loop = AgentLoop(Disguised(server.url, "m"), fake_tools.pack())
 
         def ask(question: str, where: Thread) -> list[Any]:
             made = request(tmp_path, question, thread=where, approve=yes, identifiers=("DOE^JANE",))
@@ -260,7 +260,7 @@ def test_a_missing_key_never_becomes_the_environments(
 ):
     monkeypatch.setenv("OPENAI_API_KEY", "sk-of-another-endpoint")
     with OpenAIServer([text_reply("hi")]) as server:
-        run(OpenAIModel(server.url, "m", None, max_retries=0), tmp_path)
+        run(OpenAIModel(server.url, "m", None), tmp_path)
     assert "sk-of-another-endpoint" not in str(server.headers)
 
 

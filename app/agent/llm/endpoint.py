@@ -1,0 +1,142 @@
+"""What all endpoints share: addresses, how long and how much they may answer, and patience."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import time
+from collections.abc import AsyncGenerator
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import urlsplit
+
+from app.agent.llm.base import Note
+from app.agent.llm.failures import Endpoint, stalled, too_long
+from app.errors import UsageError
+
+LOADING = (
+    "The model is still being loaded. The first answer after a start can take half a minute "
+    "and more."
+)
+WAITING = "The model has not begun to answer yet: a long question or a busy server takes a while."
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How long and how much an endpoint may answer, so that no fault of it goes on for ever.
+
+    Attributes:
+        connect_s: Until the connection stands.
+        first_s: Until the first piece of the answer. Local servers load a model during the first
+            request, and some models think for minutes before they say a word.
+        silence_s: The longest time without a piece, from then on.
+        answer_s: The longest answer.
+        note_s: After so long without a first piece the user is told what is waited for.
+        poll_s: Between two questions to a server that says that it still loads the model.
+        body_bytes: The largest answer as it is sent; a token takes 200 to 400 bytes.
+        line_bytes: Its longest line, which has to be in memory at once.
+        chars: The most characters of text, reasoning and calls' arguments together.
+    """
+
+    connect_s: float = 10.0
+    first_s: float = 300.0
+    silence_s: float = 120.0
+    answer_s: float = 900.0
+    note_s: float = 5.0
+    poll_s: float = 1.0
+    body_bytes: int = 64 * 2**20
+    line_bytes: int = 4 * 2**20
+    chars: int = 1_000_000
+
+
+T = TypeVar("T")
+
+
+async def patiently(
+    source: AsyncGenerator[T], bounds: Bounds, at: Endpoint
+) -> AsyncGenerator[T | Note]:
+    """Pass on what a stream gives, within its bounds; closes it whatever happens.
+
+    Yields:
+        Its items, and a Note when the first one takes long.
+
+    Raises:
+        ModelFailed: The stream fell silent or does not end.
+    """
+    end = time.monotonic() + bounds.answer_s
+    # A task of its own, since a Note is yielded while it goes on.
+    first: asyncio.Future[T | _End] = asyncio.ensure_future(_next(source))
+    try:
+        await asyncio.wait({first}, timeout=min(bounds.note_s, bounds.first_s))
+        if not first.done():
+            if bounds.note_s < bounds.first_s:
+                yield Note(LOADING if is_loopback(at.host) else WAITING)
+            left_s = min(bounds.first_s, bounds.answer_s) - bounds.note_s
+            await asyncio.wait({first}, timeout=max(left_s, 0))
+        if not first.done():
+            raise stalled(at, started=False)
+        item = first.result()
+        while not isinstance(item, _End):
+            yield item
+            wait_s = min(bounds.silence_s, end - time.monotonic())
+            try:
+                async with asyncio.timeout(wait_s):
+                    item = await _next(source)
+            except TimeoutError as error:
+                if wait_s < bounds.silence_s:
+                    raise too_long(at, bounds.answer_s) from error
+                raise stalled(at, started=True) from error
+    finally:
+        await _end(first)
+        await source.aclose()
+
+
+class _End:
+    """Stands for the end of a stream."""
+
+
+async def _next(source: AsyncGenerator[T]) -> T | _End:
+    async for item in source:
+        return item
+    return _End()
+
+
+async def _end(task: asyncio.Future[Any]) -> None:
+    if not task.done():
+        task.cancel()
+        await asyncio.wait({task})
+    if not task.cancelled():
+        task.exception()  # seen, so that asyncio does not complain of it
+
+
+def host_of(base_url: str) -> str:
+    """The host of an http(s) address.
+
+    Raises:
+        UsageError: It is not one.
+    """
+    try:
+        parts = urlsplit(base_url)
+        host, _port = parts.hostname or "", parts.port
+    except ValueError:
+        parts, host = None, ""
+    if parts is None or parts.scheme not in ("http", "https") or not host:
+        raise UsageError(
+            "the address of the language model is not a web address",
+            subject=base_url,
+            remedy="Give one such as http://127.0.0.1:11434/v1.",
+        )
+    return host
+
+
+def is_loopback(host: str) -> bool:
+    """Whether a host is this machine: localhost, 127.0.0.0/8 or ::1."""
+    name = host.lower().rstrip(".")
+    if name == "localhost" or name.endswith(".localhost"):
+        return True
+    try:
+        address = ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    mapped = getattr(address, "ipv4_mapped", None)
+    return (mapped or address).is_loopback

@@ -1,0 +1,274 @@
+"""What went wrong at an endpoint, in words that say what to do. No traceback, no key.
+
+Also says whether the same request may succeed a little later: the loop repeats only then.
+"""
+
+from __future__ import annotations
+
+import math
+import socket
+import ssl
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from typing import Any
+
+from app.agent.llm.base import ModelFailed
+
+_TEXT_LIMIT = 200
+_RETRY_STATUS = frozenset({408, 409, 425, 429})
+_QUOTA = ("insufficient_quota", "billing", "credit balance", "quota exceeded")
+_NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
+_ELSE = "or choose another model in the settings"
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """Where a request went: for messages.
+
+    Attributes:
+        host: The host.
+        model: The model that was asked for.
+        secret: The key, to strike it from the endpoint's own words.
+    """
+
+    host: str
+    model: str = ""
+    secret: str = ""
+
+
+def failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
+    """An error of the packages `openai`, `anthropic` or `httpx2` as one of ours.
+
+    Args:
+        error: The error.
+        at: Where it happened.
+        started: Whether part of the answer had come.
+    """
+    for item in _causes(error):
+        if isinstance(item, ModelFailed):
+            return item
+    if isinstance(getattr(error, "status_code", None), int):
+        return _status(error, at)
+    kinds = {kind.__name__ for item in _causes(error) for kind in type(item).__mro__}
+    if "ConnectTimeout" in kinds:
+        return _made(
+            "the language model's server does not accept the connection", at, _ADDRESS, True
+        )
+    if kinds & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
+        return stalled(at, started)
+    if kinds & {"APIConnectionError", "TransportError"}:
+        return cut(at) if started else _no_connection(error, at)
+    code = _code(error)
+    # A server that took the request and then failed may do better the next time.
+    return _made(
+        f"the language model reported an error{_said(error, at)}",
+        at,
+        f"Ask again, {_ELSE}.",
+        not 400 <= code < 500 or code in _RETRY_STATUS,
+    )
+
+
+def unreadable(at: Endpoint, detail: str, started: bool = False) -> ModelFailed:
+    """The endpoint sent something else than an answer's stream."""
+    found = _made(
+        "the language model's endpoint sent an answer that cannot be read",
+        at,
+        'Check the address in the settings (it usually ends with "/v1") or ask again.',
+        started,
+    )
+    found.detail = detail
+    return found
+
+
+def web_page(at: Endpoint) -> ModelFailed:
+    """The endpoint answered with a page for a browser."""
+    return _made(
+        "the address leads to a web page: this answer cannot be read as one of a language model",
+        at,
+        'Check the address in the settings (it usually ends with "/v1"), and whether the network '
+        "asks for a log-in first.",
+    )
+
+
+def packed(at: Endpoint) -> ModelFailed:
+    """The endpoint compressed its answer although it was asked not to."""
+    return _made(
+        "the endpoint sent a compressed answer, which was not asked for and is not unpacked",
+        at,
+        "Switch off compression in the proxy or server between here and the model.",
+    )
+
+
+def cut(at: Endpoint) -> ModelFailed:
+    """The stream ended before the answer did."""
+    return _made("the connection broke in the middle of the answer", at, "Ask again.", True)
+
+
+def stalled(at: Endpoint, started: bool) -> ModelFailed:
+    """Nothing came for too long."""
+    return _made(
+        "the language model stopped in the middle of its answer"
+        if started
+        else "the language model did not answer in time",
+        at,
+        "Ask again. A model on this machine may still be loading: wait a minute.",
+        True,
+    )
+
+
+def too_long(at: Endpoint, limit_s: float) -> ModelFailed:
+    """The answer does not come to its end."""
+    time = f"{limit_s / 60:.0f} minutes" if limit_s >= 120 else f"{limit_s:g} seconds"
+    return _made(
+        f"the answer was not complete after {time}", at, f"Ask for less at a time, {_ELSE}."
+    )
+
+
+def too_much(at: Endpoint) -> ModelFailed:
+    """The answer is larger than any real one."""
+    return _made(
+        "the answer is larger than any sensible one and was stopped", at, f"Ask again, {_ELSE}."
+    )
+
+
+def _made(reason: str, at: Endpoint, remedy: str, retryable: bool = False) -> ModelFailed:
+    found = ModelFailed(reason, subject=at.host, remedy=remedy)
+    found.retryable = retryable
+    return found
+
+
+_ADDRESS = (
+    "Check that it is running and that its address in the settings is right, or choose the "
+    "offline planner."
+)
+
+
+def _no_connection(error: BaseException, at: Endpoint) -> ModelFailed:
+    for item in _causes(error):
+        if isinstance(item, ssl.SSLCertVerificationError):
+            return _made(
+                f"its certificate is not trusted ({item.verify_message.rstrip('.')})",
+                at,
+                "Check the address and this computer's clock; a hospital's own certificate has "
+                "to be installed by its administrator. Nothing was sent.",
+            )
+        if isinstance(item, ssl.SSLError) and item.reason in (
+            "WRONG_VERSION_NUMBER",
+            "HTTP_REQUEST",
+        ):
+            return _made(
+                "it does not speak TLS", at, 'Begin the address with "http://" for this server.'
+            )
+        if isinstance(item, socket.gaierror):
+            return _made(
+                "no computer of this name is known",
+                at,
+                "Check the address in the settings and the network connection.",
+                item.errno == socket.EAI_AGAIN,
+            )
+    refused = any(isinstance(item, ConnectionRefusedError) for item in _causes(error))
+    kinds = {type(item).__name__ for item in _causes(error)}
+    if not refused and kinds & {"ReadError", "WriteError", "RemoteProtocolError", "SSLEOFError"}:
+        return _made("the connection broke before the answer began", at, "Ask again.", True)
+    reset = any(isinstance(item, ConnectionResetError | ssl.SSLError) for item in _causes(error))
+    return _made("the language model cannot be reached", at, _ADDRESS, reset and not refused)
+
+
+def _status(error: Any, at: Endpoint) -> ModelFailed:
+    status: int = error.status_code
+    retryable = status in _RETRY_STATUS or 500 <= status < 600
+    wait_s = retry_after(error.response.headers)
+    said = _said(error, at)
+    spent = any(mark in _words(error) for mark in _QUOTA)
+    match status:
+        case 401 | 403:
+            reason, remedy = "the key was refused", "Check the key in the settings."
+        case 404:
+            reason = f'there is no model "{at.model}", or the address is wrong'
+            remedy = "Check the model's name and the address in the settings."
+        case 402 | 429 | 400 if spent or status == 402:
+            reason, retryable = "the account's quota is used up", False
+            remedy = "Top up the account there, or choose another model in the settings."
+        case 429:
+            reason = "too many requests"
+            remedy = f"Ask again in {wait_s:.0f} s." if wait_s else "Wait a minute and ask again."
+        case 400 | 413 | 422 if "not support tools" in said or "tool choice" in said:
+            reason = f"this model or its server calls no tools by itself{said}"
+            remedy = "In the settings choose another form of tool calls, or another model."
+        case 400 | 413 | 422:
+            reason = f"the request was refused (HTTP {status}){said}"
+            remedy = "Start a new conversation, or choose another model."
+        case _ if 300 <= status < 400:
+            reason = "it redirects to another address, which is not followed"
+            remedy = "Enter the final address in the settings."
+        case _ if 400 <= status < 500 and not retryable:
+            reason = f"the request was refused (HTTP {status}){said}"
+            remedy = "Check the address in the settings, or choose another model."
+        case _:
+            reason = f"the language model's server failed (HTTP {status})"
+            remedy = "Wait a moment and ask again."
+    found = _made(reason, at, remedy, retryable)
+    found.retry_after_s = wait_s if retryable else None
+    return found
+
+
+def retry_after(headers: Mapping[str, str]) -> float | None:
+    """Seconds that an endpoint asks to wait: `retry-after-ms`, else Retry-After (RFC 9110 10.2.3).
+
+    That is a number of seconds or a date; None where there is neither.
+    """
+    for name, scale in (("retry-after-ms", 1000.0), ("retry-after", 1.0)):
+        try:
+            value = float(headers.get(name, "")) / scale
+        except ValueError:
+            continue
+        if math.isfinite(value) and value >= 0:
+            return value
+    try:
+        date = parsedate_to_datetime(headers.get("retry-after", ""))
+    except (ValueError, TypeError, OverflowError):
+        return None
+    if date.tzinfo is None:
+        date = date.replace(tzinfo=UTC)
+    return max((date - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """The error and all that led to it."""
+    waiting, seen = [error], set[int]()
+    while waiting:
+        item = waiting.pop(0)
+        if id(item) in seen:
+            continue
+        seen.add(id(item))
+        yield item
+        waiting += [cause for cause in (item.__cause__, item.__context__) if cause is not None]
+        if isinstance(item, BaseExceptionGroup):
+            waiting += item.exceptions
+
+
+def _body(error: Any) -> dict[str, Any]:
+    body = getattr(error, "body", None)
+    inner = body.get("error", body) if isinstance(body, dict) else None
+    return inner if isinstance(inner, dict) else {}
+
+
+def _code(error: Any) -> int:
+    code = _body(error).get("code")
+    return int(code) if isinstance(code, int | str) and str(code).isdigit() else 0
+
+
+def _words(error: Any) -> str:
+    body = _body(error)
+    return " ".join(str(body.get(name, "")) for name in ("code", "type", "message")).lower()
+
+
+def _said(error: Any, at: Endpoint) -> str:
+    """The endpoint's own words, shortened; they are shown, never logged."""
+    text = str(_body(error).get("message") or "")
+    if at.secret:
+        text = text.replace(at.secret, "[key]")
+    line = " ".join(text.split())
+    return f": {line[:_TEXT_LIMIT]}" if line else ""

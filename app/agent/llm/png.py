@@ -1,0 +1,38 @@
+"""Pictures of a message as an endpoint takes them: base64 of a PNG, or a note in their place."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+
+from app.agent.messages import Picture
+
+MEDIA_TYPE = "image/png"
+MAX_BYTES = 8 * 2**20
+
+_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+"""The first bytes of every PNG (ISO/IEC 15948, 5.2)."""
+
+
+def encoded(picture: Picture) -> str:
+    """The PNG as base64, or "" when the file is gone, too large or anything else than a PNG."""
+    try:
+        with Path(picture.path).open("rb") as file:
+            data = file.read(MAX_BYTES + 1)
+    except (OSError, ValueError):
+        return ""
+    # What is no PNG (a DICOM file, say) is never sent under a false name.
+    if not data.startswith(_SIGNATURE) or len(data) > MAX_BYTES:
+        return ""
+    return base64.b64encode(data).decode("ascii")
+
+
+def missing(picture: Picture, sees: bool) -> str:
+    """What stands in a picture's place.
+
+    Args:
+        picture: The picture.
+        sees: Whether the model takes pictures at all.
+    """
+    why = "it is not there any more" if sees else "this model takes no pictures"
+    return f"[A picture is not shown, {why}: {picture.caption}]"

@@ -1,0 +1,122 @@
+"""The HTTP client for endpoints: tells little, follows nothing, reads no more than it should.
+
+Imported only when a request is made: httpx2 takes a moment to load.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import ssl
+from collections.abc import AsyncIterator
+
+import httpx2
+
+from app.agent.llm.endpoint import Bounds, is_loopback
+from app.agent.llm.failures import Endpoint, packed, too_much, web_page
+
+ERRORS = (httpx2.HTTPError, httpx2.StreamError, httpx2.InvalidURL)
+
+_ERROR_BYTES = 64 * 1024
+_HEADERS = frozenset(
+    {
+        "accept",
+        "anthropic-version",
+        "connection",
+        "content-length",
+        "content-type",
+        "host",
+        "transfer-encoding",
+        "user-agent",
+    }
+)
+"""What is sent. The packages would add this machine's system and, from variables of the
+environment, organisations, projects and headers that were meant for another endpoint."""
+
+# At "debug", which variables of the environment choose, the packages would log whole requests.
+for _name in ("openai", "anthropic", "httpx2", "httpcore2"):
+    logging.getLogger(_name).setLevel(logging.WARNING)
+
+
+def make_client(
+    at: Endpoint, bounds: Bounds, *, key_header: str = "authorization", key: str = ""
+) -> httpx2.AsyncClient:
+    """A client for one endpoint.
+
+    Args:
+        at: The endpoint.
+        bounds: Its limits.
+        key_header: The header that carries the key.
+        key: The header's text; "" to send none.
+    """
+
+    async def on_request(request: httpx2.Request) -> None:
+        for name in set(request.headers) - _HEADERS:
+            del request.headers[name]
+        # What is not packed cannot blow up when it is unpacked.
+        request.headers["accept-encoding"] = "identity"
+        if key:
+            request.headers[key_header] = key
+
+    async def on_response(response: httpx2.Response) -> None:
+        if response.headers.get("content-encoding", "identity").lower() != "identity":
+            raise packed(at)
+        if response.is_success and response.headers.get("content-type", "").startswith("text/html"):
+            raise web_page(at)
+        if isinstance(response.stream, httpx2.AsyncByteStream):
+            whole = not response.is_success
+            response.stream = _Bounded(response.stream, bounds, at, whole)
+
+    longest_s = max(bounds.first_s, bounds.silence_s)
+    return httpx2.AsyncClient(
+        # A redirect would take the data to a host that the user did not allow; a proxy from the
+        # environment would take what is meant for this machine off it.
+        follow_redirects=False,
+        trust_env=not is_loopback(at.host),
+        verify=_tls(),
+        timeout=httpx2.Timeout(longest_s, connect=bounds.connect_s),
+        event_hooks={"request": [on_request], "response": [on_response]},
+    )
+
+
+@functools.cache
+def _tls() -> ssl.SSLContext:
+    """The system's certificates, read once: that takes 20 ms."""
+    return httpx2.create_ssl_context()
+
+
+class _Bounded(httpx2.AsyncByteStream):
+    """A response's body that ends with an error where it gets too large.
+
+    Args:
+        stream: The body.
+        bounds: Its limits.
+        at: Where it comes from.
+        error_page: Whether it only explains an error: then what is too much is left out.
+    """
+
+    def __init__(
+        self, stream: httpx2.AsyncByteStream, bounds: Bounds, at: Endpoint, error_page: bool
+    ) -> None:
+        self._stream = stream
+        self._bounds = bounds
+        self._at = at
+        self._error_page = error_page
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        total = line = 0
+        async for data in self._stream:
+            total += len(data)
+            newline = max(data.rfind(b"\n"), data.rfind(b"\r"))
+            line = line + len(data) if newline < 0 else len(data) - newline - 1
+            if self._error_page:
+                yield data[: max(_ERROR_BYTES - total + len(data), 0)]
+                if total > _ERROR_BYTES:
+                    return
+            elif total > self._bounds.body_bytes or line > self._bounds.line_bytes:
+                raise too_much(self._at)
+            else:
+                yield data
+
+    async def aclose(self) -> None:
+        await self._stream.aclose()
