@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from app.agent.messages import Message
 from app.agent.prompts import load_prompt
+from app.agent.shortening import to_text
 
 _MARK = re.compile(r"<\s*(/?)\s*data", re.IGNORECASE)
+NOTES = 20  # images that a shortened note tells of
 INTERRUPTED = "The run was stopped before this call gave a result."
 
 
@@ -24,28 +25,32 @@ def system_prompt(name: str = "MEDICAL_ASSISTANT") -> str:
 
 
 def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
-    """The transcript for the model.
-
-    Notes about the images precede a question whenever other images are open than before. Every
-    tool result is marked as data. Calls without a result (a crash, a cancel) get one, since
-    endpoints refuse a transcript without it.
+    """The whole transcript for a model, nothing shortened; see `app.agent.window` for the rest.
 
     Args:
         system: The system prompt.
         history: The thread, ending with the question or with results of calls.
     """
-    messages = [Message(role="system", text=system)]
+    return [Message(role="system", text=system), *(message for message, _ in marked(history))]
+
+
+def marked(history: Sequence[Message]) -> Iterator[tuple[Message, bool]]:
+    """The thread as a model gets it: (message, whether it is a note about the images).
+
+    Notes about the images precede a question whenever other images are open than before. Every
+    tool result is marked as data. Calls without a result (a crash, a cancel) get one, since
+    endpoints refuse a transcript without it.
+    """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):
         if message.role == "user" and message.images != noted:
             noted = message.images
             if noted:
-                messages.append(Message(role="user", text=image_notes_text(noted), images=noted))
+                yield Message(role="user", text=image_notes_text(noted), images=noted), True
         if message.role == "tool":
-            messages.append(message.model_copy(update={"text": as_data(message.text)}))
+            yield message.model_copy(update={"text": as_data(message.text)}), False
         else:
-            messages.append(message)
-    return messages
+            yield message, False
 
 
 def complete(history: Sequence[Message]) -> list[Message]:
@@ -74,23 +79,35 @@ def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
     return Message(role="tool", call_id=call_id, tool=tool, data=data, text=to_text(data))
 
 
-def to_text(data: Mapping[str, Any]) -> str:
-    """`data` as JSON text."""
-    return json.dumps(data, ensure_ascii=False)
-
-
 def as_data(text: str) -> str:
     """`text` marked as data; it cannot close the mark by itself."""
     harmless = _MARK.sub(r"<\\\1data", text)
     return f"<data>\n{harmless}\n</data>"
 
 
-def image_notes_text(notes: Sequence[Mapping[str, Any]]) -> str:
-    """The hint about open images: `image_path: ...` of the current one, then what each is."""
+def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None) -> str:
+    """The hint about open images: `image_path: ...` of the current one, then what each is.
+
+    Args:
+        notes: What is open, the current image first.
+        most: Tell of so many and count the rest.
+    """
     current = notes[0]
-    lines = [_note_line(note, index == 0) for index, note in enumerate(notes)]
+    lines = [_note_line(note, index == 0) for index, note in enumerate(notes[:most])]
+    if len(notes) > len(lines):
+        last = notes[-1].get("id", "")
+        lines.append(f"and {len(notes) - len(lines)} more, up to {last}")
     path = current.get("path") or current.get("id", "")
     return f"image_path: {path}\n{as_data(chr(10).join(lines))}"
+
+
+def result_ids(history: Sequence[Message]) -> dict[str, str]:
+    """Call id -> "r1", "r2", ... in the order of the calls: what a model can write faultlessly.
+
+    They stay the same while the thread grows, since it only grows at its end.
+    """
+    calls = (call.id for message in history for call in message.tool_calls)
+    return {call_id: f"r{number}" for number, call_id in enumerate(calls, start=1)}
 
 
 def _note_line(note: Mapping[str, Any], current: bool) -> str:

@@ -136,7 +136,10 @@ class Redactor:
 
     def _message(self, message: Message) -> Message:
         data = self.value(message.data)
-        text = as_data(to_text(data)) if message.role == "tool" else self.text(message.text)
+        text = self.text(message.text)
+        if message.role == "tool":
+            whole = to_text(data)
+            text = as_data(whole) if message.text.startswith(as_data("")[:7]) else whole
         calls = [
             ToolCall(
                 id=call.id,
@@ -147,7 +150,18 @@ class Redactor:
             for call in message.tool_calls
         ]
         images = [self.value(note) for note in message.images]
-        changed = {"text": text, "data": data, "tool_calls": calls, "images": images}
+        # Only the caption is sent; the path is where the provider finds the file.
+        pictures = [
+            item.model_copy(update={"caption": self.text(item.caption)})
+            for item in message.pictures
+        ]
+        changed = {
+            "text": text,
+            "data": data,
+            "tool_calls": calls,
+            "images": images,
+            "pictures": pictures,
+        }
         return message.model_copy(update=changed)
 
     def _collect_image(self, note: Mapping[str, Any]) -> None:

@@ -1,0 +1,173 @@
+"""Shortens single results: pure functions from JSON to smaller JSON that says what is missing.
+
+Nothing is lost by it: the whole result stays in the thread, and every notice names the
+`read_result` call that gives the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+LIST_ITEMS = 20
+HEAD = TAIL = 0.4
+"""Share of the room that the beginning and the end of a text get; the notice takes the rest."""
+
+_SHORTEST = 200  # characters; strings up to that length are left whole
+_WORD_REACH = 64  # characters that a cut moves, to fall between words
+_LINE_CHARS = 300
+_PLAIN_KEY = re.compile(r"[^\s.\[\]'\"]+")
+
+Count = Callable[[str], float]
+
+
+def to_text(data: Mapping[str, Any]) -> str:
+    """`data` as JSON text."""
+    return json.dumps(data, ensure_ascii=False)
+
+
+def joined(path: str, key: str | int) -> str:
+    """The path of a part: "output.items[3]", "output['Left Lung']"."""
+    if isinstance(key, int):
+        return f"{path}[{key}]"
+    if not _PLAIN_KEY.fullmatch(key):
+        return f"{path}[{key!r}]"
+    return f"{path}.{key}" if path else key
+
+
+def shorten(
+    data: Mapping[str, Any], ref: str, limit: float, count: Count, path: str = ""
+) -> dict[str, Any]:
+    """A result that takes at most `limit` tokens; one that is small enough comes back as it is.
+
+    Lists keep their first 20 items, at any depth, whatever their size. If that is not enough, long
+    texts keep head and tail; if that is not, the JSON text itself does.
+
+    Args:
+        data: The result.
+        ref: The id by which `read_result` finds the whole, e.g. "r3".
+        limit: Tokens.
+        count: Counts a text's tokens.
+        path: Where in the whole result `data` lies, for the notices.
+    """
+    listed = _lists(data, ref, path)
+    if count(to_text(listed)) <= limit:
+        return listed
+    longest = max(_SHORTEST, int(limit * 2))
+    while longest >= _SHORTEST:
+        cut = _texts(listed, ref, path, longest)
+        if count(to_text(cut)) <= limit:
+            return cut
+        longest //= 2
+    return _ends(data, listed, ref, limit, count, path)
+
+
+def summary_line(data: Mapping[str, Any], ref: str) -> dict[str, Any]:
+    """What is left of an older result: its summary, and how to get the rest."""
+    left = {
+        key: one_line(str(data[key]))
+        for key in ("summary", "error", "remedy")
+        if data.get(key) not in (None, "")
+    }
+    return {**left, "_truncated": True, "_notice": f"Older result, summarised. {_hint(ref, '')}"}
+
+
+def one_line(text: str, limit: int = _LINE_CHARS) -> str:
+    """The text in one line of at most `limit` characters."""
+    line = " ".join(text.split())
+    return line if len(line) <= limit else f"{line[: limit - 1].rstrip()}…"
+
+
+def between_words(text: str, at: int, *, forward: bool = False) -> int:
+    """The nearest place at or before `at` (or after it) that is between words, if one is near.
+
+    A name or a date that is cut in half would not be recognised by what removes them.
+    """
+    if not 0 < at < len(text):
+        return max(0, min(at, len(text)))
+    steps = (
+        range(at, min(len(text), at + _WORD_REACH)) if forward else range(at, at - _WORD_REACH, -1)
+    )
+    for place in steps:
+        if place <= 0 or text[place - 1].isspace() or text[place].isspace():
+            return max(0, place)
+    return at
+
+
+def _lists(value: Any, ref: str, path: str) -> Any:
+    if isinstance(value, Mapping):
+        return {key: _lists(item, ref, joined(path, str(key))) for key, item in value.items()}
+    if not isinstance(value, (list, tuple)):
+        return value
+    first: list[Any] = [
+        _lists(item, ref, joined(path, index)) for index, item in enumerate(value[:LIST_ITEMS])
+    ]
+    if len(value) <= LIST_ITEMS:
+        return first
+    return {
+        "items": first,
+        "_total_count": len(value),
+        "_truncated": True,
+        "_notice": _hint(ref, f"{path}[{LIST_ITEMS}:{2 * LIST_ITEMS}]"),
+    }
+
+
+def _texts(value: Any, ref: str, path: str, longest: int) -> Any:
+    if isinstance(value, str):
+        return value if len(value) <= longest else _head_and_tail(value, _hint(ref, path), longest)
+    if isinstance(value, Mapping):
+        return {
+            # A notice is as short as it can be, and a path through "items" leads nowhere.
+            key: item if key == "_notice" else _texts(item, ref, _inner(path, value, key), longest)
+            for key, item in value.items()
+        }
+    if isinstance(value, (list, tuple)):
+        return [_texts(item, ref, joined(path, index), longest) for index, item in enumerate(value)]
+    return value
+
+
+def _inner(path: str, value: Mapping[Any, Any], key: Any) -> str:
+    cut_list = key == "items" and value.get("_truncated") is True and "_total_count" in value
+    return path if cut_list else joined(path, str(key))
+
+
+def _head_and_tail(text: str, hint: str, longest: int) -> str:
+    head = between_words(text, int(longest * HEAD))
+    tail = between_words(text, len(text) - int(longest * TAIL), forward=True)
+    return f"{text[:head]} […{tail - head} characters left out. {hint}…] {text[tail:]}"
+
+
+def _ends(
+    data: Mapping[str, Any],
+    listed: Mapping[str, Any],
+    ref: str,
+    limit: float,
+    count: Count,
+    path: str,
+) -> dict[str, Any]:
+    """Head and tail of the JSON text itself: many small parts leave no other way."""
+    text = to_text(listed)
+    keys = ", ".join(one_line(str(key), 40) for key in list(data)[:LIST_ITEMS])
+    base: dict[str, Any] = {
+        "_truncated": True,
+        "_notice": f"Too long: beginning and end of its JSON. Parts: {keys}. {_hint(ref, path)}",
+    }
+    if isinstance(data.get("summary"), str):
+        base = {"summary": one_line(data["summary"]), **base}
+    longest = int(len(text) * min(1.0, limit / max(1.0, count(text))))
+    while longest > 0:
+        head = between_words(text, int(longest * HEAD))
+        tail = between_words(text, len(text) - int(longest * TAIL), forward=True)
+        made = {**base, "head": text[:head], "tail": text[tail:]}
+        if count(to_text(made)) <= limit:
+            return made
+        longest = longest * 3 // 4
+    return {"_truncated": True, "_notice": _hint(ref, path)}
+
+
+def _hint(ref: str, path: str) -> str:
+    if not ref:  # a model that is not offered read_result
+        return ""
+    return f'The rest: read_result(id="{ref}", path="{path}").'

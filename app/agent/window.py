@@ -1,0 +1,383 @@
+"""Builds the request: all of the thread that fits into the model's context.
+
+`Thread.history` keeps everything whole; what gives way here gives way for one request only. Each
+step goes only as far as it must and takes the oldest first: results become their summary, pictures
+go, texts and arguments become a line, questions become a line, whole messages are folded into a
+note. The current question and the results that the model has not answered yet stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.agent.context import NOTES, as_data, image_notes_text, marked, result_ids
+from app.agent.llm.base import ModelFailed, ModelInfo, ToolSchema
+from app.agent.messages import Message
+from app.agent.prompts import load_prompt
+from app.agent.redact import Redactor
+from app.agent.shortening import one_line, shorten, summary_line, to_text
+from app.agent.tokens import Calibration, message_tokens, schema_tokens, text_tokens
+
+RESULT_TOKENS = 10_000
+_RESULT_SHARE = 4  # a result takes at most a quarter of the window
+_LEAST_RESULT = 150
+_RESULT_FRAME = 40  # tokens around a result
+_MARGIN = 0.95  # of the window, since the estimate is one
+_TEXT_CHARS = 200
+_QUESTION_CHARS = 120
+_ARGUMENT_CHARS = 200
+
+Tokens = Callable[[Message], float]
+
+
+@dataclass(frozen=True, slots=True)
+class Prompt:
+    """A request that fits.
+
+    Attributes:
+        messages: The transcript; every call has its result right behind it.
+        tokens: Estimated tokens of messages and tools together.
+        shortened: How many messages gave way to fit the window. Results over the limit of a single
+            result are not counted.
+        notice: For the user, "" when nothing gave way. Worth telling once a run.
+        estimate: `tokens` before calibration.
+    """
+
+    messages: list[Message]
+    tokens: int
+    shortened: int = 0
+    notice: str = ""
+    estimate: float = 0.0
+
+
+class ContextWindow:
+    """Fits threads into one model's context and learns how it counts.
+
+    Args:
+        info: The model's facts.
+    """
+
+    def __init__(self, info: ModelInfo) -> None:
+        self.info = info
+        self._calibration = Calibration()
+        self._limited: dict[int, tuple[Message, Message]] = {}
+        self._schemas: dict[str, tuple[ToolSchema, float]] = {}
+
+    @property
+    def room(self) -> int:
+        """Tokens that a request may take: the context without the answer's share and a margin."""
+        return max(0, int((self.info.context_tokens - self.info.output_tokens) * _MARGIN))
+
+    @property
+    def result_tokens(self) -> int:
+        """The limit of a single result."""
+        return max(_LEAST_RESULT, min(RESULT_TOKENS, self.room // _RESULT_SHARE))
+
+    @property
+    def page_chars(self) -> int:
+        """Characters of a page of `read_result` that need not be shortened in their turn."""
+        return max(300, int(self.result_tokens * self.info.chars_per_token * 0.3))
+
+    def learn(self, prompt: Prompt, input_tokens: int) -> None:
+        """Take the endpoint's own count of the tokens of a request."""
+        self._calibration.learn(prompt.estimate, input_tokens)
+
+    def build(
+        self,
+        system: str,
+        history: Sequence[Message],
+        tools: Sequence[ToolSchema] = (),
+        *,
+        redactor: Redactor | None = None,
+        pictures: bool = False,
+    ) -> Prompt:
+        """The request.
+
+        Args:
+            system: The system prompt.
+            history: The whole thread, ending with the question or with results of calls.
+            tools: The tools that go with it.
+            redactor: Cleans the thread, for a remote model. It does so before anything is cut, so
+                that no half of a name escapes it.
+            pictures: Whether pictures may be sent to this model (consent, for a remote one).
+
+        Raises:
+            ModelFailed: Not even the question and the last results fit.
+        """
+        shown = list(redactor.messages(history) if redactor else history)
+        shown = _with_pictures(shown, wanted=pictures and self.info.images)
+        if any(message.pictures for message in shown):
+            system = f"{system}\n\n{load_prompt('PICTURES')}".strip()
+        ids = result_ids(shown)
+        factor = self._calibration.factor
+        draft = _Draft(self._within_limits(shown, ids), self._tokens, self._shortened, ids)
+        head = Message(role="system", text=system)
+        fixed = self._tokens(head) + sum(self._schema_tokens(tool) for tool in tools)
+        if not draft.fit(self.room / factor - fixed):
+            raise _too_long(self.info, (fixed + draft.total) * factor)
+        estimate = fixed + draft.total
+        return Prompt(
+            [head, *draft.messages()],
+            round(estimate * factor),
+            draft.shortened,
+            _notice(draft.shortened, self.info),
+            estimate,
+        )
+
+    def _count(self, text: str) -> float:
+        return text_tokens(text, self.info.chars_per_token)
+
+    def _tokens(self, message: Message) -> float:
+        return message_tokens(message, self.info.chars_per_token)
+
+    def _schema_tokens(self, tool: ToolSchema) -> float:
+        known = self._schemas.get(tool.name)
+        if known is None or known[0] != tool:
+            known = tool, schema_tokens(tool, self.info.chars_per_token)
+            self._schemas[tool.name] = known
+        return known[1]
+
+    def _within_limits(self, shown: Sequence[Message], ids: dict[str, str]) -> list[Message]:
+        """Every result within the limit of a single one; remembered, since most stay the same."""
+        limit = self.result_tokens / self._calibration.factor
+        limited: dict[int, tuple[Message, Message]] = {}
+        messages: list[Message] = []
+        for message in shown:
+            if message.role == "tool":
+                known = self._limited.get(id(message))
+                # The message is kept with it, so that its id() cannot become another's.
+                if known is None or self._count(known[1].text) > limit:
+                    known = message, self._shortened(message, ids.get(message.call_id, ""), limit)
+                limited[id(message)] = known
+                message = known[1]
+            messages.append(message)
+        self._limited = limited
+        return messages
+
+    def _shortened(self, message: Message, ref: str, limit: float) -> Message:
+        """A result of at most `limit` tokens (before calibration); `data` stays whole."""
+        data: dict[str, Any] = message.data or {"text": message.text}
+        ref = ref if self.info.own_tools else ""
+        made = shorten(data, ref, limit, self._count)
+        return message if made == message.data else _retold(message, made, data)
+
+
+@dataclass(slots=True)
+class _Entry:
+    message: Message
+    tokens: float
+    group: int
+    is_note: bool = False
+    kept: bool = False
+    reduced: bool = False
+
+
+class _Draft:
+    """The transcript while it is made to fit. Tokens are estimates before calibration.
+
+    A group is what can only be left out together: a question with its note about images, or an
+    answer with the results of its calls.
+    """
+
+    def __init__(
+        self,
+        history: Sequence[Message],
+        tokens: Tokens,
+        limited: Callable[[Message, str, float], Message],
+        ids: dict[str, str],
+    ) -> None:
+        self._tokens = tokens
+        self._limited = limited
+        self._ids = ids
+        self._entries: list[_Entry] = []
+        self._folded = 0
+        group = 0
+        for message, is_note in marked(history):
+            after_note = bool(self._entries) and self._entries[-1].is_note
+            group += message.role != "tool" and not (message.role == "user" and after_note)
+            self._entries.append(_Entry(message, tokens(message), group, is_note))
+        self._keep()
+        self.total = sum(entry.tokens for entry in self._entries)
+
+    @property
+    def shortened(self) -> int:
+        """How many messages gave way."""
+        return self._folded + sum(entry.reduced for entry in self._entries)
+
+    def messages(self) -> list[Message]:
+        """The transcript as it is now."""
+        made = [_captioned(entry.message) for entry in self._entries]
+        return [self._fold_note(), *made] if self._folded else made
+
+    def fit(self, room: float) -> bool:
+        """Make it take at most `room` tokens; False when it cannot."""
+        self._fit_kept(room)
+        for step in (_summarised, _without_pictures, _fewer_notes, _short_text, _short_question):
+            for entry in self._entries:
+                if self.total <= room:
+                    return True
+                if not entry.kept or step is _fewer_notes:
+                    self._replace(entry, step(entry, self._ids.get(entry.message.call_id, "")))
+        return self.total <= room or self._fold(room)
+
+    def _keep(self) -> None:
+        """Mark what stays: the question, what is open, and the calls not yet answered."""
+        last = next((e for e in reversed(self._entries) if e.message.role != "tool"), None)
+        note = next((e for e in reversed(self._entries) if e.is_note), None)
+        question = next(
+            (e for e in reversed(self._entries) if e.message.role == "user" and not e.is_note), None
+        )
+        for entry in self._entries:
+            entry.kept = (
+                entry is note or entry is question or entry.group == getattr(last, "group", 0)
+            )
+
+    def _fit_kept(self, room: float) -> None:
+        """Where the unanswered results alone are too long, each gets its share of the room."""
+        kept = [entry for entry in self._entries if entry.kept]
+        results = [entry for entry in kept if entry.message.role == "tool"]
+        if sum(entry.tokens for entry in kept) <= room:
+            return
+        for entry in kept:
+            self._replace(entry, _fewer_notes(entry, ""))
+        left = room - sum(entry.tokens for entry in kept if entry.message.role != "tool")
+        results.sort(key=lambda entry: entry.tokens)
+        for number, entry in enumerate(results):
+            share = left / (len(results) - number)
+            if entry.tokens > share:
+                limit = max(_LEAST_RESULT, share - _RESULT_FRAME)
+                ref = self._ids.get(entry.message.call_id, "")
+                made = self._limited(entry.message, ref, limit)
+                self._replace(entry, _as_shown(made))
+            left -= entry.tokens
+
+    def _replace(self, entry: _Entry, message: Message | None) -> None:
+        if message is None or message == entry.message:
+            return
+        tokens = self._tokens(message)
+        if tokens < entry.tokens:
+            self.total += tokens - entry.tokens
+            entry.message, entry.tokens, entry.reduced = message, tokens, True
+
+    def _fold(self, room: float) -> bool:
+        """Leave out whole groups, the oldest first, until it fits; a note stands for them."""
+        note = self._tokens(self._fold_note())
+        self.total += note
+        while self.total > room:
+            oldest = next((entry.group for entry in self._entries if not entry.kept), None)
+            if oldest is None:
+                return False
+            gone = [e for e in self._entries if e.group == oldest and not e.kept]
+            self._entries = [e for e in self._entries if e.group != oldest or e.kept]
+            self._folded += len(gone)
+            self.total -= sum(entry.tokens for entry in gone)
+        return True
+
+    def _fold_note(self) -> Message:
+        text = f"(The {self._folded} oldest messages of this conversation are left out here.)"
+        return Message(role="user", text=text)
+
+
+def _summarised(entry: _Entry, ref: str) -> Message | None:
+    message = entry.message
+    if message.role != "tool":
+        return None
+    data: dict[str, Any] = message.data or {"summary": message.text}
+    return _as_shown(_retold(message, summary_line(data, ref), data))
+
+
+def _without_pictures(entry: _Entry, _: str) -> Message | None:
+    message = entry.message
+    return message.model_copy(update={"pictures": []}) if message.pictures else None
+
+
+def _fewer_notes(entry: _Entry, _: str) -> Message | None:
+    if not entry.is_note:
+        return None
+    text = image_notes_text(entry.message.images, NOTES)
+    return entry.message.model_copy(update={"text": text})
+
+
+def _short_text(entry: _Entry, _: str) -> Message | None:
+    message = entry.message
+    if message.role != "assistant":
+        return None
+    calls = [
+        call.model_copy(
+            update={
+                "arguments": _short_strings(call.arguments),
+                "raw": one_line(call.raw, _ARGUMENT_CHARS),
+            }
+        )
+        for call in message.tool_calls
+    ]
+    text = one_line(message.text, _TEXT_CHARS)
+    return message.model_copy(update={"text": text, "tool_calls": calls})
+
+
+def _short_question(entry: _Entry, _: str) -> Message | None:
+    message = entry.message
+    if message.role != "user" or entry.is_note:
+        return None
+    return message.model_copy(update={"text": one_line(message.text, _QUESTION_CHARS)})
+
+
+def _short_strings(value: Any) -> Any:
+    if isinstance(value, str):
+        return one_line(value, _ARGUMENT_CHARS) if len(value) > _ARGUMENT_CHARS else value
+    if isinstance(value, dict):
+        return {key: _short_strings(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_short_strings(item) for item in value]
+    return value
+
+
+def _retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
+    """The message with another text for the model; programs still read the whole `data`."""
+    return message.model_copy(update={"text": to_text(made), "data": data})
+
+
+def _as_shown(message: Message) -> Message:
+    return message.model_copy(update={"text": as_data(message.text)})
+
+
+def _with_pictures(history: Sequence[Message], *, wanted: bool) -> list[Message]:
+    """Each picture once, where it was shown last; none where they are not wanted."""
+    seen: set[str] = set()
+    messages: list[Message] = []
+    for message in reversed(history):
+        if message.pictures:
+            left = [item for item in message.pictures if wanted and item.path not in seen]
+            seen.update(item.path for item in left)
+            message = message.model_copy(update={"pictures": left})
+        messages.append(message)
+    return messages[::-1]
+
+
+def _captioned(message: Message) -> Message:
+    """The captions as text, since no provider has another place for them."""
+    if not message.pictures:
+        return message
+    lines = [f"Picture {number}: {item.caption}" for number, item in enumerate(message.pictures, 1)]
+    return message.model_copy(update={"text": "\n".join([message.text, "", *lines])})
+
+
+def _notice(shortened: int, info: ModelInfo) -> str:
+    if not shortened:
+        return ""
+    what = "1 earlier message was" if shortened == 1 else f"{shortened} earlier messages were"
+    return (
+        f"{what} shortened to fit the model's context of {info.context_tokens} tokens. "
+        "The conversation itself keeps everything."
+    )
+
+
+def _too_long(info: ModelInfo, tokens: float) -> ModelFailed:
+    return ModelFailed(
+        f"The question with its tools and last results takes about {round(tokens)} tokens, and the "
+        f"model takes {info.context_tokens}, {info.output_tokens} of them for its answer",
+        remedy="Ask a shorter question, close images that are not needed, or choose a model with a "
+        "larger context in the model settings.",
+    )
