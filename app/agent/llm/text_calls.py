@@ -147,9 +147,10 @@ class TextCalls:
         calls = self._calls(value, self._held[start:end], bare=False)
         if rest.startswith(_CLOSE):
             end = len(self._held) - len(rest) + len(_CLOSE)
-        elif _CLOSE.startswith(rest) and (rest or not final):
-            return _WAIT
-        elif rest and not rest.startswith(_OPEN):
+        elif _OPEN.startswith(rest) or _CLOSE.startswith(rest):
+            if rest != _OPEN and (rest or not final):
+                return _WAIT
+        elif not rest.startswith(_OPEN):
             return _Found(end)
         return _Found(end, calls)
 
@@ -168,7 +169,7 @@ class TextCalls:
             whole = ">" in self._held or len(self._held) > _MAX_HEAD or final
             return _Found(len(_FUNCTION)) if whole else _WAIT
         rest = self._held[head.end() :]
-        if rest and not rest.startswith("{"):
+        if head.group(1) not in self._tools or (rest and not rest.startswith("{")):
             return _Found(head.end())
         end = self._held.find(_FUNCTION_CLOSE, head.end())
         if end < 0:
@@ -246,7 +247,8 @@ class TextCalls:
         """The calls that a JSON value stands for; none unless all of it is calls."""
         items: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [value]
         calls = [_call(item, self._tools, bare=bare) for item in items]
-        if not all(calls) or self._is_quoted(source) or self._aside():
+        sources = [source, *(json.dumps(item, ensure_ascii=False) for item in items)]
+        if not all(calls) or self._aside() or any(map(self._is_quoted, sources)):
             return ()
         return tuple(call for call in calls if call)
 
