@@ -174,7 +174,7 @@ class Reader:
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
             rest = self._held if self._closed else ""
-            return _texts(rest.strip().removeprefix("}").strip())
+            return _texts(rest.lstrip().removeprefix("}").rstrip())
         if self._kind == "call":
             return self._call(complete)
         return [*self._plain.take(self._held), *self._plain.end(complete)]
