@@ -134,7 +134,7 @@ class ThreadLock:
             handle = os.open(folder / _LOCK, _FLAGS, 0o600)
         except OSError:
             return  # a folder that cannot be written is only read: nothing to keep apart
-        self._close = weakref.finalize(self, os.close, handle)
+        self._close = weakref.finalize(self, _unlock, handle)
         try:
             _lock(handle)
         except OSError as error:
@@ -162,3 +162,14 @@ def _lock(handle: int) -> None:
         import fcntl
 
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
+def _unlock(handle: int) -> None:
+    """Let go at once; merely closed, it would stay held by a process that is just being started."""
+    try:
+        if sys.platform != "win32":
+            import fcntl
+
+            fcntl.flock(handle, fcntl.LOCK_UN)
+    finally:
+        os.close(handle)
