@@ -17,7 +17,7 @@ from app.agent.loop import AgentLoop, RunRequest
 from app.agent.sessions import Thread
 from app.agent.transcript import INTERRUPTED_ANSWER
 from app.errors import FileProblem
-from app.tools.api import CancelToken, ToolContext, ToolFailed, ToolResult, ToolRetry
+from app.tools.api import Approval, CancelToken, ToolContext, ToolFailed, ToolResult, ToolRetry
 from tests.support.fake_tools import (
     FakeRegistry,
     FakeTool,
@@ -157,6 +157,177 @@ def test_partial_text_is_kept_and_the_thread_goes_on(tmp_path: Path):
     asyncio.run(run_and_cancel(loop, asked, "text_delta"))
     assert asked.thread.history[-1].text == f"half an\n\n{INTERRUPTED_ANSWER}"
     build_messages("", asked.thread.history)
+
+
+class Held:
+    """A tool that works until the test lets it end; deaf to its cancel."""
+
+    def __init__(self, name: str = "held") -> None:
+        self.release = threading.Event()
+        self.tool = FakeTool(name, ImageInput, self.run)
+
+    def run(self, args: Any, context: ToolContext) -> ToolResult:
+        assert self.release.wait(20)
+        return ToolResult(f"found in {args.image_path}", {}, {})
+
+
+def tool_results(thread: Thread) -> list[str]:
+    return [item.text for item in thread.history if item.role == "tool"]
+
+
+def test_cancel_ends_within_a_second_while_tools_run_side_by_side(tmp_path: Path):
+    held, asked = Held(), request(tmp_path)
+    turn = [call("held", image_path=str(index)) for index in range(6)]
+    loop = AgentLoop(ScriptedModel(turn), FakeRegistry(held.tool))
+    events = asyncio.run(run_and_cancel(loop, asked, "tool_started"))
+    held.release.set()
+    assert events[-1].kind == "run_cancelled"
+    check_transcript(asked.thread)
+    assert len(tool_results(asked.thread)) == 6
+    assert all("Stopped" in text or "Not run" in text for text in tool_results(asked.thread))
+
+
+def test_a_call_that_ended_before_the_cancel_keeps_its_result(tmp_path: Path):
+    held, asked = Held(), request(tmp_path)
+    quick = FakeTool("quick", ImageInput, ok("quick one"))
+    turn = [call("held", image_path="a"), call("quick", image_path="b")]
+    loop = AgentLoop(ScriptedModel(turn), FakeRegistry(held.tool, quick))
+    events = asyncio.run(run_and_cancel(loop, asked, "tool_finished"))
+    held.release.set()
+    first, second = tool_results(asked.thread)
+    assert "Stopped before it finished" in first
+    assert "quick one" in second
+    assert events[-1].kind == "run_cancelled"
+
+
+def test_cancel_while_a_tool_asks(tmp_path: Path):
+    async def approve(event: Any) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    tool = FakeTool("writer", ImageInput, ok(), approval=Approval.WRITE)
+    asked = request(tmp_path, approve=approve)
+    loop = AgentLoop(ScriptedModel([call("writer", image_path="a")]), FakeRegistry(tool))
+    events = asyncio.run(run_and_cancel(loop, asked, "approval_requested"))
+    assert events[-1].kind == "run_cancelled"
+    assert not tool.calls
+    check_transcript(asked.thread)
+
+
+async def run_and_stop(
+    loop: AgentLoop, asked: RunRequest, kind: str, number: int, then: Any = None
+) -> list[RunEvent]:
+    """Asks to stop after the tool at the `number`-th event of `kind`."""
+    events: list[RunEvent] = []
+    async for event in loop.run(asked):
+        events.append(event)
+        if event.kind == kind and [item.kind for item in events].count(kind) == number:
+            asked.stop_after_tool.cancel()
+            if then is not None:
+                # Not before the loop has heard of it: that is what is tested.
+                asyncio.get_running_loop().call_soon(then)
+    check_promises(events)
+    check_transcript(asked.thread)
+    return events
+
+
+def test_stopping_after_the_tool_keeps_what_runs_and_starts_nothing_more(tmp_path: Path):
+    held, asked = Held(), request(tmp_path)
+    turn = [call("held", image_path=str(index)) for index in range(6)]
+    loop = AgentLoop(ScriptedModel(turn), FakeRegistry(held.tool))
+    events = asyncio.run(run_and_stop(loop, asked, "tool_started", 4, held.release.set))
+    assert [event.status for event in events if event.kind == "tool_finished"] == ["ok"] * 4
+    assert events[-1].kind == "run_cancelled"
+    texts = tool_results(asked.thread)
+    assert [f"found in {index}" in text for index, text in enumerate(texts)] == [True] * 4 + [
+        False
+    ] * 2
+    assert all("Not run" in text for text in texts[4:])
+
+
+def test_stopping_after_the_tool_ends_a_silent_model_at_once(tmp_path: Path):
+    asked = request(tmp_path)
+    loop = AgentLoop(ScriptedModel([Text("half an "), Stall()]), FakeRegistry())
+    events = asyncio.run(run_and_stop(loop, asked, "text_delta", 1))
+    assert events[-1].kind == "run_cancelled"
+    assert asked.thread.history[-1].text == f"half an\n\n{INTERRUPTED_ANSWER}"
+
+
+def test_stopping_after_the_tool_and_then_at_once(tmp_path: Path):
+    held, asked = Held(), request(tmp_path)
+    loop = AgentLoop(ScriptedModel([call("held", image_path="a")]), FakeRegistry(held.tool))
+    events = asyncio.run(run_and_stop(loop, asked, "tool_started", 1, asked.cancel.cancel))
+    held.release.set()
+    assert [event.status for event in events if event.kind == "tool_finished"] == ["cancelled"]
+
+
+def test_the_next_question_builds_on_a_run_that_was_stopped(tmp_path: Path):
+    held, asked = Held(), request(tmp_path, "How many?")
+    turn = [call("held", image_path="a"), call("unknown")]
+    loop = AgentLoop(ScriptedModel(turn), FakeRegistry(held.tool))
+    asyncio.run(run_and_stop(loop, asked, "tool_started", 1, held.release.set))
+    model = ScriptedModel(says("two"))
+    following = request(tmp_path, "And now?", thread=asked.thread)
+    events = asyncio.run(run_and_stop(AgentLoop(model, FakeRegistry()), following, "none", 1))
+    assert events[-1].kind == "run_finished"
+    (read,) = model.requests
+    assert [item.role for item in read if "image_path:" not in item.text] == [
+        "system", "user", "assistant", "tool", "tool", "user",
+    ]  # fmt: skip
+    assert "found in a" in next(item.text for item in read if item.role == "tool")
+
+
+@pytest.mark.parametrize("deaf", ["tool", "model"])
+def test_nothing_comes_behind_the_end_of_a_run(tmp_path: Path, deaf: str):
+    held, asked = Held(), request(tmp_path)
+    turn = [call("held", image_path="a")] if deaf == "tool" else [Text("x"), Swallow(), Text("y")]
+    seen: list[RunEvent] = []
+
+    async def main() -> None:
+        loop = AgentLoop(ScriptedModel(turn), FakeRegistry(held.tool))
+        async for event in loop.run(asked):
+            seen.append(event)
+            if event.kind in ("text_delta", "tool_started"):
+                asked.cancel.cancel()
+        before = asked.thread.history
+        held.release.set()
+        for thread in held.tool.threads:
+            thread.join(5)
+        others = asyncio.all_tasks() - {asyncio.current_task()}
+        for task in others:
+            task.cancel()
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        assert asked.thread.history == before
+
+    asyncio.run(main())
+    check_promises(seen)
+    assert seen[-1].kind == "run_cancelled"
+
+
+def test_a_consumer_that_leaves_while_tools_run_stops_them(tmp_path: Path):
+    told = threading.Event()
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        if context.cancel.wait(10):
+            told.set()
+        return ToolResult("", {}, {})
+
+    asked = request(tmp_path)
+    turn = [call("slow", image_path="a"), call("slow", image_path="b")]
+    loop = AgentLoop(ScriptedModel(turn), FakeRegistry(FakeTool("slow", ImageInput, run)))
+
+    async def main() -> None:
+        stream = loop.run(asked)
+        async for event in stream:
+            if event.kind == "tool_started":
+                break
+        await stream.aclose()  # pyright: ignore[reportAttributeAccessIssue]
+        assert not asyncio.all_tasks() - {asyncio.current_task()}
+
+    asyncio.run(main())
+    assert told.wait(5)
+    check_transcript(asked.thread)
 
 
 _tools = FakeRegistry(
