@@ -150,6 +150,11 @@ def check_thread(thread: Thread, shown: Sequence[Shown]) -> None:
     assert not thread.problems, thread.problems
     _check_lines(thread)
     check_transcript(thread.history)
+    for message in thread.history:
+        kept_result = thread.result(message.call_id) if message.role == "tool" else None
+        if kept_result is not None and kept_result.get("status") == "ok":
+            assert message.ok, "a call that ended is told as lost"
+            assert message.data["output"] == kept_result["output"]
     runs = thread.runs()
     assert len({run.run_id for run in runs}) == len(runs), "a run is shown twice"
     for run in runs:
@@ -247,6 +252,21 @@ def check_next_question(
         assert sent[-1].text.endswith(f"Question {name}?")
 
     asyncio.run(main())
+    _check_closed(thread)
+
+
+def _check_closed(thread: Thread) -> None:
+    """The file says by itself how everything ended: each call has its result, each run its end."""
+    assert thread.folder is not None
+    text = (thread.folder / "thread.jsonl").read_text(encoding="utf-8")
+    entries: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
+    messages = [entry["message"] for entry in entries if entry["type"] == "message"]
+    asked = Counter(item["id"] for message in messages for item in message["tool_calls"])
+    results = Counter(item["call_id"] for item in messages if item["role"] == "tool")
+    assert asked == results
+    events = [entry["event"] for entry in entries if entry["type"] == "event"]
+    ended = Counter(event["run_id"] for event in events if event["kind"] in TERMINAL)
+    assert ended == Counter({event["run_id"] for event in events})
 
 
 async def _endless(root: Path, seed: int) -> None:
