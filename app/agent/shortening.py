@@ -18,41 +18,40 @@ HEAD = TAIL = 0.4
 _SHORTEST = 200  # characters; strings up to that length are left whole
 _WORD_REACH = 64  # characters that a cut moves, to fall between words
 _LINE_CHARS = 300
-_PLAIN_KEY = re.compile(r"[^\s.\[\]'\"]+")
+_PLAIN_KEY = re.compile(r"(?![\s-])[^.\[\]'\"\\\n]+(?<!\s)")
 
 Count = Callable[[str], float]
 
 
-def to_text(data: Mapping[str, Any]) -> str:
-    """`data` as JSON text."""
+def to_text(data: Any) -> str:
+    """`data`, JSON values, as JSON text."""
     return json.dumps(data, ensure_ascii=False)
 
 
 def joined(path: str, key: str | int) -> str:
-    """The path of a part: "output.items[3]", "output['Left Lung']"."""
+    """The path of a part: "output.items[3]", "output.Left Lung", "output['odd.name']"."""
     if isinstance(key, int):
         return f"{path}[{key}]"
     if not _PLAIN_KEY.fullmatch(key):
-        return f"{path}[{key!r}]"
+        quoted = key.replace("\\", "\\\\").replace("'", "\\'")
+        return f"{path}['{quoted}']"
     return f"{path}.{key}" if path else key
 
 
-def shorten(
-    data: Mapping[str, Any], ref: str, limit: float, count: Count, path: str = ""
-) -> dict[str, Any]:
-    """A result that takes at most `limit` tokens; one that is small enough comes back as it is.
+def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") -> Any:
+    """A result, or a part of one, that takes at most `limit` tokens.
 
     Lists keep their first 20 items, at any depth, whatever their size. If that is not enough, long
     texts keep head and tail; if that is not, the JSON text itself does.
 
     Args:
-        data: The result.
+        value: JSON values.
         ref: The id by which `read_result` finds the whole, e.g. "r3".
         limit: Tokens.
         count: Counts a text's tokens.
-        path: Where in the whole result `data` lies, for the notices.
+        path: Where in the whole result `value` lies, for the notices.
     """
-    listed = _lists(data, ref, path)
+    listed = _lists(value, ref, path)
     if count(to_text(listed)) <= limit:
         return listed
     longest = max(_SHORTEST, int(limit * 2))
@@ -61,7 +60,7 @@ def shorten(
         if count(to_text(cut)) <= limit:
             return cut
         longest //= 2
-    return _ends(data, listed, ref, limit, count, path)
+    return _ends(listed, ref, limit, count, path)
 
 
 def summary_line(data: Mapping[str, Any], ref: str) -> dict[str, Any]:
@@ -139,23 +138,16 @@ def _head_and_tail(text: str, hint: str, longest: int) -> str:
     return f"{text[:head]} […{tail - head} characters left out. {hint}…] {text[tail:]}"
 
 
-def _ends(
-    data: Mapping[str, Any],
-    listed: Mapping[str, Any],
-    ref: str,
-    limit: float,
-    count: Count,
-    path: str,
-) -> dict[str, Any]:
+def _ends(listed: Any, ref: str, limit: float, count: Count, path: str) -> dict[str, Any]:
     """Head and tail of the JSON text itself: many small parts leave no other way."""
     text = to_text(listed)
-    keys = ", ".join(one_line(str(key), 40) for key in list(data)[:LIST_ITEMS])
-    base: dict[str, Any] = {
-        "_truncated": True,
-        "_notice": f"Too long: beginning and end of its JSON. Parts: {keys}. {_hint(ref, path)}",
-    }
-    if isinstance(data.get("summary"), str):
-        base = {"summary": one_line(data["summary"]), **base}
+    parts: dict[str, Any] = listed if isinstance(listed, dict) else {}
+    keys = ", ".join(one_line(str(key), 40) for key in list(parts)[:LIST_ITEMS])
+    named = f"Parts: {keys}. " if keys else ""
+    notice = f"Too long: beginning and end of its JSON. {named}{_hint(ref, path)}".strip()
+    base: dict[str, Any] = {"_truncated": True, "_notice": notice}
+    if isinstance(parts.get("summary"), str):
+        base = {"summary": one_line(parts["summary"]), **base}
     longest = int(len(text) * min(1.0, limit / max(1.0, count(text))))
     while longest > 0:
         head = between_words(text, int(longest * HEAD))

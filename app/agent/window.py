@@ -208,7 +208,7 @@ class _Draft:
 
     def messages(self) -> list[Message]:
         """The transcript as it is now."""
-        made = [_captioned(entry.message) for entry in self._entries]
+        made = [entry.message for entry in self._entries]
         return [self._fold_note(), *made] if self._folded else made
 
     def fit(self, room: float) -> bool:
@@ -290,7 +290,10 @@ def _summarised(entry: _Entry, ref: str) -> Message | None:
 
 def _without_pictures(entry: _Entry, _: str) -> Message | None:
     message = entry.message
-    return message.model_copy(update={"pictures": []}) if message.pictures else None
+    if not message.pictures:
+        return None
+    text = f"{message.text}\n(The pictures shown with this are left out here.)"
+    return message.model_copy(update={"text": text, "pictures": []})
 
 
 def _fewer_notes(entry: _Entry, _: str) -> Message | None:
@@ -354,14 +357,6 @@ def _with_pictures(history: Sequence[Message], *, wanted: bool) -> list[Message]
             message = message.model_copy(update={"pictures": left})
         messages.append(message)
     return messages[::-1]
-
-
-def _captioned(message: Message) -> Message:
-    """The captions as text, since no provider has another place for them."""
-    if not message.pictures:
-        return message
-    lines = [f"Picture {number}: {item.caption}" for number, item in enumerate(message.pictures, 1)]
-    return message.model_copy(update={"text": "\n".join([message.text, "", *lines])})
 
 
 def _notice(shortened: int, info: ModelInfo) -> str:
