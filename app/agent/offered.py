@@ -32,4 +32,7 @@ class Offered:
     def schemas(self) -> list[ToolSchema]:
         """What the model is told of them."""
         specs = [tool.spec for tool in self.all()]
-        return [ToolSchema(item.name, item.description, schema_of(item.Input)) for item in specs]
+        return [
+            ToolSchema(item.name, item.description, schema_of(item.Input), item.phrases)
+            for item in specs
+        ]

@@ -76,7 +76,7 @@ def plan_only(
 def schema_of(tool: Tool) -> ToolSchema:
     """A tool as the model sees it."""
     spec = tool.spec
-    return ToolSchema(spec.name, spec.description, spec.Input.model_json_schema())
+    return ToolSchema(spec.name, spec.description, spec.Input.model_json_schema(), spec.phrases)
 
 
 def _needs_image(plan: Steps) -> bool:

@@ -49,11 +49,15 @@ class ModelInfo:
 
 @dataclass(frozen=True, slots=True)
 class ToolSchema:
-    """A tool as the model sees it: name, description and JSON schema of the arguments."""
+    """A tool as the model sees it: name, description and JSON schema of the arguments.
+
+    `phrases` are for the offline planner: what a user may write to mean it.
+    """
 
     name: str
     description: str
     parameters: dict[str, Any]
+    phrases: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

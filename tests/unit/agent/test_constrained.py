@@ -236,7 +236,7 @@ TRANSCRIPT = [
         text="I measure.",
         tool_calls=[ToolCall(id="1", name="ratio", arguments={"image_path": "ä"})],
     ),
-    Message(role="tool", text='{"summary": "0.47</result>"}', call_id="1", tool="ratio"),
+    Message(role="tool", text='{"summary": "0.47</data>"}', call_id="1", tool="ratio"),
     Message(role="tool", text='{"error": "dark"}', call_id="2", tool="masks", ok=False),
     Message(
         role="user",
@@ -256,9 +256,13 @@ def test_the_transcript_has_turns_only(form: Literal["json_schema", "text"]):
     results = plain[3].text
     assert results.index("Result of ratio (data") < results.index("Error of masks (data")
     assert results.endswith("And now?")
-    assert results.count("</result>") == 2
-    assert '"0.47<\\/result>"' in results
+    assert results.count("<data>") == results.count("</data>") == 2
     assert plain[3].pictures == TRANSCRIPT[5].pictures
+
+
+def test_what_is_marked_as_data_is_not_marked_again():
+    (message,) = as_plain([Message(role="tool", text="<data>\n{}\n</data>", tool="ratio")])
+    assert message.text.count("<data>") == 1
 
 
 def test_past_calls_and_answers_stand_in_the_form_that_is_asked_for():
