@@ -46,7 +46,9 @@ def test_every_direct_dependency_is_listed_with_its_licence(repo: Path) -> None:
     wanted = [
         *project["project"]["dependencies"],
         *project["project"]["optional-dependencies"]["ai"],
+        *project["project"]["optional-dependencies"]["anthropic"],
         *project["dependency-groups"]["test"],
+        *project["dependency-groups"]["test-models"],
     ]
     names = {re.split(r"[\[<>=!~; ]", requirement)[0] for requirement in wanted}
     page = (repo / "docs" / "third-party.md").read_text(encoding="utf-8")

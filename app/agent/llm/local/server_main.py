@@ -1,0 +1,240 @@
+"""What runs inside the model's process. Only the standard library is imported before it is set up.
+
+The process ends with the pipe to the app: when the app closes it, and when the app is gone.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import importlib
+import json
+import os
+import signal
+import sys
+import tempfile
+import threading
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from pathlib import Path
+from typing import IO, Any
+
+from app.imaging.processes.worker_main import lower_priority
+
+NICE = 5
+_PR_SET_PDEATHSIG = 1
+_SYNCHRONIZE = 0x0010_0000
+_ONCE = 0x8
+
+
+@dataclass(frozen=True, slots=True)
+class ServerConfig:
+    """What a model's process is told.
+
+    Attributes:
+        engine: Its engine, "module:function".
+        path: The GGUF file, or the folder of transformers files.
+        name: What it is called in its answers.
+        key: What requests must carry.
+        context_tokens: The most tokens of a request and its answer together.
+        output_tokens: The longest answer.
+        threads: How many compute.
+        chat_template: A Jinja template instead of the file's own; "" for that.
+        temperature: How freely it chooses its words; 0 always takes the likeliest.
+        seed: Of its choices; None for a new one at each answer.
+    """
+
+    engine: str
+    path: str
+    name: str
+    key: str
+    context_tokens: int
+    output_tokens: int
+    threads: int
+    chat_template: str = ""
+    temperature: float = 0.2
+    seed: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """What an engine says of itself once it answers requests.
+
+    Attributes:
+        url: Where, with "/v1" at its end.
+        context_tokens: The context it really has: a model may know fewer tokens than wanted.
+        tools: Whether the model's template can show tools and calls.
+        constrained: Whether it can hold an answer to a JSON schema.
+        notes: What the user should know.
+        keep: What must live as long as the server does.
+    """
+
+    url: str
+    context_tokens: int
+    tools: bool
+    constrained: bool
+    notes: tuple[str, ...] = ()
+    keep: Any = None
+
+
+class EngineFailed(Exception):
+    """The engine cannot serve this model: the reason and the remedy, in plain words."""
+
+    def __init__(self, reason: str, remedy: str, detail: str = "") -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.remedy = remedy
+        self.detail = detail
+
+
+Stage = Callable[[str], None]
+
+
+def run(connection: Connection, config: ServerConfig, parent: int) -> None:
+    """Load the model, serve it, and end when the app closes the pipe or dies."""
+    _end_with(parent)
+    _set_up(config.threads)
+    threading.Thread(target=_end_with_pipe, args=(connection,), daemon=True).start()
+
+    def tell(**message: object) -> None:
+        with suppress(OSError):
+            connection.send_bytes(json.dumps(message).encode())
+
+    with tempfile.TemporaryFile() as log:
+        # What native code prints while it loads says why it fails; no prompt is known to it yet.
+        os.dup2(log.fileno(), 2)
+        os.dup2(2, 1)
+        try:
+            serving = _load(config, lambda text: tell(kind="stage", text=text))
+        except EngineFailed as error:
+            detail = f"{error.detail}\n{said(log, config.path)}".strip()
+            tell(kind="failed", reason=error.reason, remedy=error.remedy, detail=detail)
+            os._exit(1)
+        except BaseException as error:
+            reason, remedy = _unexpected(error)
+            detail = _without("".join(traceback.format_exception(error))[-8_000:], config.path)
+            tell(kind="failed", reason=reason, remedy=remedy, detail=detail, package=_lacks(error))
+            os._exit(1)
+        # From here on a log could hold what is asked and answered.
+        silence = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(silence, 2)
+        os.dup2(silence, 1)
+    tell(
+        kind="ready",
+        url=serving.url,
+        context_tokens=serving.context_tokens,
+        tools=serving.tools,
+        constrained=serving.constrained,
+        notes=serving.notes,
+    )
+    threading.Event().wait()
+
+
+def _load(config: ServerConfig, stage: Stage) -> Serving:
+    module, _, function = config.engine.partition(":")
+    stage("the program for it is being started")
+    engine: Callable[[ServerConfig, Stage], Serving]
+    engine = getattr(importlib.import_module(module), function)
+    return engine(config, stage)
+
+
+def _unexpected(error: BaseException) -> tuple[str, str]:
+    if isinstance(error, MemoryError):
+        return out_of_memory()
+    return (
+        f"the model could not be loaded ({type(error).__name__})",
+        "See that its files are whole, or choose another model in the settings.",
+    )
+
+
+def _lacks(error: BaseException) -> str:
+    """The package that is not installed, "" when that is not the reason."""
+    missing = (error.name or "") if isinstance(error, ModuleNotFoundError) else ""
+    return missing.partition(".")[0]
+
+
+def out_of_memory() -> tuple[str, str]:
+    """Reason and remedy."""
+    return (
+        "there is not enough memory for this model",
+        "Close other programs, or choose a smaller model or a smaller context in the settings.",
+    )
+
+
+def said(log: IO[bytes], path: str) -> str:
+    """The end of what native code has printed so far, without the model's path."""
+    size = os.fstat(log.fileno()).st_size
+    log.seek(max(0, size - 8_000))
+    text = log.read().decode("utf-8", errors="replace")
+    log.seek(size)
+    return _without(text, path)
+
+
+def _without(text: str, path: str) -> str:
+    return text.replace(path, "MODEL").replace(str(Path(path).parent), "FOLDER")
+
+
+def printed(path: str) -> str:
+    """What native code has printed to standard error in this process so far."""
+    with suppress(OSError), os.fdopen(os.dup(2), "rb") as log:
+        return said(log, path)
+    return ""
+
+
+def _set_up(threads: int) -> None:
+    for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+        os.environ[name] = str(threads)
+    # Nothing is fetched: the model is what lies on the disk.
+    os.environ |= {"HF_HUB_OFFLINE": "1", "TRANSFORMERS_OFFLINE": "1"}
+    # Ctrl+C in a terminal reaches the whole process group; the app decides what it means.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    with suppress(OSError):
+        lower_priority(NICE)
+
+
+def _end_with_pipe(connection: Connection) -> None:
+    with suppress(BaseException):
+        while True:
+            connection.recv_bytes()
+    os._exit(0)
+
+
+def _end_with(parent: int) -> None:
+    """Have the system end this process with the app, also in the middle of a load.
+
+    llama.cpp holds Python's lock while it loads, which may take minutes: the thread that waits for
+    the pipe's end cannot run then. On macOS the process ends when the load does.
+    """
+    with suppress(OSError, AttributeError):
+        if sys.platform == "linux":
+            libc = ctypes.CDLL(None, use_errno=True)
+            libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
+            if os.getppid() != parent:
+                os._exit(0)  # it died before we asked
+        elif sys.platform == "win32":
+            _end_with_on_windows(parent)
+
+
+def _end_with_on_windows(parent: int) -> None:
+    if sys.platform != "win32":
+        return
+    kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+    kernel.OpenProcess.restype = ctypes.c_void_p
+    kernel.OpenProcess.argtypes = [ctypes.c_uint32, ctypes.c_int, ctypes.c_uint32]
+    register = kernel.RegisterWaitForSingleObject
+    register.argtypes = [
+        ctypes.POINTER(ctypes.c_void_p),
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_void_p,
+        ctypes.c_uint32,
+        ctypes.c_uint32,
+    ]
+    app = kernel.OpenProcess(_SYNCHRONIZE, 0, parent)
+    if app:
+        # A system thread calls TerminateProcess(this process, 0): it needs no lock of Python's.
+        this_process, forever = ctypes.c_void_p(-1), 0xFFFF_FFFF
+        terminate = ctypes.cast(kernel.TerminateProcess, ctypes.c_void_p)
+        register(ctypes.byref(ctypes.c_void_p()), app, terminate, this_process, forever, _ONCE)

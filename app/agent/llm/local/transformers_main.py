@@ -1,0 +1,245 @@
+"""A folder of transformers files behind our own small server. In the model's process only.
+
+Only safetensors are read and no code from the folder runs. Answers cannot be held to a schema here:
+calls come by the template's own form, or as JSON in the text, and are found there by the app.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import torch
+import transformers
+
+from app.agent.llm.local.chat_server import ChatServer, Done, Refused
+from app.agent.llm.local.chat_template import BROKEN, CALLED, CHATML, HELLO, MISSING, TOOL
+from app.agent.llm.local.server_main import (
+    EngineFailed,
+    ServerConfig,
+    Serving,
+    Stage,
+    out_of_memory,
+)
+
+_HERE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+_PURPOSE: str = TOOL["function"]["description"]
+_TEMPLATE_ERRORS = (jinja2.TemplateError, TypeError, ValueError, KeyError, AttributeError)
+
+
+def serve(config: ServerConfig, stage: Stage) -> Serving:
+    """Load the folder's model and serve it on a free port of 127.0.0.1.
+
+    Raises:
+        EngineFailed: It cannot be loaded.
+    """
+    torch.set_num_threads(config.threads)
+    size = sum(file.stat().st_size for file in Path(config.path).glob("*.safetensors"))
+    stage(f"{size / 1e9:.1f} GB are being read")
+    try:
+        tokenizer = transformers.AutoTokenizer.from_pretrained(config.path, **_HERE)
+        model = _on_device(_weights(config.path))
+    except (torch.OutOfMemoryError, MemoryError) as error:
+        raise EngineFailed(*out_of_memory(), detail=type(error).__name__) from error
+    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+        raise _failed(error) from error
+    notes = _with_template(tokenizer, config.chat_template)
+    positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    context = min(config.context_tokens, int(positions or config.context_tokens))
+    server = ChatServer(config.name, config.key, _Answerer(model, tokenizer, config, context))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return Serving(
+        url=server.url,
+        context_tokens=context,
+        tools=_shows_tools(tokenizer),
+        constrained=False,
+        notes=tuple(notes),
+        keep=server,
+    )
+
+
+def _weights(path: str) -> Any:
+    return transformers.AutoModelForCausalLM.from_pretrained(
+        path, use_safetensors=True, dtype="auto", **_HERE
+    )
+
+
+def _on_device(model: Any) -> Any:
+    """The model on the accelerator, if there is one that holds it."""
+    model.eval()
+    if torch.cuda.is_available():
+        try:
+            return model.to("cuda")
+        except torch.OutOfMemoryError:
+            torch.cuda.empty_cache()
+            return model.to("cpu")
+    if torch.backends.mps.is_available():
+        return model.to("mps")
+    # Processors compute slowly in 16-bit floats, or not at all.
+    return model.float() if model.dtype == torch.float16 else model
+
+
+def _failed(error: Exception) -> EngineFailed:
+    said = str(error)
+    if "trust_remote_code" in said or "custom code" in said:
+        return EngineFailed(
+            "this model needs program code from its own folder, which is never run here",
+            "Choose another model in the settings.",
+            said,
+        )
+    if "model type" in said or "does not recognize this architecture" in said:
+        return EngineFailed(
+            "this kind of model is not known to the version of transformers that is installed",
+            "Choose another model in the settings, or update Sightline.",
+            said,
+        )
+    return EngineFailed(
+        "its files are damaged or incomplete",
+        "Download the folder again, with its tokenizer and safetensors, or choose another model.",
+        f"{type(error).__name__}: {said}",
+    )
+
+
+def _with_template(tokenizer: Any, wanted: str) -> list[str]:
+    """See to it that the tokenizer has a chat template that works; what the user should know."""
+    if wanted:
+        tokenizer.chat_template = wanted
+    if not tokenizer.chat_template:
+        tokenizer.chat_template = CHATML
+        return [MISSING]
+    if _rendered(tokenizer, HELLO) is None:
+        tokenizer.chat_template = CHATML
+        return [BROKEN]
+    return []
+
+
+def _shows_tools(tokenizer: Any) -> bool:
+    shown = _rendered(tokenizer, _with_objects(CALLED), [TOOL])
+    return shown is not None and "look" in shown and "seen" in shown and _PURPOSE in shown
+
+
+def _rendered(tokenizer: Any, messages: list[dict[str, Any]], tools: Any = None) -> str | None:
+    try:
+        text = tokenizer.apply_chat_template(
+            messages, tools=tools, add_generation_prompt=True, tokenize=False
+        )
+    except _TEMPLATE_ERRORS:
+        return None
+    return str(text)
+
+
+def _with_objects(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Messages with the arguments of calls as objects: templates write them out themselves."""
+    made: list[dict[str, Any]] = []
+    for message in messages:
+        copy = {**message, "content": message.get("content") or ""}
+        calls = [
+            {**call, "function": {**call["function"], "arguments": _object(call["function"])}}
+            for call in message.get("tool_calls") or ()
+        ]
+        if calls:
+            copy["tool_calls"] = calls
+        made.append(copy)
+    return made
+
+
+def _object(function: Mapping[str, Any]) -> Any:
+    arguments = function.get("arguments")
+    return json.loads(arguments) if isinstance(arguments, str) else arguments
+
+
+class _Stopping(transformers.StoppingCriteria):
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def __call__(self, input_ids: Any, scores: Any, **_more: Any) -> Any:
+        shape, device = (input_ids.shape[0],), input_ids.device
+        return torch.full(shape, self._stop.is_set(), dtype=torch.bool, device=device)
+
+
+class _Answerer:
+    """Makes answers with one model."""
+
+    def __init__(self, model: Any, tokenizer: Any, config: ServerConfig, context: int) -> None:
+        self._model = model
+        self._tokenizer = tokenizer
+        self._config = config
+        self._context = context
+
+    def answer(self, request: Mapping[str, Any], stop: threading.Event) -> Iterator[str | Done]:
+        """See `chat_server.Answerer`."""
+        inputs = self._inputs(request)
+        given = int(inputs["input_ids"].shape[1])
+        room = self._context - given
+        if room < 1:
+            raise Refused(
+                f"the request has {given} tokens, which exceeds the context of {self._context}"
+            )
+        longest = min(room, int(request.get("max_tokens") or self._config.output_tokens))
+        streamer = transformers.TextIteratorStreamer(
+            self._tokenizer, skip_prompt=True, skip_special_tokens=True
+        )
+        outcome: dict[str, Any] = {}
+        arguments = self._arguments(request, inputs, longest, streamer, stop)
+        worker = threading.Thread(target=self._generate, args=(arguments, outcome), daemon=True)
+        worker.start()
+        try:
+            for text in streamer:
+                if text:
+                    yield text
+        finally:
+            stop.set()
+            worker.join()
+        if "error" in outcome:
+            raise outcome["error"]
+        made = int(outcome["ids"].shape[1]) - given
+        yield Done("length" if made >= longest else "stop", given, made)
+
+    def _inputs(self, request: Mapping[str, Any]) -> Any:
+        try:
+            inputs = self._tokenizer.apply_chat_template(
+                _with_objects(request["messages"]),
+                tools=request.get("tools") or None,
+                add_generation_prompt=True,
+                return_dict=True,
+                return_tensors="pt",
+            )
+        except _TEMPLATE_ERRORS as error:
+            reason = f"the model's chat template refuses the conversation ({error})"
+            raise Refused(reason) from error
+        return inputs.to(self._model.device)
+
+    def _arguments(
+        self,
+        request: Mapping[str, Any],
+        inputs: Any,
+        longest: int,
+        streamer: Any,
+        stop: threading.Event,
+    ) -> dict[str, Any]:
+        wanted = request.get("temperature")
+        temperature = self._config.temperature if wanted is None else float(wanted)
+        chosen: dict[str, Any] = {"do_sample": temperature > 0}
+        if temperature > 0:
+            chosen["temperature"] = temperature
+        return {
+            **inputs,
+            **chosen,
+            "max_new_tokens": longest,
+            "streamer": streamer,
+            "stopping_criteria": transformers.StoppingCriteriaList([_Stopping(stop)]),
+        }
+
+    def _generate(self, arguments: dict[str, Any], outcome: dict[str, Any]) -> None:
+        if self._config.seed is not None:
+            torch.manual_seed(self._config.seed)
+        try:
+            with torch.inference_mode():
+                outcome["ids"] = self._model.generate(**arguments)
+        except Exception as error:
+            outcome["error"] = error
+            arguments["streamer"].end()  # else its reader waits for ever
