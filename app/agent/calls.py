@@ -106,7 +106,6 @@ class Calls:
             if self.stop_after:
                 raise Cancelled
             if stop is not None:
-                self.transcript.refuse(tuple(waiting), f"Not run: {stop.text}.")
                 return stop
         return None
 

@@ -7,7 +7,6 @@ order of the calls, however they end; and once the run is over nothing is added 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Sequence
 
 from app.agent.context import error_message
 from app.agent.messages import Message, ToolCall
@@ -43,15 +42,10 @@ class Transcript:
         while self._waiting and self._waiting[0].id in self._results:
             self._thread.append(self._results.pop(self._waiting.popleft().id))
 
-    def refuse(self, calls: Sequence[ToolCall], why: str) -> None:
-        """Answer calls that were not run."""
-        for call in calls:
-            self.answer(call, error_message(call.id, call.name, why))
-
     def end_calls(self, why: str) -> None:
-        """Answer every call that has no result yet."""
-        missing = [call for call in self._waiting if call.id not in self._results]
-        self.refuse(missing, why)
+        """Answer every call that has no result yet: it was not run."""
+        for call in [call for call in self._waiting if call.id not in self._results]:
+            self.answer(call, error_message(call.id, call.name, why))
 
     def cut(self, partial: str, why: str) -> None:
         """End it early: half an answer is kept and marked, calls without a result get `why`."""

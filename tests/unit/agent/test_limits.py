@@ -123,10 +123,10 @@ def test_circles_are_told_exactly_when_they_close(actions: list[str]):
 
 def test_tokens_run_out_before_the_calls_they_bought_are_made(tmp_path: Path):
     turns: list[Turn] = [
-        [ratio("a"), Tokens(400, 50)],
-        [ratio("b"), Tokens(500, 60)],
+        [ratio("a"), Tokens(4_000, 50)],
+        [ratio("b"), Tokens(5_900, 60)],
     ]
-    events, thread = play(tmp_path, *turns, limits=Limits(tokens=1_000), info=INFO)
+    events, thread = play(tmp_path, *turns, limits=Limits(tokens=10_000), info=INFO)
     assert events[-1].stopped_by == "tokens"
     assert found(events[-1])
     assert len([event for event in events if event.kind == "tool_finished"]) == 1

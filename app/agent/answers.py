@@ -1,0 +1,244 @@
+"""`process`: asks the model for its next message and streams it.
+
+An answer counts only when it is complete: what its calls ask for is done by `calls.py` afterwards,
+so a stream that breaks has done nothing, and may be asked for again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Any
+from uuid import uuid4
+
+from app.agent.emitter import Emitter
+from app.agent.events import ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
+from app.agent.limits import Meter, Stop
+from app.agent.llm.base import (
+    Call,
+    LanguageModel,
+    ModelEvent,
+    ModelFailed,
+    Note,
+    Plan,
+    Reasoning,
+    Text,
+    Tokens,
+    ToolSchema,
+)
+from app.agent.messages import Message, ToolCall
+from app.agent.redact import Redactor
+from app.agent.request import RunRequest
+from app.agent.retry import Retry
+from app.agent.tokens import text_tokens
+from app.agent.transcript import Transcript
+from app.agent.window import ContextWindow, Prompt
+
+CANCEL_GRACE_S = 0.4
+"""How long a model may take to end its stream once it was told to; then it is left behind."""
+
+
+@dataclass(slots=True)
+class Reply:
+    """What the model has said so far in answer to one request.
+
+    Attributes:
+        text: The streamed text.
+        reasoning: What it thought before.
+        calls: Complete calls; nothing is done about them before the stream has ended.
+        later: What is told only once the answer is whole.
+        tokens: As its endpoint counted.
+        over: Nobody listens any more.
+    """
+
+    text: str = ""
+    reasoning: str = ""
+    calls: list[ToolCall] = field(default_factory=list[ToolCall])
+    later: list[Note | Plan] = field(default_factory=list[Note | Plan])
+    tokens: Tokens | None = None
+    over: bool = False
+
+    @property
+    def streamed(self) -> bool:
+        """Whether the user saw any of it."""
+        return bool(self.text or self.reasoning)
+
+
+@dataclass(slots=True)
+class Answers:
+    """Asks one model for one run.
+
+    Attributes:
+        set_plan: Takes a plan that the model streamed.
+        pictures: Pictures may be sent to the model.
+        reply: The answer under way; empty in between.
+    """
+
+    request: RunRequest
+    model: LanguageModel
+    system: str
+    schemas: list[ToolSchema]
+    window: ContextWindow
+    retry: Retry
+    emitter: Emitter
+    transcript: Transcript
+    meter: Meter
+    set_plan: Callable[[Plan], None]
+    pictures: bool = False
+    reply: Reply = field(default_factory=Reply)
+    noted: set[str] = field(default_factory=set[str])
+
+    async def process(self) -> Message | Stop:
+        """Ask the model, again where its endpoint fails in passing; its message, or a limit."""
+        prompt, redactor = self._prompt()
+        stop = self.meter.step(prompt.tokens)
+        if stop is not None:
+            return stop
+        for attempt in count(1):
+            self.reply = reply = Reply()
+            try:
+                await self._listen(prompt, reply)
+                break
+            except ModelFailed as error:
+                wait_s = self.retry.wait_s(attempt, error)
+                if wait_s is None:
+                    raise self.retry.given_up(attempt, error) from error
+                self._withdraw(reply, error, attempt + 1, wait_s)
+                if reply.streamed:
+                    self._account(reply, prompt)
+                await self.retry.sleep(wait_s)
+        self._account(self.reply, prompt)
+        return self._accepted(self.reply, redactor)
+
+    def _prompt(self) -> tuple[Prompt, Redactor | None]:
+        """What the model reads: all of the thread that fits, and nothing that names a patient."""
+        history = self.request.thread.history
+        remote = self.model.remote_host
+        redactor = Redactor(history, self.request.identifiers) if remote else None
+        prompt = self.window.build(
+            self.system, history, self.schemas, redactor=redactor, pictures=self.pictures
+        )
+        self._note_once(prompt.notice)
+        self._note_once(self.request.thread.take_notice())
+        return prompt, redactor
+
+    async def _listen(self, prompt: Prompt, reply: Reply) -> None:
+        """Take one stream to its end, in a task that can be left behind if it heeds no cancel."""
+        pump = asyncio.create_task(self._pump(prompt, reply))
+        pump.add_done_callback(_look)
+        try:
+            await asyncio.wait({pump})
+        finally:
+            reply.over = True
+            if not pump.done():
+                pump.cancel()
+                await asyncio.wait({pump}, timeout=CANCEL_GRACE_S)
+        if pump.cancelled():
+            raise ModelFailed(f"{self.model.name} broke off", remedy="Ask again.")
+        pump.result()
+
+    async def _pump(self, prompt: Prompt, reply: Reply) -> None:
+        stream = self.model.stream(prompt.messages, self.schemas)
+        try:
+            async for event in stream:
+                if reply.over:
+                    return
+                self._hear(event, reply)
+        finally:
+            close = getattr(stream, "aclose", None)
+            if close is not None:
+                await close()
+
+    def _hear(self, event: ModelEvent, reply: Reply) -> None:
+        match event:
+            case Text(text):
+                if text:
+                    reply.text += text
+                    self.emitter.emit(TextDelta, text=text)
+            case Reasoning(text):
+                if text:
+                    reply.reasoning += text
+                    self.emitter.emit(ReasoningDelta, text=text)
+            case Call(call):
+                reply.calls.append(call)
+            case Tokens():
+                reply.tokens = event
+            case Note(text) if not reply.streamed:
+                self.emitter.emit(Noted, text=text)
+            case Note() | Plan():
+                # Not between pieces of text: they stay together, so that they can be withdrawn.
+                reply.later.append(event)
+
+    def _withdraw(self, reply: Reply, error: ModelFailed, attempt: int, wait_s: float) -> None:
+        """The half that was streamed is void: the transcript never holds both."""
+        self.reply = Reply()
+        self.emitter.emit(
+            ModelRetry,
+            attempt=attempt,
+            attempts=self.retry.attempts,
+            wait_s=round(wait_s, 3),
+            reason=error.reason,
+            withdrawn=reply.streamed,
+        )
+
+    def _account(self, reply: Reply, prompt: Prompt) -> None:
+        """Count what an answer cost; where the endpoint did not, by our own estimate."""
+        counted = reply.tokens
+        if counted is not None:
+            self.window.learn(prompt, counted.input_tokens)
+        elif not self.window.info.metered:
+            return
+        else:
+            said = " ".join(f"{call.name} {call.raw or call.arguments}" for call in reply.calls)
+            said = f"{reply.reasoning} {reply.text} {said}"
+            answer = text_tokens(said, self.window.info.chars_per_token)
+            counted = Tokens(prompt.tokens, round(answer))
+        self.meter.used(counted.input_tokens, counted.output_tokens)
+        self.emitter.emit(
+            Usage,
+            input_tokens=counted.input_tokens,
+            output_tokens=counted.output_tokens,
+            estimated=reply.tokens is None,
+            run_input_tokens=self.meter.input_tokens,
+            run_output_tokens=self.meter.output_tokens,
+            cost=self.meter.cost,
+        )
+
+    def _accepted(self, reply: Reply, redactor: Redactor | None) -> Message:
+        """The message of a complete answer, in the transcript."""
+        for event in reply.later:
+            if isinstance(event, Note):
+                self.emitter.emit(Noted, text=event.text)
+            else:
+                self.set_plan(event)
+        known = {item.call_id for item in self.request.thread.history}
+        calls = [_named(call, known, redactor) for call in reply.calls]
+        message = Message(role="assistant", text=reply.text, tool_calls=calls)
+        self.reply = Reply()
+        self.transcript.say(message)
+        return message
+
+    def _note_once(self, text: str) -> None:
+        if text and text not in self.noted:
+            self.noted.add(text)
+            self.emitter.emit(Noted, text=text)
+
+
+def _named(call: ToolCall, known: set[str], redactor: Redactor | None) -> ToolCall:
+    """The call with an id of its own and, from a remote model, with real paths again."""
+    changed: dict[str, Any] = {}
+    if not call.id or call.id in known:
+        changed["id"] = f"call-{uuid4().hex}"
+    if redactor is not None:
+        changed["arguments"] = redactor.restored(call.arguments)
+    named = call.model_copy(update=changed) if changed else call
+    known.add(named.id)
+    return named
+
+
+def _look(task: asyncio.Task[None]) -> None:
+    """Take note of the end of a task that nobody may be waiting for any more."""
+    if not task.cancelled():
+        task.exception()
