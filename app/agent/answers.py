@@ -74,6 +74,7 @@ class Answers:
         set_plan: Takes a plan that the model streamed.
         pictures: Pictures may be sent to the model.
         reply: The answer under way; empty in between.
+        told_shortened: The user was told that the context was shortened.
     """
 
     request: RunRequest
@@ -88,7 +89,7 @@ class Answers:
     set_plan: Callable[[Plan], None]
     pictures: bool = False
     reply: Reply = field(default_factory=Reply)
-    noted: set[str] = field(default_factory=set[str])
+    told_shortened: bool = False
 
     async def process(self) -> Message | Stop:
         """Ask the model, again where its endpoint fails in passing; its message, or a limit."""
@@ -120,8 +121,12 @@ class Answers:
         prompt = self.window.build(
             self.system, history, self.schemas, redactor=redactor, pictures=self.pictures
         )
-        self._note_once(prompt.notice)
-        self._note_once(self.request.thread.take_notice())
+        notices = [self.request.thread.take_notice()]
+        if prompt.notice and not self.told_shortened:
+            self.told_shortened = True
+            notices.append(prompt.notice)
+        for text in filter(None, notices):
+            self.emitter.emit(Noted, text=text)
         return prompt, redactor
 
     async def _listen(self, prompt: Prompt, reply: Reply) -> None:
@@ -219,11 +224,6 @@ class Answers:
         self.reply = Reply()
         self.transcript.say(message)
         return message
-
-    def _note_once(self, text: str) -> None:
-        if text and text not in self.noted:
-            self.noted.add(text)
-            self.emitter.emit(Noted, text=text)
 
 
 def _named(call: ToolCall, known: set[str], redactor: Redactor | None) -> ToolCall:

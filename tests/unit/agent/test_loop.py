@@ -8,11 +8,15 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.agent.approvals import Gate, Verdict
 from app.agent.events import RunEvent
 from app.agent.llm.base import Call as CallEvent
-from app.agent.llm.base import Plan, Text, Tokens
+from app.agent.llm.base import ModelFailed, ModelInfo, Note, Plan, Reasoning, Text, Tokens
 from app.agent.loop import AgentLoop, Limits
-from app.agent.messages import ToolCall
+from app.agent.messages import Message, ToolCall
+from app.agent.policy import Grants, Policy
+from app.agent.request import Decision
+from app.agent.transcript import INTERRUPTED_ANSWER
 from app.errors import Cancelled, FileProblem
 from app.tools.api import Approval, ToolContext, ToolFailed, ToolResult, ToolRetry
 from tests.support import fake_tools
@@ -354,3 +358,184 @@ def test_the_next_question_builds_on_the_thread(tmp_path: Path):
         "first answer ",
         "two",
     ]
+
+
+class Recording(fake_tools.Thread):
+    """A thread that notes in which order things come to it."""
+
+    def __init__(self, order: list[str]) -> None:
+        super().__init__("recording")
+        self._order = order
+        self.runs_noted: list[dict[str, Any]] = []
+
+    def record(self, event: RunEvent) -> None:
+        self._order.append(f"recorded {event.seq}")
+
+    def note_run(self, run_id: str, facts: Any) -> None:
+        self.runs_noted.append({"run_id": run_id, **facts})
+
+    def log_call(self, call_id: str, *_: Any) -> None:
+        self._order.append("call logged")
+
+
+def test_every_event_is_recorded_before_anybody_sees_it(tmp_path: Path):
+    order: list[str] = []
+    thread = Recording(order)
+    model = ScriptedModel([call("cardiothoracic_ratio", image_path="a")], says("a b c"))
+
+    async def main() -> list[RunEvent]:
+        events: list[RunEvent] = []
+        loop = AgentLoop(model, fake_tools.pack())
+        async for event in loop.run(request(tmp_path, thread=thread)):
+            order.append(f"seen {event.seq}")
+            events.append(event)
+        return events
+
+    events = asyncio.run(main())
+    for event in events:
+        assert order.index(f"recorded {event.seq}") < order.index(f"seen {event.seq}")
+    assert len([item for item in order if item.startswith("recorded")]) == len(events)
+    end = finished(events)[0]
+    assert order.index("call logged") < order.index(f"recorded {end.seq}")
+
+
+def test_what_a_run_rests_on_is_noted_when_it_starts(tmp_path: Path):
+    thread = Recording([])
+    play(tmp_path, says("hello"), thread=thread)
+    (noted,) = thread.runs_noted
+    assert (noted["run_id"], noted["model"], noted["images"]) == ("run-1", "scripted", ["image-1"])
+    assert noted["version"]
+
+
+def test_reasoning_is_told_and_is_no_part_of_the_answer(tmp_path: Path):
+    thread = fake_tools.Thread.in_memory()
+    turn = [Reasoning("let me "), Reasoning("see"), Reasoning(""), Text("It is fine.")]
+    events = play(tmp_path, turn, thread=thread)
+    assert [event.text for event in events if event.kind == "reasoning_delta"] == ["let me ", "see"]
+    assert events[-1].answer == "It is fine."
+    assert [item.text for item in thread.history] == ["question", "It is fine."]
+
+
+def test_what_the_model_notes_is_told(tmp_path: Path):
+    events = play(tmp_path, [Note("The model is being loaded."), Text("Hello.")])
+    kinds = [event.kind for event in events]
+    assert kinds == ["run_started", "notice", "text_delta", "run_finished"]
+    assert events[1].text == "The model is being loaded."
+
+
+def test_a_shortened_context_is_noted_once(tmp_path: Path):
+    thread = fake_tools.Thread.in_memory()
+    for index in range(30):
+        thread.append(Message(role="user", text=f"question {index} " + "word " * 200))
+        thread.append(Message(role="assistant", text="answer " * 200))
+    info = ModelInfo(context_tokens=4_000, output_tokens=500, own_tools=False, metered=False)
+    model = ScriptedModel(
+        [call("cardiothoracic_ratio", image_path="a")],
+        [call("cardiothoracic_ratio", image_path="b")],
+        says("done"),
+        info=info,
+    )
+    loop = AgentLoop(model, fake_tools.pack())
+    events = asyncio.run(collect(loop, request(tmp_path, thread=thread)))
+    assert len([event for event in events if event.kind == "notice"]) == 1
+    assert len(thread.history) == 60 + 6
+
+
+def test_the_endpoints_own_count_corrects_the_estimate(tmp_path: Path):
+    info = ModelInfo(own_tools=False)
+    words = "word " * 1_000
+    model = ScriptedModel([Text("a"), Tokens(2_400, 1)], [Text("b")], info=info)
+    loop = AgentLoop(model, FakeRegistry(), system=words)
+    usage: list[Any] = []
+    for _ in range(2):
+        events = asyncio.run(collect(loop, request(tmp_path)))
+        usage += [event for event in events if event.kind == "usage"]
+    assert (usage[0].input_tokens, usage[0].estimated) == (2_400, False)
+    assert usage[1].estimated
+    assert 2_300 < usage[1].input_tokens < 2_500
+
+
+def test_a_tool_that_wants_a_retry_says_what_its_schema_expects(tmp_path: Path):
+    tool = FakeTool("segment", SegmentationInput, fails(ToolRetry("there is no such organ")))
+    turns = [call("segment", image_path="a")], [call("segment", image_path="a", organs=["Heart"])]
+    thread = fake_tools.Thread.in_memory()
+    play(tmp_path, *turns, says("sorry"), tools=FakeRegistry(tool), thread=thread)
+    first = next(item for item in thread.history if item.role == "tool")
+    assert "there is no such organ" in first.text
+    assert "It takes: image_path (string, required), organs (list of string)." in first.text
+    assert len(tool.calls) == 2
+
+
+def test_a_denial_goes_to_the_model_with_its_reason(tmp_path: Path):
+    tool = FakeTool("writer", ImageInput, ok("written"), approval=Approval.WRITE)
+    thread = fake_tools.Thread.in_memory()
+
+    async def approve(event: Any) -> Decision:
+        return Decision(granted=False, reason="not that folder")
+
+    play(
+        tmp_path,
+        [call("writer", image_path="a")],
+        says("all right"),
+        tools=FakeRegistry(tool),
+        approve=approve,
+        thread=thread,
+    )
+    (result,) = [item for item in thread.history if item.role == "tool"]
+    assert "not that folder" in result.text
+    assert not tool.calls
+
+
+def test_a_yes_for_the_session_is_for_these_arguments_in_this_thread(tmp_path: Path):
+    tool = FakeTool("writer", ImageInput, ok("written"), approval=Approval.WRITE)
+    asked: list[dict[str, Any]] = []
+
+    async def approve(event: Any) -> Decision:
+        asked.append(event.arguments)
+        return Decision(granted=True, scope="session")
+
+    model = ScriptedModel(
+        [call("writer", image_path="a")],
+        [call("writer", image_path="a"), call("writer", image_path="b")],
+        says("done"),
+    )
+    loop = AgentLoop(model, FakeRegistry(tool))
+    asyncio.run(collect(loop, request(tmp_path, approve=approve)))
+    assert asked == [{"image_path": "a"}, {"image_path": "b"}]
+    assert len(tool.calls) == 3
+
+
+def test_arguments_that_change_after_the_question_void_the_yes(tmp_path: Path):
+    class Listed(fake_tools.Strict):
+        paths: list[str]
+
+    tool = FakeTool("writer", Listed, ok("written"), approval=Approval.WRITE)
+    held: list[Any] = []
+
+    class Spying(Gate):
+        async def admit(self, spec: Any, call: Any, arguments: Any, **others: Any) -> Verdict:
+            held.append(arguments)
+            return await super().admit(spec, call, arguments, **others)
+
+    async def approve(event: Any) -> bool:
+        held[0].paths.append("/somewhere/else")
+        return True
+
+    model = ScriptedModel([call("writer", paths=["a"])], says("sorry"))
+    gate = Spying(Policy.standard(), Grants())
+    loop = AgentLoop(model, FakeRegistry(tool), approvals=gate)
+    events = asyncio.run(collect(loop, request(tmp_path, approve=approve)))
+    assert not tool.calls
+    assert "changed after the user was asked" in finished(events)[0].error
+
+
+def test_a_failure_after_results_keeps_them_in_the_conversation(tmp_path: Path):
+    thread = fake_tools.Thread.in_memory()
+    turns: list[Turn] = [
+        [call("cardiothoracic_ratio", image_path="a")],
+        [Text("The heart "), ModelFailed("the key is refused", remedy="Check it.")],
+    ]
+    events = play(tmp_path, *turns, tools=fake_tools.pack(), thread=thread)
+    assert events[-1].kind == "run_failed"
+    assert [item.role for item in thread.history] == ["user", "assistant", "tool", "assistant"]
+    assert thread.history[-1].text == f"The heart\n\n{INTERRUPTED_ANSWER}"
