@@ -12,13 +12,14 @@ from collections import deque
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from itertools import count
+from itertools import count, islice
 from typing import Any, Protocol
 
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 
 from app.agent.events import (
     TERMINAL,
+    ReasoningDelta,
     RunEvent,
     RunFailed,
     TextDelta,
@@ -34,6 +35,7 @@ from app.tools.api import Artifact
 BATCH_MS = 30  # events wait this long at most; faster than the eye, slower than tokens come
 SLICE_S = 0.008  # GUI time a batch may take before other GUI events get their turn
 JOINED_CHARS = 4_000  # streamed text joined into one event; bounds the work of one slot call
+LOOKED_AHEAD = 64  # progress reports that are looked through for a newer one of the same call
 
 _log = get_logger(__name__)
 
@@ -259,7 +261,7 @@ class AgentThread(QObject):
                 self._told = False
                 return None
             event = self._inbox.popleft()
-            if isinstance(event, TextDelta):
+            if isinstance(event, (TextDelta, ReasoningDelta)):
                 return _joined(event, self._inbox)
             while isinstance(event, ToolProgress) and _overtaken(event, self._inbox):
                 event = self._inbox.popleft()
@@ -307,11 +309,16 @@ class AgentThread(QObject):
         self.receive(RunFailed(run_id=run_id, seq=0, time=now, error=reason, remedy=remedy))
 
 
-def _joined(event: TextDelta, inbox: deque[RunEvent]) -> TextDelta:
+def _joined(event: TextDelta | ReasoningDelta, inbox: deque[RunEvent]) -> RunEvent:
+    """`event` with the pieces of the same kind that follow it at once.
+
+    Never across an event of another kind: a `ModelRetry` takes back what was streamed since the
+    last one, so nobody may find older and newer text in one piece.
+    """
     pieces, size, last = [event.text], len(event.text), event
     while inbox and size < JOINED_CHARS:
         following = inbox[0]
-        if not isinstance(following, TextDelta) or following.run_id != event.run_id:
+        if not isinstance(following, type(event)) or following.run_id != event.run_id:
             break
         inbox.popleft()
         pieces.append(following.text)
@@ -321,5 +328,10 @@ def _joined(event: TextDelta, inbox: deque[RunEvent]) -> TextDelta:
 
 
 def _overtaken(event: ToolProgress, inbox: Iterable[RunEvent]) -> bool:
-    following = next(iter(inbox), None)
-    return isinstance(following, ToolProgress) and following.call_id == event.call_id
+    """Whether a newer report of the same call waits, with only reports of other calls between."""
+    for following in islice(inbox, LOOKED_AHEAD):
+        if not isinstance(following, ToolProgress):
+            return False
+        if following.call_id == event.call_id:
+            return True
+    return False

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import QPushButton
 
 from app.agent.events import (
     ApprovalRequested,
-    ApprovalResolved,
     PlanUpdated,
     RunFailed,
     RunFinished,
@@ -191,31 +190,13 @@ def test_the_plan_is_a_list_of_steps_with_their_states(chat: Chat, wait_until: W
     assert plan.steps.isHidden()
 
 
-@pytest.mark.parametrize("granted", [True, False])
-def test_yes_and_no_reach_the_runner_once(chat: Chat, wait_until: Wait, granted: bool):
-    ask(chat, wait_until)
-    chat.runner.say(
-        ApprovalRequested, approval_id="a1", title="Send to api.example.org?", detail="All of it."
-    )
-    wait_until(lambda: chat.run.approvals)
-    card = chat.run.approvals["a1"]
-    button = card.allow if granted else card.deny
-    QTest.mouseClick(button, LEFT)
-    QTest.mouseClick(card.allow, LEFT)
-    assert chat.runner.answers == [("a1", granted)]
-    chat.runner.say(ApprovalResolved, approval_id="a1", granted=granted)
-    wait_until(lambda: card.state.full)
-    assert card.state.full == ("Allowed" if granted else "Denied")
-    assert card.allow.isHidden()
-
-
 def test_an_approval_nobody_answered_is_closed_with_the_run(chat: Chat, wait_until: Wait):
     ask(chat, wait_until)
     chat.runner.say(ApprovalRequested, approval_id="a1", title="May I?", detail="")
     wait_until(lambda: chat.run.approvals)
     chat.agent.stop()
     wait_until(lambda: chat.run.ended)
-    assert chat.run.approvals["a1"].allow.isHidden()
+    assert not chat.run.approvals["a1"].allow.isVisible()
     assert "nothing was done" in chat.run.approvals["a1"].state.full
 
 
@@ -292,11 +273,11 @@ def test_every_answer_says_who_wrote_it_and_that_it_is_not_for_diagnosis(
     chat.runner.say(Usage, input_tokens=1200, output_tokens=34)
     chat.runner.finish("Fine.")
     wait_until(lambda: chat.run.ended)
-    note = chat.run.answers[0].note
+    note, usage = chat.run.answers[0].note, chat.run.answers[0].usage
     assert note is not None
-    assert note.full == (
-        "Offline planner · 1\u2009200 tokens in, 34 out · AI results: not for diagnosis"
-    ).replace("\u2009", " ")
+    assert note.full == "AI results: not for diagnosis · Offline planner"
+    assert usage is not None
+    assert usage.full == "1,200 tokens in, 34 out"
 
 
 def test_a_suggestion_asks_with_one_click(chat: Chat, wait_until: Wait):

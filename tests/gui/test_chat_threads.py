@@ -181,6 +181,7 @@ def test_a_long_thread_opens_at_its_end_and_more_comes_on_demand(chat: Chat, wai
     assert questions(chat)[-1] == "q49"
     for _ in range(10):
         chat.dock.conversation.older_wanted.emit()
+        wait_until(chat.dock.is_idle)
     assert questions(chat) == [f"q{index}" for index in range(50)]
     assert [run.answers[0].view.plain() for run in chat.dock.conversation.runs[:2]] == ["a0", "a1"]
 
@@ -197,6 +198,7 @@ def test_a_very_long_conversation_keeps_its_newest_runs_as_widgets(chat: Chat, w
         runner.finish(f"a{index}")
         wait_until(lambda: chat.run.ended)
     assert len(questions(chat)) == KEPT
-    chat.dock.conversation.older_wanted.emit()
-    chat.dock.conversation.older_wanted.emit()
+    for _ in range(2):
+        chat.dock.conversation.older_wanted.emit()
+        wait_until(chat.dock.is_idle)
     assert questions(chat) == [f"q{index}" for index in range(count)]

@@ -100,6 +100,19 @@ class ToolCard(QFrame):
             self._duration.setText(seconds(time.monotonic() - self._began))
             self.progress.tick()
 
+    def waiting(self, waiting: bool) -> None:
+        """Whether it waits for the user's yes or no."""
+        if self.running:
+            self._word.setText("Waiting" if waiting else "Running")
+            self.progress.setVisible(not waiting)
+
+    def stopping(self) -> None:
+        """It was told to stop and has not yet."""
+        if self.running:
+            self._word.setText("Stopping")
+            self._word.show()
+            self.setAccessibleName(f"Tool call: {names.title(self.tool)}, stopping")
+
     def set_progress(self, event: ToolProgress) -> None:
         """Show how far it is."""
         if not self.running:

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QMimeData, QSize, Qt, Signal
+from PySide6.QtCore import QMimeData, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QIcon, QKeyEvent, QResizeEvent, QTextOption
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import (
+    QFrame,
+    QMenu,
+    QPlainTextEdit,
+    QPushButton,
+    QToolButton,
+    QVBoxLayout,
+)
 
-from app.views.chat.widgets import Elided, icon_label, row
+from app.views.chat.widgets import Elided, icon_label, row, tool_button
 from app.views.icons import pixmap
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
@@ -20,7 +27,7 @@ class QuestionEdit(QPlainTextEdit):
 
     sent = Signal()
     recalled = Signal()
-    escaped = Signal()
+    escaped = Signal(bool)  # whether Shift was held
     focused = Signal(bool)
 
     def __init__(self) -> None:
@@ -46,7 +53,7 @@ class QuestionEdit(QPlainTextEdit):
             else:
                 self.sent.emit()
         elif key == Qt.Key.Key_Escape:
-            self.escaped.emit()
+            self.escaped.emit(bool(modifiers & Qt.KeyboardModifier.ShiftModifier))
         elif key == Qt.Key.Key_Up and not self.toPlainText():
             self.recalled.emit()
         else:
@@ -87,11 +94,13 @@ class Composer(QFrame):
 
     Attributes:
         submitted: The question's text.
-        stop_wanted: Stop the run.
+        stop_wanted: Stop the run at once.
+        stop_after_wanted: Stop the run when the calls that run now have ended.
     """
 
     submitted = Signal(str)
     stop_wanted = Signal()
+    stop_after_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
@@ -103,14 +112,16 @@ class Composer(QFrame):
         self._about_icon = icon_label("image", THEME.text_faint, 13)
         self.send = self._button("chatSend", "arrow-up", THEME.accent_text, "Send the question")
         self.stop = self._button("chatStop", "square", THEME.text, "Stop (Esc)")
+        self.stop_more = self._make_stop_more()
         self.stop.hide()
+        self.stop_more.hide()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE.m, 10, SPACE.s, SPACE.s)
         layout.setSpacing(6)
         layout.addWidget(self.edit)
         foot = row(self._about_icon, spacing=6)
         foot.addWidget(self.about, 1)
-        foot.addWidget(self.stop)
+        foot.addLayout(row(self.stop, self.stop_more, spacing=0))
         foot.addWidget(self.send)
         layout.addLayout(foot)
         self.setFocusProxy(self.edit)
@@ -121,6 +132,8 @@ class Composer(QFrame):
         self.edit.textChanged.connect(self._on_text)
         self.send.clicked.connect(lambda _checked=False: self.submit())
         self.stop.clicked.connect(lambda _checked=False: self.stop_wanted.emit())
+        # Last: a menu that comes before the other parts takes them out of the order of focus.
+        self.stop_menu = self._make_stop_menu()
         self._on_text()
 
     @property
@@ -147,11 +160,27 @@ class Composer(QFrame):
         cursor.movePosition(cursor.MoveOperation.End)
         self.edit.setTextCursor(cursor)
 
-    def set_busy(self, busy: bool, stopping: bool) -> None:
-        """While a run goes on, questions are queued and it can be stopped."""
+    def set_busy(self, busy: bool, stopping: str) -> None:
+        """While a run goes on, questions are queued and it can be stopped.
+
+        Args:
+            busy: Whether one goes on.
+            stopping: How it was told to stop: "", "after_tool" (it may still be stopped at once)
+                or "now".
+        """
+        if not busy and (self.stop.hasFocus() or self.stop_more.hasFocus()):
+            self.edit.setFocus()  # else the focus would go to whatever comes next
         self._busy = busy
         self.stop.setVisible(busy)
-        self.stop.setEnabled(not stopping)
+        self.stop.setEnabled(stopping != "now")
+        self.stop_more.setVisible(busy)
+        self.stop_more.setEnabled(not stopping)
+        self._stop_after.setEnabled(busy and not stopping)
+        now = "Stop at once (Esc)" if stopping else "Stop (Esc)"
+        self.stop.setToolTip(now)
+        self.stop.setAccessibleName(now)
+        self.stop.setProperty("stopping", stopping)
+        restyle(self.stop)
         tip = "Queue the question" if busy else "Send the question"
         self.send.setToolTip(f"{tip} (Enter)")
         self.send.setAccessibleName(tip)
@@ -173,13 +202,35 @@ class Composer(QFrame):
         button.setCursor(Qt.CursorShape.PointingHandCursor)
         return button
 
+    def _make_stop_menu(self) -> QMenu:
+        menu = QMenu(self)
+        menu.addAction("Stop now\tEsc", self.stop_wanted.emit)
+        self._stop_after = menu.addAction(
+            "Stop after this tool\tShift+Esc", self.stop_after_wanted.emit
+        )
+        return menu
+
+    def _make_stop_more(self) -> QToolButton:
+        button = tool_button("chevron-down", "More ways to stop")
+        button.setObjectName("chatStopMore")
+        button.setIconSize(QSize(12, 12))
+        button.clicked.connect(lambda _checked=False: self._open_stop_menu())
+        return button
+
+    def _open_stop_menu(self) -> None:
+        """Above the button: below it the window ends."""
+        at = self.stop_more.mapToGlobal(self.stop_more.rect().topRight())
+        size = self.stop_menu.sizeHint()
+        self.stop_menu.setActiveAction(self._stop_after)
+        self.stop_menu.popup(QPoint(at.x() - size.width(), at.y() - size.height()))
+
     def _recall(self) -> None:
         if self._last:
             self.set_text(self._last)
 
-    def _escape(self) -> None:
+    def _escape(self, gently: bool) -> None:
         if self._busy:
-            self.stop_wanted.emit()
+            (self.stop_after_wanted if gently else self.stop_wanted).emit()
 
     def _on_text(self) -> None:
         self.send.setEnabled(bool(self.text.strip()))

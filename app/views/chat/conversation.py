@@ -43,6 +43,7 @@ class Conversation(QScrollArea):
     Attributes:
         older_wanted: The reader asks for what was left out above.
         trimmed: A RunView that was taken out at the top.
+        keep_all: Whether none is taken out, since no file could show it again.
     """
 
     older_wanted = Signal()
@@ -70,6 +71,7 @@ class Conversation(QScrollArea):
         self.setWidget(self._column)
         self._runs: list[RunView] = []
         self._notes: list[QWidget] = []
+        self.keep_all = False
         self._follow = Follow.READING
         self._active_until = 0.0  # what grows later was opened by the reader: nothing moves then
         self._steering = False  # the value changes because of us, not of the reader
@@ -153,6 +155,8 @@ class Conversation(QScrollArea):
 
     def _trim(self) -> None:
         """Widgets cost time with every change of the width: very old ones are taken out."""
+        if self.keep_all:
+            return
         while len(self._runs) > KEPT and not self._runs[0].running and self.following:
             run = self._runs.pop(0)
             self._remove(run)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable
 
-from PySide6.QtCore import QCoreApplication, Qt, QTimer, Signal
+from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
 
 from app.agent.events import RunEvent
-from app.agent.sessions import SessionStore, Thread, ThreadInfo
+from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
 from app.errors import SightlineError
 from app.tools.api import Artifact
 from app.views import wording
@@ -21,12 +20,13 @@ from app.views.chat.composer import Composer
 from app.views.chat.conversation import Conversation
 from app.views.chat.empty import EmptyState
 from app.views.chat.header import Header
-from app.views.chat.history import PastRun, events, past_runs
 from app.views.chat.links import FindingLinks
 from app.views.chat.message import Notice
 from app.views.chat.pending import PendingList
+from app.views.chat.replay import Replayer
 from app.views.chat.run_view import RunActions, RunView
 from app.views.chat.style import sheet
+from app.views.chat.threads import Opened, Threads
 from app.views.chat.widgets import label
 from app.views.theme import SPACE
 from app.workspace.workspace import Workspace
@@ -69,18 +69,20 @@ class ChatDock(QWidget):
         self.setMinimumWidth(300)
         self._agent = agent
         self._workspace = workspace
-        self._store = store
-        self._thread: Thread | None = None
-        self._opening = False  # a thread is being made or read
         self._waiting: list[str] = []  # asked before their thread was there
         self._older = 0  # earlier questions of the thread that are not shown
-        self._loading: deque[tuple[RunView, PastRun]] = deque()
+        self._reading_older = False
         self._live: RunView | None = None
         self._background = Background(1, self)  # files and thumbnails, one at a time
+        self._threads = Threads(store, self._background, self)
+        self._store = store
         self._links = FindingLinks(workspace)
+        self._replayer = Replayer(self._links.of_call, self)
         self._actions = RunActions(
             agent.resolve,
             self.submit,
+            self._branch,
+            self.model_settings_wanted.emit,
             CardTools(self._links, self._background, self._open_artifact),
         )
         self._build()
@@ -98,11 +100,11 @@ class ChatDock(QWidget):
             return
         self.composer.remember(text)
         self.conversation.follow()
-        if self._thread is None:
+        if self.thread is None:
             self._waiting.append(text)
-            self._make_thread()
+            self._threads.make()
         else:
-            self._agent.ask(text, self._thread)
+            self._agent.ask(text, self.thread)
 
     def focus_composer(self) -> None:
         """Put the cursor into the question field."""
@@ -110,13 +112,13 @@ class ChatDock(QWidget):
 
     def is_idle(self) -> bool:
         """Whether nothing runs, waits, is being read or is still to be shown."""
-        busy = self._opening or self._waiting or self._loading or self._background.pending
-        return not busy and self._agent.is_idle()
+        busy = self._threads.busy or self._waiting or self._replayer.busy
+        return not busy and not self._background.pending and self._agent.is_idle()
 
     @property
     def thread(self) -> Thread | None:
         """The conversation that is shown; None before its first question."""
-        return self._thread
+        return self._threads.current
 
     def set_model(self, name: str, remote_host: str = "") -> None:
         """Say which language model answers."""
@@ -125,19 +127,16 @@ class ChatDock(QWidget):
     def new_thread(self) -> None:
         """Start afresh: the run that goes on is stopped, the old thread stays in the history."""
         self._leave()
-        self._thread = None
+        self._threads.leave()
+        self._show_state()
         self.focus_composer()
 
     def open_thread(self, thread_id: str) -> None:
         """Show an earlier thread; the next question goes on with it."""
-        if self._thread is not None and self._thread.thread_id == thread_id:
+        if self.thread is not None and self.thread.thread_id == thread_id:
             return
         self._leave()
-        self._thread = None
-        self._opening = True
-        self._background.submit(
-            lambda: self._store.open(thread_id), self._show_thread, self._opening_failed
-        )
+        self._threads.open(thread_id)
 
     def close_models(self) -> None:
         """Let go of threads and of the workspace; before the window is destroyed. Idempotent."""
@@ -145,8 +144,11 @@ class ChatDock(QWidget):
         for disconnect in self._disconnect:
             disconnect()
         self._disconnect.clear()
+        self._replayer.clear()
         self._agent.close()
         self._background.close()
+        if self.thread is not None:
+            self.thread.close()  # the runner has ended: nothing more is written
 
     def showEvent(self, event: QShowEvent) -> None:
         # A dock that already says "Assistant" above needs no second title.
@@ -156,9 +158,10 @@ class ChatDock(QWidget):
         super().showEvent(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        """Esc stops the run from wherever the focus is in the dock."""
+        """Esc stops the run from wherever the focus is in the dock, Shift+Esc after its tool."""
         if event.key() == Qt.Key.Key_Escape and self._agent.busy:
-            self._agent.stop()
+            gently = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._agent.stop(after_tool=gently)
         else:
             super().keyPressEvent(event)
 
@@ -196,13 +199,16 @@ class ChatDock(QWidget):
         self.empty.chosen.connect(self.submit)
         self.composer.submitted.connect(self.submit)
         self.composer.stop_wanted.connect(self._agent.stop)
+        self.composer.stop_after_wanted.connect(lambda: self._agent.stop(after_tool=True))
         self.conversation.older_wanted.connect(self._show_older)
         self.conversation.trimmed.connect(self._on_trimmed)
         self.pending.removed.connect(self._agent.remove)
         self._agent.asked.connect(self._on_asked)
         self._agent.run_event.connect(self._on_event)
         self._agent.changed.connect(self._show_state)
-        self._agent.run_ended.connect(self.run_ended)
+        self._agent.run_ended.connect(self._on_run_ended)
+        self._threads.opened.connect(self._on_opened)
+        self._threads.failed.connect(self._on_not_opened)
         self._disconnect: list[Callable[[], None]] = [
             self._workspace.viewport.image_changed.connect(self._show_image)
         ]
@@ -211,9 +217,9 @@ class ChatDock(QWidget):
 
     def _on_asked(self, question: Question) -> None:
         self._live = None
-        if question.thread is not self._thread:
+        if question.thread is not self.thread:
             return  # asked before the user turned to another thread
-        self._load(everything=True)
+        self._replayer.show_all()
         self._live = RunView(question.text, self._actions)
         self.conversation.add(self._live)
 
@@ -221,19 +227,26 @@ class ChatDock(QWidget):
         if self._live is not None and self._live.running:
             self._live.handle(event)
 
+    def _on_run_ended(self, run_id: str, kind: str) -> None:
+        unsaved = self.thread.take_notice() if self.thread is not None else ""
+        if unsaved:
+            self.conversation.add_note(Notice(unsaved, tone="warning"))
+        self.run_ended.emit(run_id, kind)
+
     def _show_state(self) -> None:
-        self.composer.set_busy(self._agent.busy, self._agent.stopping == "now")
-        mine = [item for item in self._agent.pending if item.thread is self._thread]
+        self.composer.set_busy(self._agent.busy, self._agent.stopping)
+        mine = [item for item in self._agent.pending if item.thread is self.thread]
         self.pending.show_questions(mine)
+        self.header.set_has_thread(self.thread is not None)
         if self._agent.stopping and self._live is not None:
-            self._live.stopping()
+            self._live.stopping(self._agent.stopping)
 
     def _leave(self) -> None:
         self._agent.clear_pending()
         self._agent.stop()
         self._live = None
         self._waiting.clear()
-        self._loading.clear()
+        self._replayer.clear()
         self._older = 0
         self.conversation.clear()
 
@@ -257,84 +270,98 @@ class ChatDock(QWidget):
 
     # -- threads
 
-    def _make_thread(self) -> None:
-        if self._opening:
-            return
-        self._opening = True
-        self._background.submit(self._store.new_thread, self._got_thread, self._no_folder)
-
-    def _got_thread(self, thread: Thread) -> None:
-        self._opening = False
-        self._thread = thread
+    def _on_opened(self, opened: Opened) -> None:
+        thread = opened.thread
+        self._older = max(0, len(opened.runs) - BATCH)
+        for place, run in list(enumerate(opened.runs))[self._older :]:
+            view = RunView(run.question, self._actions, run, place)
+            self._replayer.add(view, thread, self.conversation.add)
+        self.conversation.keep_all = thread.folder is None
+        self.conversation.set_older(self._older > 0)
+        if thread.problems:
+            lost = f"{len(thread.problems)} damaged entries of this thread could not be read."
+            self.conversation.add_note(Notice(lost, tone="warning"))
+        if opened.draft and not self._waiting:
+            self.composer.set_text(opened.draft)
         waiting, self._waiting = self._waiting, []
         for text in waiting:
             self._agent.ask(text, thread)
+        if opened.runs or opened.draft:
+            self.focus_composer()
+        self._show_state()
 
-    def _no_folder(self, error: SightlineError) -> None:
-        """The question is answered all the same; only its thread cannot be kept."""
-        self._got_thread(Thread.in_memory())
-        self.conversation.add_note(Notice(error.reason, error.remedy, error=True))
+    def _on_not_opened(self, error: SightlineError, thread_id: str) -> None:
+        if not thread_id:
+            # The question is answered all the same; only its thread cannot be kept.
+            self._threads.current = Thread.in_memory()
+            self._on_opened(Opened(self._threads.current))
+            self.conversation.add_note(Notice(error.reason, error.remedy, tone="error"))
+            return
+        notice = Notice(error.reason, error.remedy, tone="error")
+        if isinstance(error, ThreadInUse):
+            notice.add_action("Go on in a copy", "git-branch", lambda: self._copy(thread_id))
+        self.conversation.add_note(notice)
+        if self._waiting:
+            self._threads.make()
+
+    def _copy(self, thread_id: str) -> None:
+        self._leave()
+        self._threads.branch(thread_id, len, "")
+
+    def _branch(self, view: RunView) -> None:
+        """Go on in a new thread from before a question; the question is there to be changed."""
+        thread = self.thread
+        if thread is None or thread.folder is None:
+            self._told(Notice("This thread is kept in memory only and cannot be branched."))
+            return
+        run_id, text = view.run_id, view.question
+
+        def find(runs: list[PastRun]) -> int:
+            if view.past is not None:
+                return view.place
+            ids = [run.run_id for run in runs]
+            return ids.index(run_id) if run_id in ids else len(runs)
+
+        self._leave()
+        self._threads.branch(thread.thread_id, find, text)
 
     def _list_threads(self) -> None:
         self._background.submit(self._store.threads, self._show_threads, self._list_failed)
 
     def _show_threads(self, threads: tuple[ThreadInfo, ...]) -> None:
-        self.header.show_threads(threads, self._thread.thread_id if self._thread else "")
+        self.header.show_threads(threads, self.thread.thread_id if self.thread else "")
 
     def _list_failed(self, _error: SightlineError) -> None:
         self.header.show_threads((), "")
 
-    def _show_thread(self, thread: Thread) -> None:
-        self._opening = False
-        self._thread = thread
-        runs = past_runs(thread.history)
-        self._older = max(0, len(runs) - BATCH)
-        for run in runs[self._older :]:
-            self._loading.append((RunView(run.question, self._actions, live=False), run))
-        if thread.problems:
-            lost = f"{len(thread.problems)} damaged entries of this thread could not be read."
-            self.conversation.add_note(Notice(lost, error=True))
-        self._load()
-        waiting, self._waiting = self._waiting, []
-        for text in waiting:
-            self._agent.ask(text, thread)
-        self.focus_composer()
-
-    def _opening_failed(self, error: SightlineError) -> None:
-        self._opening = False
-        self.conversation.add_note(Notice(error.text, error=True))
-        if self._waiting:
-            self._make_thread()
-
-    def _load(self, *, everything: bool = False) -> None:
-        """Show earlier runs, one a turn of the event loop: none of them may stall the window."""
-        while self._loading:
-            view, run = self._loading.popleft()
-            self.conversation.add(view)
-            self._replay(view, run)
-            if not everything and self._loading:
-                QTimer.singleShot(0, self, self._load)
-                return
-        self.conversation.set_older(self._older > 0)
-
-    def _replay(self, view: RunView, run: PastRun) -> None:
-        folder = self._thread.folder if self._thread is not None else None
-        for event in events(run, folder, self._links.of_call):
-            view.handle(event)
+    def _told(self, notice: Notice) -> None:
+        self.conversation.follow()
+        self.conversation.add_note(notice)
 
     def _on_trimmed(self, run: RunView) -> None:
-        if run.run_id:  # only what the runner got is in the thread's file
+        if run.run_id or run.past is not None:  # what the runner never got is in no file
             self._older += 1
         self.conversation.set_older(self._older > 0)
 
     def _show_older(self) -> None:
-        if self._thread is None or not self._older:
+        thread = self.thread
+        if thread is None or not self._older or self._reading_older:
             return
-        runs = past_runs(self._thread.history)[: self._older]
-        chosen = runs[-BATCH // 4 :]
-        self._older -= len(chosen)
-        for run in reversed(chosen):
-            view = RunView(run.question, self._actions, live=False)
-            self.conversation.prepend(view)
-            self._replay(view, run)
-        self.conversation.set_older(self._older > 0)
+        self._reading_older = True
+
+        def show(runs: list[PastRun]) -> None:
+            self._reading_older = False
+            if thread is not self.thread:
+                return
+            chosen = list(enumerate(runs[: self._older]))[-BATCH // 4 :]
+            self._older = chosen[0][0] if chosen else 0
+            for place, run in reversed(chosen):
+                view = RunView(run.question, self._actions, run, place)
+                self._replayer.add(view, thread, self.conversation.prepend, first_fill=True)
+            self.conversation.set_older(self._older > 0)
+
+        def failed(error: SightlineError) -> None:
+            self._reading_older = False
+            self._told(Notice(error.reason, error.remedy, tone="error"))
+
+        self._background.submit(thread.runs, show, failed)

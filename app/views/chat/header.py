@@ -18,6 +18,7 @@ from app.views.theme import SPACE, THEME
 
 _LISTED = 20
 _TITLE_CHARS = 46
+_ROOM_FOR_TITLE = 360  # px
 
 
 class Header(QWidget):
@@ -28,18 +29,21 @@ class Header(QWidget):
         history_wanted: The list of threads is needed; answer with `show_threads`.
         thread_chosen: thread_id of the thread to open.
         model_wanted: Open the language model's settings.
+        export_wanted: Save the thread that is shown as a document.
     """
 
     new_wanted = Signal()
     history_wanted = Signal()
     thread_chosen = Signal(str)
     model_wanted = Signal()
+    export_wanted = Signal()
 
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("chatHeader")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self._model = ""
+        self._titled = True
         self.badge = QPushButton()
         self.badge.setObjectName("chatBadge")
         self.badge.setIconSize(QSize(13, 13))
@@ -49,6 +53,7 @@ class Header(QWidget):
         self.badge.clicked.connect(lambda _checked=False: self.model_wanted.emit())
         self.new = tool_button("message-square-plus", "New thread", self.new_wanted.emit)
         self.history = tool_button("history", "Earlier threads", self.history_wanted.emit)
+        self.more = tool_button("ellipsis", "What can be done with this thread", self._open_more)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(SPACE.m, 7, SPACE.s, 7)
         layout.setSpacing(SPACE.xs)
@@ -59,8 +64,11 @@ class Header(QWidget):
         layout.addStretch(1)
         layout.addWidget(self.new)
         layout.addWidget(self.history)
+        self.more.hide()
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
+        self.more_menu = QMenu(self)
+        self.export = self.more_menu.addAction(icon("download"), "Export…", self.export_wanted.emit)
 
     def set_model(self, name: str, remote_host: str) -> None:
         """Say which model answers, and what that means for the data."""
@@ -85,7 +93,7 @@ class Header(QWidget):
 
     def set_titled(self, titled: bool) -> None:
         """Whether the title is shown."""
-        self.title.setVisible(titled)
+        self._titled = titled
         self._fit_badge()
 
     def show_threads(self, threads: Sequence[ThreadInfo], current: str) -> None:
@@ -102,20 +110,34 @@ class Header(QWidget):
             )
         if not threads:
             self.menu.addAction("No earlier threads yet").setEnabled(False)
-        below = self.history.mapToGlobal(self.history.rect().bottomRight())
-        below.setX(below.x() - self.menu.sizeHint().width())
-        self.menu.popup(below)
+        _popup(self.menu, self.history)
+
+    def set_has_thread(self, has: bool) -> None:
+        """Whether a thread is shown in which something was asked."""
+        self.more.setEnabled(has)
+        self.export.setEnabled(has)
+
+    def _open_more(self) -> None:
+        _popup(self.more_menu, self.more)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._fit_badge()
 
     def _fit_badge(self) -> None:
-        """Cut the model's name in the middle where the dock is narrow."""
-        room = max(40, self.width() - (160 if self.title.isHidden() else 250))
+        """Where the dock is narrow, the title goes first, then the middle of the model's name."""
+        self.title.setVisible(self._titled and self.width() >= _ROOM_FOR_TITLE)
+        room = max(40, self.width() - (192 if self.title.isHidden() else 282))
         metrics = QFontMetrics(self.badge.font())
         text = metrics.elidedText(self._model, Qt.TextElideMode.ElideMiddle, room)
         self.badge.setText(" " + text.replace("&", "&&"))
+
+
+def _popup(menu: QMenu, button: QWidget) -> None:
+    """Open below a button, right edges in line."""
+    below = button.mapToGlobal(button.rect().bottomRight())
+    below.setX(below.x() - menu.sizeHint().width())
+    menu.popup(below)
 
 
 def when(stamp: str) -> str:

@@ -4,32 +4,63 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
-from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtCore import QPoint, QSize, Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
 
 from app.views import wording
 from app.views.chat.text import clean
 from app.views.chat.textview import TextView
-from app.views.chat.widgets import Elided, icon_label, link_button, row
+from app.views.chat.widgets import Elided, Flow, HoverButton, icon_label, link_button, row
 from app.views.chat.writer import MarkdownWriter
+from app.views.icons import icon
 from app.views.theme import SPACE, THEME
 
 _SHARE = 0.86  # of the width, that a bubble takes at most
 
 
-class UserBubble(QWidget):
-    """The user's question, literally, at the right."""
+@dataclass(frozen=True, slots=True)
+class QuestionMenu:
+    """What can be done with a question that was asked.
 
-    def __init__(self, text: str) -> None:
+    Attributes:
+        ask_again: Ask it once more.
+        branch: Go on from before it in a new thread.
+    """
+
+    ask_again: Callable[[], object]
+    branch: Callable[[], object]
+
+    def fill(self, menu: QMenu, text: str) -> None:
+        """Add the actions to a menu."""
+        menu.addAction(icon("rotate-ccw"), "Ask again", self.ask_again)
+        menu.addAction(icon("git-branch"), "Branch from here…", self.branch)
+        menu.addAction(icon("copy"), "Copy", lambda: copy_text(text))
+
+
+def copy_text(text: str) -> None:
+    """Put plain text on the clipboard."""
+    QGuiApplication.clipboard().setText(clean(text))
+
+
+class UserBubble(QWidget):
+    """The user's question, literally, at the right; a button beside it opens its menu."""
+
+    def __init__(self, text: str, menu: QuestionMenu) -> None:
         super().__init__()
         self.text = text
+        self._menu = menu
         self.setAccessibleName("You asked")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         outer = QHBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, 0)
+        outer.setSpacing(2)
         outer.addStretch(1)
+        self.more = HoverButton("ellipsis", "What can be done with this question", self)
+        self.more.clicked.connect(lambda _checked=False: self._open(self._below()))
+        outer.addWidget(self.more, 0, Qt.AlignmentFlag.AlignVCenter)
         self._frame = QFrame()
         self._frame.setObjectName("chatBubble")
         inner = QVBoxLayout(self._frame)
@@ -38,13 +69,31 @@ class UserBubble(QWidget):
         self.view.set_plain(text)
         self.view.setAccessibleName("Your question")
         self.view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        self.view.more_actions = self._fill
         inner.addWidget(self.view)
         outer.addWidget(self._frame)
         self._natural = self._natural_width()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        self._frame.setFixedWidth(min(self._natural, int(self.width() * _SHARE)))
+        room = min(int(self.width() * _SHARE), self.width() - self.more.sizeHint().width() - 2)
+        self._frame.setFixedWidth(min(self._natural, max(40, room)))
         super().resizeEvent(event)
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """The same menu, where the pointer is."""
+        self._open(event.globalPos())
+
+    def _open(self, at: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._fill(menu)
+        menu.popup(at)
+
+    def _fill(self, menu: QMenu) -> None:
+        self._menu.fill(menu, self.text)
+
+    def _below(self) -> QPoint:
+        return self.more.mapToGlobal(self.more.rect().bottomLeft())
 
     def _natural_width(self) -> int:
         """The width at which no line of the text breaks."""
@@ -70,47 +119,66 @@ class AnswerView(QWidget):
         self.writer = MarkdownWriter(self.view.document())
         self._layout.addWidget(self.view)
         self.note: Elided | None = None
+        self.usage: Elided | None = None
 
     @property
     def text(self) -> str:
         """The text as the model wrote it."""
         return self.writer.text
 
-    def finish(self, model: str) -> None:
-        """The run ended: say who wrote this, and offer to copy it."""
+    def finish(self, model: str, usage: str = "") -> None:
+        """The run ended: say who wrote this and what it took, and offer to copy it."""
         if self.note is not None:
             return
-        self.note = Elided(f"{model} · {wording.NOT_FOR_DIAGNOSIS}", "faint")
-        copy = link_button("Copy", "copy", self._copy)
+        # What must be read stands first: a narrow dock cuts the model's name.
+        self.note = Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {model}", "faint")
+        copy = link_button("Copy", "copy", lambda: copy_text(self.text))
         copy.setAccessibleName("Copy the answer")
+        lines = QVBoxLayout()
+        lines.setSpacing(1)
+        lines.addWidget(self.note)
+        if usage:
+            self.usage = Elided(usage, "faint")
+            lines.addWidget(self.usage)
         foot = row(spacing=SPACE.s)
-        foot.addWidget(self.note, 1)
-        foot.addWidget(copy)
+        foot.addLayout(lines, 1)
+        foot.addWidget(copy, 0, Qt.AlignmentFlag.AlignTop)
         self._layout.addLayout(foot)
 
-    def _copy(self) -> None:
-        QGuiApplication.clipboard().setText(clean(self.text))
+
+_TONES = {
+    "done": ("circle-check", THEME.ok, 14),
+    "muted": ("ban", THEME.text_faint, 14),
+    "warning": ("triangle-alert", THEME.warning, 18),
+    "error": ("circle-alert", THEME.error, 18),
+}
 
 
 class Notice(QFrame):
-    """How a run ended, when it did not end with an answer."""
+    """How a run ended, when it did not end with an answer, or what else must be known.
 
-    def __init__(self, text: str, remedy: str = "", *, error: bool = False) -> None:
+    Args:
+        text: What happened.
+        remedy: What can be done.
+        tone: "muted", "done", "warning" or "error".
+    """
+
+    def __init__(self, text: str, remedy: str = "", *, tone: str = "muted") -> None:
         super().__init__()
         self.setObjectName("chatNotice")
+        self.setProperty("tone", tone)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._body = QVBoxLayout(self)
+        self._actions: Flow | None = None
         self.view = TextView()
-        if not error:
-            self.setProperty("tone", "muted")
+        self.view.set_plain(f"{text}\n{remedy}" if remedy else text)
+        if tone in ("muted", "done"):
             self.view.setProperty("tone", "muted")
             self._body.setContentsMargins(2, 0, 2, 0)
-            self.view.set_plain(text)
-            mark = icon_label("ban", THEME.text_faint, 14)
         else:
             self._body.setContentsMargins(SPACE.m, 10, SPACE.m, 10)
-            self.view.set_plain(f"{text}\n{remedy}" if remedy else text)
-            mark = icon_label("circle-alert", THEME.error, 18)
+        name, tint, size = _TONES[tone]
+        mark = icon_label(name, tint, size)
         line = row(mark, spacing=10)
         line.addWidget(self.view, 1)
         line.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
@@ -121,4 +189,7 @@ class Notice(QFrame):
         """Offer a way on."""
         button = link_button(text, name, action)
         button.setIconSize(QSize(12, 12))
-        self._body.addLayout(row(button, 1))
+        if self._actions is None:
+            self._actions = Flow(SPACE.m)
+            self._body.addLayout(self._actions)
+        self._actions.addWidget(button)

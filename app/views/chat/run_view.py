@@ -26,15 +26,19 @@ from app.agent.events import (
     ToolStarted,
     Usage,
 )
-from app.imaging.findings import Finding
+from app.agent.sessions import PastRun
 from app.views.chat import names
-from app.views.chat.approval import ApprovalCard
+from app.views.chat.approval import Answer, ApprovalCard
 from app.views.chat.card import CardTools, ToolCard
-from app.views.chat.facts import number
-from app.views.chat.message import AnswerView, Notice, UserBubble
+from app.views.chat.message import AnswerView, Notice, QuestionMenu, UserBubble
+from app.views.chat.notes import NoteLine, RetryLine
 from app.views.chat.plan import PlanView
-from app.views.chat.widgets import ThinProgress, label
+from app.views.chat.reasoning import ReasoningView
+from app.views.chat.stream import Stream
+from app.views.chat.widgets import Elided, ThinProgress, label
 from app.views.theme import SPACE
+
+GO_ON = "Go on."
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +46,17 @@ class RunActions:
     """What a run's widgets can ask of the dock.
 
     Attributes:
-        answer: `answer(approval_id, granted)`.
-        ask_again: Ask a question once more.
+        answer: `answer(approval_id, decision)`.
+        ask_again: Ask a question once more, or another one in the same thread.
+        branch: Go on in a new thread from before a question: `branch(run)`.
+        settings: Open the settings, where the limits are.
         cards: What cards need.
     """
 
-    answer: Callable[[str, bool], object]
+    answer: Answer
     ask_again: Callable[[str], object]
+    branch: Callable[[RunView], object]
+    settings: Callable[[], object]
     cards: CardTools
 
 
@@ -58,34 +66,59 @@ class RunView(QWidget):
     Args:
         question: The user's text.
         actions: What buttons do.
-        live: Whether it runs now; False for one read from the history.
+        past: The run that it shows again, of a thread's file; None for one that runs now.
+        place: Of that run among the thread's questions, from 0.
     """
 
-    def __init__(self, question: str, actions: RunActions, *, live: bool = True) -> None:
+    def __init__(
+        self, question: str, actions: RunActions, past: PastRun | None = None, place: int = -1
+    ) -> None:
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.question = question
-        self.run_id = ""
+        self.run_id = past.run_id if past is not None else ""
         self.ended = ""  # kind of the terminal event
+        self.past = past
+        self.place = place
         self.cards: dict[str, ToolCard] = {}
         self.approvals: dict[str, ApprovalCard] = {}
-        self.answers: list[AnswerView] = []
         self.plan: PlanView | None = None
         self.notice: Notice | None = None
         self._actions = actions
-        self._live = live
+        self._live = live = past is None
         self._model = ""
-        self._tokens = [0, 0]
-        self._findings: list[Finding] = []
-        self._open: AnswerView | None = None  # the answer that streamed text goes to
+        self._usage = ""
+        self._tokens = (0, 0)
+        self._stopping = ""  # what is said while it has been told to stop
+        self._note: NoteLine | None = None  # the quiet line that is written anew in place
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, SPACE.s)
         self._layout.setSpacing(10)
-        self.bubble = UserBubble(question)
+        menu = QuestionMenu(
+            lambda: actions.ask_again(self.question),
+            lambda: actions.branch(self),
+        )
+        self.bubble = UserBubble(question, menu)
         self._layout.addWidget(self.bubble)
+        self._stream = Stream(self._insert, actions.cards.links, live=live)
         self._thinking = _Thinking() if live else None
         if self._thinking is not None:
             self._layout.addWidget(self._thinking)
+
+    @property
+    def answers(self) -> list[AnswerView]:
+        """The texts of the model, one a turn."""
+        return self._stream.answers
+
+    @property
+    def thoughts(self) -> list[ReasoningView]:
+        """What the model thought, one a turn."""
+        return self._stream.thoughts
+
+    @property
+    def note(self) -> NoteLine | None:
+        """The quiet line that is shown now."""
+        return self._note
 
     @property
     def running(self) -> bool:
@@ -95,28 +128,53 @@ class RunView(QWidget):
     @property
     def reading(self) -> QWidget | None:
         """The answer that is being written or was written last; what a reader wants to see."""
-        return self._open
+        return self._stream.open
+
+    @property
+    def state_text(self) -> str:
+        """What the sign that it goes on says, "" while there is none."""
+        sign = self._thinking
+        return sign.text.text() if sign is not None and not sign.isHidden() else ""
 
     def tick(self) -> None:
         """Move what moves while it runs."""
         if self._thinking is not None:
             self._thinking.bar.tick()
+        if self._note is not None:
+            self._note.tick()
+        self._stream.tick()
         for card in self.cards.values():
             if card.running:
                 card.tick()
 
-    def stopping(self) -> None:
-        """The user pressed stop; the run has not answered yet."""
-        if self._thinking is not None:
-            self._thinking.text.setText("Stopping…")
+    def stopping(self, how: str) -> None:
+        """The user pressed stop and the run has not answered yet: "now" or "after_tool"."""
+        if not self.running:
+            return
+        running = [card for card in self.cards.values() if card.running]
+        after = "Stopping after this tool…" if len(running) < 2 else "Stopping after these tools…"
+        self._stopping = "Stopping…" if how == "now" else after
+        for card in running if how == "now" else ():
+            card.stopping()
+        self._say(self._stopping)
 
     def handle(self, event: RunEvent) -> None:
         """Show an event."""
+        if isinstance(event, ModelRetry):
+            self._stream.withdraw()
+        if not isinstance(event, (TextDelta, ReasoningDelta)):
+            self._stream.mark()
+        self._put_note_away(event)
         match event:
             case RunStarted():
                 self.run_id, self._model = event.run_id, event.model
             case TextDelta():
                 self._write(event.text)
+            case ReasoningDelta():
+                self._stream.think(event.text)
+                self._say("")
+            case ModelRetry() | Noted():
+                self._show_note(event)
             case PlanUpdated():
                 self._show_plan(event)
             case ToolStarted():
@@ -130,130 +188,188 @@ class RunView(QWidget):
             case ApprovalRequested():
                 self._request(event)
             case ApprovalResolved():
-                request = self.approvals.get(event.approval_id)
-                if request is not None:
-                    request.resolve(event.granted, event.reason)
-            case ModelRetry() | Noted():
-                pass
-            case ReasoningDelta():
-                pass
+                self._resolve(event)
             case Usage():
-                self._tokens[0] += event.input_tokens
-                self._tokens[1] += event.output_tokens
+                self._count(event)
             case RunFinished() | RunFailed() | RunCancelled():
                 self._end(event)
 
-    def _add(self, widget: QWidget) -> None:
-        """Add at the end, before the sign that it goes on."""
-        at = self._layout.count() - (1 if self._thinking is not None else 0)
+    # -- the model
+
+    def _insert(self, widget: QWidget, before: QWidget | None = None) -> None:
+        """Add before `before`, or at the end, but above the sign that it goes on."""
+        before = before if before is not None else self._thinking
+        at = self._layout.count() if before is None else self._layout.indexOf(before)
         self._layout.insertWidget(at, widget)
 
     def _write(self, text: str) -> None:
-        if self._open is None:
-            if not text.strip():
+        if self._stream.write(text):
+            self._say("")
+
+    def _show_note(self, event: ModelRetry | Noted) -> None:
+        """A quiet line; the one that is there is written anew."""
+        if isinstance(event, ModelRetry):
+            if not self._live:
                 return
-            self._open = AnswerView(self._actions.cards.links.select)
-            self._open.writer.set_links(self._actions.cards.links.targets(self._findings))
-            self.answers.append(self._open)
-            self._add(self._open)
-        self._open.writer.append(text)
-        self._say("")
+            if isinstance(self._note, RetryLine):
+                self._note.show_retry(event)
+                return
+            line: NoteLine = RetryLine(event)
+        else:
+            if not event.text.strip():
+                return
+            if (
+                self._note is not None
+                and not isinstance(self._note, RetryLine)
+                and self._note.passing
+            ):
+                self._note.set_text(event.text)
+                return
+            line = NoteLine()
+            line.set_text(event.text)
+        self._drop_note()
+        self._note = line
+        self._insert(line)
+        self._say("" if line.passing else "Thinking…")
+
+    def _put_note_away(self, event: RunEvent) -> None:
+        """Something else came: a line about what goes on is gone, any other one stays."""
+        if self._note is None or isinstance(event, (Usage, ToolProgress)):
+            return
+        if isinstance(event, Noted) or (isinstance(event, ModelRetry) and self._note.passing):
+            return
+        self._drop_note()
+
+    def _drop_note(self) -> None:
+        if self._note is not None and self._note.passing:
+            self._layout.removeWidget(self._note)
+            self._note.hide()
+            self._note.deleteLater()
+        self._note = None
+
+    def _count(self, event: Usage) -> None:
+        if event.run_input_tokens or event.run_output_tokens:
+            sent, got = event.run_input_tokens, event.run_output_tokens
+        else:
+            sent, got = self._tokens[0] + event.input_tokens, self._tokens[1] + event.output_tokens
+        self._tokens = (sent, got)
+        self._usage = names.usage(sent, got, event.cost, estimated=event.estimated)
+
+    # -- tools
 
     def _show_plan(self, event: PlanUpdated) -> None:
         if not event.steps and self.plan is None:
             return
         if self.plan is None:
             self.plan = PlanView()
-            self._add(self.plan)
+            self._insert(self.plan)
         self.plan.set_steps(event.steps)
 
     def _start(self, event: ToolStarted) -> None:
         if event.call_id in self.cards:
             return
-        self._open = None
+        self._stream.close()
         card = ToolCard(event, self._actions.cards, live=self._live)
         self.cards[event.call_id] = card
-        self._add(card)
+        self._insert(card)
         self._say("")  # the card itself says that it goes on
 
     def _finish(self, event: ToolFinished) -> None:
         card = self.cards.get(event.call_id)
         if card is None:
-            self._start(
-                ToolStarted(
-                    run_id=event.run_id,
-                    seq=event.seq,
-                    time=event.time,
-                    call_id=event.call_id,
-                    tool=event.tool,
-                    arguments={},
-                )
-            )
+            head = event.model_dump(include={"run_id", "seq", "time", "call_id", "tool"})
+            self._start(ToolStarted(**head, arguments={}))
             card = self.cards[event.call_id]
         if not card.running:
             return
         card.finish(event)
-        self._findings.extend(event.findings)
-        self._say("Thinking…")
+        self._stream.take(event.findings)
+        if not any(item.running for item in self.cards.values()):
+            self._say("Thinking…")
 
     def _request(self, event: ApprovalRequested) -> None:
-        self._open = None
-        card = ApprovalCard(event, self._actions.answer)
+        self._stream.close()
+        card = ApprovalCard(event, self._actions.answer, live=self._live)
         self.approvals[event.approval_id] = card
-        self._add(card)
-        if self._thinking is not None:
-            self._thinking.hide()
+        self._insert(card)
+        if event.call_id in self.cards:
+            self.cards[event.call_id].waiting(True)
+        self._say("")
+
+    def _resolve(self, event: ApprovalResolved) -> None:
+        request = self.approvals.get(event.approval_id)
+        if request is not None:
+            request.resolve(event.granted, event.reason, event.scope)
+            if request.call_id in self.cards:
+                self.cards[request.call_id].waiting(False)
+            if not any(card.running for card in self.cards.values()):
+                self._say("Thinking…")
 
     def _say(self, text: str) -> None:
+        """Say that it goes on; "" where that is to be seen. Being stopped is said always."""
+        text = self._stopping or text
         if self._thinking is not None:
             self._thinking.setVisible(bool(text))
             self._thinking.text.setText(text)
+
+    # -- the end
 
     def _end(self, event: RunFinished | RunFailed | RunCancelled) -> None:
         if self.ended:
             return
         self.ended = event.kind
+        self._drop_note()
         if self._thinking is not None:
             self._layout.removeWidget(self._thinking)
+            self._thinking.hide()
             self._thinking.deleteLater()
             self._thinking = None
         for request in self.approvals.values():
             request.expire()
         if self.plan is not None:
             self.plan.fold(True)
-        match event:
-            case RunFinished():
-                self._complete(event.answer)
-            case RunFailed():
-                self.notice = Notice(event.error, event.remedy, error=True)
-            case RunCancelled():
-                # A transcript holds no end of a run, so the history cannot say which one it was.
-                self.notice = Notice("Stopped" if self._live else "No answer was recorded.")
+        if isinstance(event, RunFinished):
+            self._stream.complete(event.answer)
+        self._sign()
+        self.notice = self._ending(event)
         if self.notice is not None:
-            if self._live:
-                again = self._actions.ask_again
-                self.notice.add_action("Ask again", "rotate-ccw", lambda: again(self.question))
-            self._add(self.notice)
-        if self._open is not None:
-            self._open.finish(self._signature())
+            self._insert(self.notice)
+        for thought in self.thoughts:
+            thought.finish()
 
-    def _complete(self, answer: str) -> None:
-        """Show the answer where it was not streamed, and link what it names."""
-        shown = "".join("".join(view.text.split()) for view in self.answers)
-        if "".join(answer.split()) not in shown:
-            if self._open is None:
-                self._write(answer)
-            else:
-                self._open.writer.set_text(answer)
-        if self._open is not None:
-            self._open.writer.set_links(self._actions.cards.links.targets(self._findings))
+    def _ending(self, event: RunFinished | RunFailed | RunCancelled) -> Notice | None:
+        """How it ended, where the answer does not say that."""
+        if isinstance(event, RunFinished):
+            return self._stopped(event.stopped_by) if event.stopped_by else None
+        if self.past is not None and self.past.state == "interrupted":
+            text = "Sightline was closed before this was finished."
+            notice = Notice(text, "What was found until then is kept.", tone="warning")
+        elif isinstance(event, RunFailed):
+            notice = Notice(event.error, event.remedy, tone="error")
+        else:
+            # A transcript of the first version holds no end, so it cannot say which one it was.
+            known = self.past is None or self.past.run_id
+            notice = Notice("Stopped" if known else "No answer was recorded.")
+        notice.add_action("Ask again", "rotate-ccw", self._ask_again)
+        return notice
 
-    def _signature(self) -> str:
-        parts = [names.model_title(self._model) if self._model else "Assistant"]
-        if any(self._tokens):
-            sent, got = self._tokens
-            parts.append(f"{number(sent)} tokens in, {number(got)} out")
-        return " · ".join(parts)
+    def _stopped(self, stopped_by: str) -> Notice:
+        limit = names.limit(stopped_by)
+        notice = Notice(limit.text, limit.advice, tone="warning")
+        notice.add_action("Continue", "play", lambda: self._actions.ask_again(GO_ON))
+        if names.in_settings(stopped_by):
+            notice.add_action("Limits…", "", self._actions.settings)
+        return notice
+
+    def _ask_again(self) -> None:
+        self._actions.ask_again(self.question)
+
+    def _sign(self) -> None:
+        model = names.model_title(self._model) if self._model else "Assistant"
+        if self._stream.open is not None:
+            self._stream.open.finish(model, self._usage)
+        elif self._usage:
+            self._insert(Elided(f"{model} · {self._usage}", "faint"))
 
 
 class _Thinking(QWidget):

@@ -44,7 +44,15 @@ QFrame#chatCard[state="failed"] { border-left: 3px solid ${error}; }
 QFrame#chatCard[state="approval"] { border: 1px solid ${warning}; }
 QFrame#chatNotice { background: ${raised}; border: 1px solid ${border};
     border-left: 3px solid ${error}; border-radius: ${radius}px; }
-QFrame#chatNotice[tone="muted"] { background: transparent; border: none; }
+QFrame#chatNotice[tone="warning"] { border-left: 3px solid ${warning}; }
+QFrame#chatNotice[tone="muted"], QFrame#chatNotice[tone="done"] {
+    background: transparent; border: none;
+}
+QTextBrowser#chatText[tone="thinking"] {
+    color: ${text_muted}; font-size: ${label}px; border: none;
+    border-left: 2px solid ${border}; padding: 0 0 0 10px;
+}
+QTextBrowser#chatText[tone="thinking"]:focus { border: none; border-left: 2px solid ${accent}; }
 
 QPushButton#chatLink {
     background: transparent; border: 1px solid transparent; border-radius: 4px;
@@ -86,6 +94,12 @@ QPushButton#chatSend:focus { border-color: ${text}; }
 QPushButton#chatSend:disabled { background: ${hover}; border-color: ${hover}; }
 QPushButton#chatStop { background: ${hover}; border: 1px solid ${text_faint}; }
 QPushButton#chatStop:hover { border-color: ${error}; }
+QPushButton#chatStop[stopping="after_tool"] { border: 1px dashed ${warning}; }
+QToolButton#chatStopMore {
+    border: none; border-radius: 6px; padding: 0; min-width: 16px; max-width: 16px;
+    min-height: 32px; max-height: 32px;
+}
+QToolButton#chatStopMore:focus { border: 1px solid ${accent}; }
 QPushButton#chatStop:focus { border-color: ${accent}; }
 QFrame#chatPending {
     background: transparent; border: 1px dashed ${border}; border-radius: ${radius}px;

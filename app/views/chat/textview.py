@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 from PySide6.QtCore import QMimeData, QSizeF, Qt, QUrl, Signal
@@ -21,6 +22,7 @@ class TextView(QTextBrowser):
 
     Attributes:
         finding_clicked: Id of the finding whose link was activated.
+        more_actions: Adds what else the context menu offers.
     """
 
     finding_clicked = Signal(str)
@@ -28,6 +30,7 @@ class TextView(QTextBrowser):
     def __init__(self, parent: QWidget | None = None, *, max_height: int = 0) -> None:
         super().__init__(parent)
         self._max_height = max_height
+        self.more_actions: Callable[[QMenu], object] | None = None
         self.setObjectName("chatText")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
@@ -92,6 +95,9 @@ class TextView(QTextBrowser):
         menu.addAction("Copy all", lambda: QGuiApplication.clipboard().setText(self.plain()))
         menu.addSeparator()
         menu.addAction("Select all", self.selectAll)
+        if self.more_actions is not None:
+            menu.addSeparator()
+            self.more_actions(menu)
         menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         menu.popup(event.globalPos())
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import QPoint, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -52,6 +52,39 @@ def tool_button(name: str, tip: str, action: Callable[[], object] | None = None)
     if action is not None:
         button.clicked.connect(lambda _checked=False: action())
     return button
+
+
+class HoverButton(QToolButton):
+    """An icon button that is seen while the pointer is over `area` or the focus is on it.
+
+    It keeps its place and can be reached by the keyboard all the time.
+    """
+
+    def __init__(self, name: str, tip: str, area: QWidget) -> None:
+        super().__init__()
+        self.setIcon(icon(name))
+        self.setIconSize(QSize(14, 14))
+        self.setToolTip(tip)
+        self.setAccessibleName(tip)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
+        self._area = area
+        area.setAttribute(Qt.WidgetAttribute.WA_Hover)
+        area.installEventFilter(self)
+
+    @property
+    def seen(self) -> bool:
+        """Whether it is painted now."""
+        return self._area.underMouse() or self.hasFocus()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() in (QEvent.Type.HoverEnter, QEvent.Type.HoverLeave):
+            self.update()
+        return False
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.seen:
+            super().paintEvent(event)
 
 
 def link_button(
@@ -122,6 +155,28 @@ class Elided(QLabel):
         left = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
         painter.drawText(self.rect(), left, cut)
         painter.end()
+
+
+class Wrapped(QLabel):
+    """Somebody else's text on as many lines as it takes."""
+
+    def __init__(self, role: str = "") -> None:
+        super().__init__()
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setWordWrap(True)
+        self.setMinimumWidth(40)
+        if role:
+            self.setProperty("role", role)
+
+    def set_full(self, text: str, limit: int = 600) -> None:
+        """Show `text`."""
+        self.setText(one_line(text, limit))
+        self.setAccessibleName(self.text())
+
+    @property
+    def full(self) -> str:
+        """What is shown."""
+        return self.text()
 
 
 class ThinProgress(QWidget):

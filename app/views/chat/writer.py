@@ -55,6 +55,11 @@ class MarkdownWriter:
         self._reset()
         self.append(text)
 
+    def cut(self, length: int) -> None:
+        """Take back all but the first `length` characters of `text`."""
+        if length < len(self._text):
+            self.set_text(self._text[:length])
+
     def set_links(self, targets: dict[str, str]) -> None:
         """Make the labels in `targets` (label to finding id) links, also in what is written."""
         self._linker = Linker(targets)

@@ -1,0 +1,122 @@
+"""The exact arguments of a call as lines that a person can read, and that cannot lie.
+
+A line is a key and its value. What could make a line say something else than it is (control
+characters, characters that change the direction or show nothing) is written as its code, so that a
+name cannot read "report.txt" and be something else. Knows no toolkit.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Any
+
+_DEEP = 8  # levels that get lines of their own; what lies deeper is JSON on one line
+_INLINE = 60  # characters of a list of numbers or words that stays on one line
+_SLICE = 1_000  # characters looked at in one go
+_SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")  # homoglyphs are not simple
+# Printable by name, yet nothing to be seen: fillers of the Hangul and Braille blocks.
+_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A piece of a line; `marked` for a character that is shown as its code."""
+
+    text: str
+    marked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentLine:
+    """A line of the list.
+
+    Attributes:
+        level: Nesting, from 0.
+        key: What comes before the value: a name with its colon, a dash in a list, a bar in a text.
+        value: The value as it came.
+        quoted: Whether it is a text, shown in quotation marks.
+    """
+
+    level: int
+    key: str
+    value: str = ""
+    quoted: bool = False
+
+    def parts(self) -> Iterator[Part]:
+        """What is written after the key, a bounded piece at a time."""
+        if self.quoted:
+            yield Part('"')
+        for at in range(0, len(self.value), _SLICE):
+            yield from visible(self.value[at : at + _SLICE])
+        if self.quoted:
+            yield Part('"')
+
+    @property
+    def text(self) -> str:
+        """The line as it is read."""
+        value = "".join(part.text for part in self.parts())
+        return f"{self.key} {value}" if value else self.key
+
+
+def argument_lines(arguments: Mapping[str, Any]) -> Iterator[ArgumentLine]:
+    """A line a value, nested ones below their key; nothing is left out."""
+    for key, value in arguments.items():
+        yield from _lines(0, f"{_key(str(key))}:", value)
+
+
+def visible(text: str) -> list[Part]:
+    """`text` in parts, what could not be seen or reorders the line written as its code."""
+    if text.isprintable() and _BLANK.isdisjoint(text):
+        return [Part(text)]
+    grouped = groupby(text, key=lambda one: one.isprintable() and one not in _BLANK)
+    return [
+        Part("".join(some)) if plain else Part("".join(map(_code, some)), marked=True)
+        for plain, some in grouped
+    ]
+
+
+def _lines(level: int, key: str, value: Any) -> Iterator[ArgumentLine]:
+    if isinstance(value, Mapping) and value and level < _DEEP:
+        yield ArgumentLine(level, key)
+        for name, item in value.items():
+            yield from _lines(level + 1, f"{_key(str(name))}:", item)
+    elif isinstance(value, (list, tuple)) and value and level < _DEEP and not _short(value):
+        yield ArgumentLine(level, key)
+        for item in value:
+            yield from _lines(level + 1, "\u2013", item)
+    elif isinstance(value, str) and "\n" in value:
+        rows = value.split("\n")
+        yield ArgumentLine(level, key, f"(text of {len(rows)} lines)")
+        for line in rows:
+            yield ArgumentLine(level + 1, "│", line)
+    elif isinstance(value, str):
+        yield ArgumentLine(level, key, value, quoted=True)
+    else:
+        yield ArgumentLine(level, key, json.dumps(value, ensure_ascii=False, default=str))
+
+
+def _short(value: list[Any] | tuple[Any, ...]) -> bool:
+    """Whether a list is short and flat enough for one line."""
+    flat = all(not isinstance(item, (Mapping, list, tuple)) for item in value[:_INLINE])
+    return (
+        flat
+        and len(value) <= _INLINE
+        and len(json.dumps(value, ensure_ascii=False, default=str)) <= _INLINE
+    )
+
+
+def _key(name: str) -> str:
+    """A name as it is, anything else in quotation marks with every odd character as its code."""
+    if _SIMPLE_KEY.fullmatch(name):
+        return name
+    return json.dumps(name)
+
+
+def _code(character: str) -> str:
+    short = {"\t": "\\t", "\r": "\\r"}.get(character)
+    point = ord(character)
+    return short or (f"\\u{point:04x}" if point <= 0xFFFF else f"\\U{point:08x}")

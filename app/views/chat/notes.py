@@ -1,0 +1,83 @@
+"""Quiet lines about what goes on while the model works: a notice, and an endpoint asked again."""
+
+from __future__ import annotations
+
+import math
+import re
+import time
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+
+from app.agent.events import ModelRetry
+from app.views.chat.text import one_line
+from app.views.chat.widgets import icon_label, label, row
+from app.views.theme import THEME
+
+_CHARS = 400
+# What tells of something that goes on: the line is written anew in place, and gone afterwards.
+_PASSING = re.compile(r"\b(being loaded|not begun|loading|starting|waiting)\b|(…|\.\.\.)$", re.I)
+
+
+class NoteLine(QWidget):
+    """A quiet, wrapped line with a mark; plain text."""
+
+    def __init__(self, name: str = "info", tint: str = THEME.text_faint) -> None:
+        super().__init__()
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self._label = label("", "caption", wrap=True)
+        mark = icon_label(name, tint, 14)
+        line = row(mark, spacing=8)
+        line.addWidget(self._label, 1)
+        line.setAlignment(mark, Qt.AlignmentFlag.AlignTop)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(2, 0, 2, 0)
+        layout.addLayout(line)
+
+    @property
+    def text(self) -> str:
+        """What it says."""
+        return self._label.text()
+
+    def set_text(self, text: str) -> None:
+        """Say something else."""
+        self._show(one_line(text, _CHARS))
+
+    def _show(self, text: str) -> None:
+        if text != self.text:
+            self._label.setText(text)
+            self.setAccessibleName(text)
+
+    @property
+    def passing(self) -> bool:
+        """Whether it tells of something that goes on ("The model is being loaded")."""
+        return _PASSING.search(self.text) is not None
+
+    def tick(self) -> None:
+        """Nothing moves here."""
+
+
+class RetryLine(NoteLine):
+    """Why the endpoint is asked again, and when: counts down."""
+
+    def __init__(self, event: ModelRetry) -> None:
+        super().__init__("clock", THEME.warning)
+        self.show_retry(event)
+
+    def show_retry(self, event: ModelRetry) -> None:
+        """Count down to that attempt."""
+        self._reason = one_line(event.reason, _CHARS).rstrip(".:; ") or "The endpoint failed"
+        self._count = f"({event.attempt}\u00a0of\u00a0{event.attempts})"
+        self._until = time.monotonic() + max(0.0, event.wait_s)
+        self.tick()
+
+    @property
+    def passing(self) -> bool:
+        """It is gone as soon as the model answers."""
+        return True
+
+    def tick(self) -> None:
+        """Show the seconds that are left."""
+        left = math.ceil(self._until - time.monotonic())
+        when = f"asking again in {left}\u00a0s" if left > 0 else "asking again now"
+        self._show(f"{self._reason}: {when} {self._count}")
