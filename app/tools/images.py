@@ -85,6 +85,7 @@ class RunImages:
         self._out_real = self._out.resolve()
         self._derived: OrderedDict[Path, ImageSnapshot | None] = OrderedDict()
         self._cache: OrderedDict[tuple[Path, int], ImageSnapshot] = OrderedDict()
+        self._used: dict[tuple[str, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
         # Resolved now, when the user has just opened them; what a link points to may change later.
         self._paths: dict[Path, OpenImage] = {}
@@ -157,6 +158,16 @@ class RunImages:
             for image in self._opened[:_TOLD]
         ]
 
+    def used(self) -> list[dict[str, Any]]:
+        """What was read so far, for the record: which pixels of which file, and how shown."""
+        with self._lock:
+            return list(self._used.values())
+
+    def studies(self) -> list[str]:
+        """StudyInstanceUID of what is open."""
+        uids = {image.instance.get("StudyInstanceUID") for image in self._opened}
+        return sorted(uids - {""})
+
     def _open_image(self, name: str) -> OpenImage | None:
         """By id, by full path, or by a file name that only one open image has."""
         wanted = name.strip()
@@ -214,8 +225,26 @@ class RunImages:
         if known is not None:
             return known
         frame = self._decode(image.instance, number)
+        self._note_used(image, frame)
         window = None if frame.is_color else image.window or pipeline.default_window(frame)
         return self._keep(key, _snapshot(image.instance, frame, window))
+
+    def _note_used(self, image: OpenImage, frame: Frame) -> None:
+        instance, ref = image.instance, frame.ref
+        facts = {
+            "id": image.id,
+            "path": str(instance.path),
+            "part": instance.part,
+            "sop_instance_uid": ref.sop_instance_uid,
+            "study_instance_uid": instance.get("StudyInstanceUID"),
+            "frame": ref.frame,
+            "pixel_sha256": ref.pixel_sha256,
+            "shown_frame": image.frame_index,
+            "window": lineage.window_json(image.window),
+            "invert": image.invert,
+        }
+        with self._lock:
+            self._used[image.id, ref.frame] = facts
 
     def _picture(self, path: Path) -> ImageSnapshot:
         """A picture of the output folder; what it was made from lends it spacing and identity."""

@@ -36,12 +36,11 @@ class Origin:
 
 def record(folder: Path, name: str, origin: Origin) -> None:
     """Note that `folder / name` shows `origin`. A failure is logged and never raised."""
-    ref, window = origin.ref, origin.window
+    ref = origin.ref
     entry = {
         "picture": name,
         "ref": [ref.sop_instance_uid, ref.frame, ref.pixel_sha256],
-        "window": window
-        and [window.center, window.width, str(window.function), window.explanation, window.lut],
+        "window": window_json(origin.window),
     }
     try:
         with (folder / FILE).open("a", encoding="utf-8") as stream:
@@ -72,12 +71,25 @@ def _origin(line: str, name: str) -> Origin | None:
             return None
         uid, frame, digest = entry["ref"]
         ref = ImageRef(str(uid), int(frame), str(digest))
-        return Origin(ref, _window(entry["window"]))
+        return Origin(ref, window_of(entry["window"]))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None  # half a line that a crash left
 
 
-def _window(parts: Any) -> Window | None:
+def window_json(window: Window | None) -> list[Any] | None:
+    """A window as a list for JSON."""
+    if window is None:
+        return None
+    return [window.center, window.width, str(window.function), window.explanation, window.lut]
+
+
+def window_of(parts: Any) -> Window | None:
+    """The window of `window_json`.
+
+    Raises:
+        ValueError: It is none.
+        TypeError: It is none.
+    """
     if not parts:
         return None
     center, width, function, explanation, *lut = parts  # older entries name no VOI LUT

@@ -118,8 +118,12 @@ class Thread:
         result: dict[str, Any],
         started: str,
         ended: str,
+        images: object = None,
     ) -> None:
-        """Log a tool call: what was asked, what came back, and when (ISO 8601, UTC)."""
+        """Log a tool call: what was asked, what came back, and when (ISO 8601, UTC).
+
+        `images` is what the run may read; what it did read so far is noted with the run.
+        """
         entry: Entry = {
             "type": "tool_call",
             "run_id": self._run_id,
@@ -140,6 +144,9 @@ class Thread:
             self._write_held()
             self._put(line)
             self._logged.add(call_id)
+            used = _used_images(images)
+            if used and used != self._content.run_facts.get(self._run_id, {}).get("used"):
+                self.note_run(self._run_id, {"used": used})
 
     def record(self, event: RunEvent) -> None:
         """Keep an event of a run on disk, before it is shown.
@@ -161,10 +168,18 @@ class Thread:
                 self._run_id = ""
                 self._logged.clear()
 
-    def note_run(self, run_id: str, facts: Mapping[str, Any]) -> None:
-        """Keep what a run rests on: model, images, studies. Later facts replace earlier ones."""
+    def note_run(self, run_id: str, facts: Mapping[str, Any], images: object = None) -> None:
+        """Keep what a run rests on: model, images, output folder. Later facts replace earlier ones.
+
+        Args:
+            run_id: The run.
+            facts: JSON-able.
+            images: What it may read; the studies are noted, where it tells them.
+        """
+        studies = _studies_of(images)
+        known = {**facts, "studies": studies} if studies else facts
         with self._guard:
-            entry = {"type": "run", "time": utc_now(), "run_id": run_id, **facts}
+            entry = {"type": "run", "time": utc_now(), "run_id": run_id, **known}
             self._content.run_facts.setdefault(run_id, {}).update(entry)
             self._write_held()
             self._put(encode(entry))
@@ -316,6 +331,18 @@ def _rests_on(result: Mapping[str, Any]) -> dict[str, list[str]]:
     weights = {str((item.get("provenance") or {}).get("weights_sha256", "")) for item in findings}
     images = {str((item.get("image") or {}).get("sop_instance_uid", "")) for item in findings}
     return {"weights": sorted(weights - {""}), "sop_instance_uids": sorted(images - {""})}
+
+
+def _used_images(images: object) -> list[Any]:
+    """Which pixels of which files a run has read, where its images tell (`RunImages.used`)."""
+    used: Any = getattr(images, "used", None)
+    return used() if callable(used) else []
+
+
+def _studies_of(images: object) -> list[str]:
+    """StudyInstanceUID of what a run may read, where its images tell (`RunImages.studies`)."""
+    studies: Any = getattr(images, "studies", None)
+    return studies() if callable(studies) else []
 
 
 def shortened(text: str) -> str:
