@@ -47,23 +47,32 @@ class Consents:
     """
 
     def __init__(self) -> None:
-        self._given: set[tuple[str, str, Sent]] = set()
+        self._answers: dict[tuple[str, str, Sent], bool] = {}
+
+    def answer(self, thread_id: str, host: str, what: Sent = "text") -> bool | None:
+        """The user's answer in this thread; None when they were not asked."""
+        return self._answers.get((thread_id, host, what))
 
     def given(self, thread_id: str, host: str, what: Sent = "text") -> bool:
         """Whether sending to `host` was allowed in this thread."""
-        return (thread_id, host, what) in self._given
+        return self._answers.get((thread_id, host, what), False)
 
     def give(self, thread_id: str, host: str, what: Sent = "text") -> None:
         """Remember a yes."""
-        self._given.add((thread_id, host, what))
+        self._answers[thread_id, host, what] = True
+
+    def refuse(self, thread_id: str, host: str, what: Sent) -> None:
+        """Remember a no, so that the same is not asked with every question."""
+        self._answers[thread_id, host, what] = False
 
     def hosts(self, what: Sent = "text") -> tuple[str, ...]:
         """The hosts that something may be sent to now, from any conversation; for the settings."""
-        return tuple(sorted({item[1] for item in self._given if item[2] == what}))
+        given = (key for key, yes in self._answers.items() if yes)
+        return tuple(sorted({host for _, host, kind in given if kind == what}))
 
     def withdraw(self, host: str) -> None:
-        """Forget every yes to `host`, for text and for pictures."""
-        self._given = {item for item in self._given if item[1] != host}
+        """Forget every answer about `host`, for text and for pictures: it is asked anew."""
+        self._answers = {key: yes for key, yes in self._answers.items() if key[1] != host}
 
 
 def consent_request(model: str, host: str, *, pictures: bool = False) -> dict[str, str]:
@@ -112,8 +121,8 @@ def picture_request(model: str, host: str, count: int, burned_in: str) -> dict[s
             f"{what} of what the viewer shows, at most 1024 pixels wide and high, as PNG, without "
             "the file's attributes. Text that is burnt into an image (a name, an id, a date) "
             f"cannot be removed and would be sent with it. {known} Look at the image before you "
-            "answer. With no, text alone is sent. A yes holds for later pictures of this "
-            "conversation too, until Sightline is closed."
+            "answer. With no, text alone is sent. Your answer holds for all pictures "
+            "of this conversation, earlier and later ones, until Sightline is closed."
         ),
     }
 

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
 from typing import Any
@@ -89,7 +90,7 @@ def test_texts_come_in_pages_cut_between_words_that_together_are_the_text():
         offset = output["next_offset"]
     assert "".join(pages) == DATA["output"]["text"]
     assert len(pages) > 2
-    for page, following in zip(pages, pages[1:], strict=False):
+    for page, following in itertools.pairwise(pages):
         assert page[-1].isspace() or following[0].isspace()
 
 
@@ -167,6 +168,7 @@ def test_what_identifies_a_patient_is_removed_from_every_part_that_is_read():
         },
     }
     made = thread(secret)
+    cleaned = ""
     for path in ("", "metadata", "metadata.PatientAge", "metadata.OtherPatientIDs[1]",
                  "metadata.OtherPatientIDs[0:1]", "output.note"):  # fmt: skip
         offset: int | None = 0

@@ -1,0 +1,240 @@
+"""Pictures for models with eyes: what the viewer shows, reduced, as PNG files beside the thread.
+
+They are made from the display values that the viewer windowed, never from the file's own bytes. A
+file's name comes from its pixels and a PNG without text blocks holds nothing else, so that neither
+says anything of the patient; text that is burnt into the image remains, which is why a remote model
+needs a consent of its own for them.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import logging
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from uuid import uuid4
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from app.agent.approvals import Consents, ask, picture_request
+from app.agent.emitter import Emitter
+from app.agent.execute import in_thread, log_unexpected
+from app.agent.messages import Picture
+from app.agent.request import RunRequest
+from app.errors import Cancelled, SightlineError
+from app.tools.api import ImageSnapshot
+
+_log = logging.getLogger(__name__)
+
+LONG_SIDE = 1024  # pixels
+MOST = 4  # pictures with one question
+FOLDER = "seen"  # in the run's output folder
+
+_ASPECTS = (0.05, 20.0)  # of a pixel; beyond them a file's figure is a mistake
+_CODE = re.compile(r"[A-Z0-9][A-Z0-9 _/-]{0,15}")  # a DICOM Code String, PS3.5 6.2
+_MENTION = re.compile(r"\bimages?[\s#-]*(\d{1,6}(?:\s*(?:,|&|and)\s*\d{1,6})*)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The pictures of one question.
+
+    Attributes:
+        pictures: The current image first.
+        burned_in: What the files say of burnt-in text (BurnedInAnnotation): "YES" if one says so,
+            "NO" if all say that there is none, else "".
+        problems: Why an image could not be pictured, for the user.
+    """
+
+    pictures: tuple[Picture, ...] = ()
+    burned_in: str = ""
+    problems: tuple[str, ...] = ()
+
+
+async def make_pictures(request: RunRequest) -> Look:
+    """Picture the current image and the others that the question names, in a thread.
+
+    Nothing is sent by this. Never raises for an image that cannot be read: the question can still
+    be answered by the tools.
+
+    Raises:
+        Cancelled: The run was stopped meanwhile.
+    """
+    names = wanted_images(request.question, request.images.names())
+    if not names:
+        return Look()
+    value, error = await in_thread(lambda: _look(request, names), "pictures")
+    if isinstance(error, Cancelled):
+        raise error
+    if isinstance(error, BaseException):
+        log_unexpected("The pictures could not be made", error)
+        return Look(problems=("The images could not be pictured for the model.",))
+    return value or Look()
+
+
+async def may_send(
+    request: RunRequest,
+    look: Look,
+    model: str,
+    host: str,
+    *,
+    consents: Consents,
+    emitter: Emitter,
+) -> bool:
+    """Whether this run's model may get pictures: always on this machine, else with a consent.
+
+    It is asked for once a conversation and host, when there is a first picture to send; a no holds
+    as long as a yes.
+
+    Args:
+        request: The run; its thread's earlier pictures are meant as well.
+        look: The pictures of this question.
+        model: The model's name.
+        host: Where it runs, "" for this machine.
+        consents: Remembers the answer.
+        emitter: Where the question is asked.
+    """
+    thread = request.thread
+    if not host:
+        return True
+    answer = consents.answer(thread.thread_id, host, "pictures")
+    if answer is not None:
+        return answer
+    if not look.pictures:
+        # Earlier ones, made for a model on this machine, do not go out unasked.
+        return False
+    wanted = picture_request(model, host, len(look.pictures), look.burned_in)
+    decision = await ask(emitter, request.approve, wanted)
+    if decision.granted:
+        consents.give(thread.thread_id, host, "pictures")
+    else:
+        consents.refuse(thread.thread_id, host, "pictures")
+    return decision.granted
+
+
+def wanted_images(question: str, names: Sequence[str]) -> list[str]:
+    """The current image (the first of `names`) and those that the question names, four at most."""
+    opened = [name for name in names if re.fullmatch(r"image-\d+", name)]
+    numbers = [
+        number for match in _MENTION.finditer(question) for number in re.findall(r"\d+", match[1])
+    ]
+    named = [f"image-{int(number)}" for number in numbers]
+    return list(dict.fromkeys([*opened[:1], *(name for name in named if name in opened)]))[:MOST]
+
+
+def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
+    """Write the PNG of an image as it is shown, and say what it shows.
+
+    Args:
+        name: The app's id of the image.
+        snapshot: The image.
+        folder: Where the file goes; made if it is not there.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    shown = snapshot.display
+    width, height = reduced_size(shown.shape[1], shown.shape[0], snapshot.frame.spacing.aspect)
+    png = encode(shown, width, height)
+    folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+    path = folder / f"{hashlib.sha256(png).hexdigest()[:24]}.png"
+    if not path.exists():
+        half = folder / f"{uuid4().hex}.part"
+        half.write_bytes(png)
+        half.replace(path)
+    return Picture(path=str(path), caption=caption(name, snapshot, width, height), image_id=name)
+
+
+def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:
+    """(width, height) of the picture: the image's true shape, its long side 1024 px at most.
+
+    Args:
+        columns: Of the image.
+        rows: Of the image.
+        aspect: Height of a pixel divided by its width.
+    """
+    low, high = _ASPECTS
+    tall = rows * (aspect if low <= aspect <= high else 1.0)
+    scale = min(1.0, LONG_SIDE / max(columns, tall))
+    return max(1, round(columns * scale)), max(1, round(tall * scale))
+
+
+def encode(shown: NDArray[np.uint8], width: int, height: int) -> bytes:
+    """A PNG of `width` x `height` from uint8 [rows, columns] or [rows, columns, 3].
+
+    Each pixel is the mean of those it covers, so that fine structures fade instead of aliasing.
+    """
+    image = Image.fromarray(np.ascontiguousarray(shown))
+    if image.size != (width, height):
+        image = image.resize((width, height), Image.Resampling.BOX)
+    file = io.BytesIO()
+    image.save(file, format="PNG", optimize=False)
+    return file.getvalue()
+
+
+def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
+    """What a picture shows: image, view, frame, window, sides, and how positions are to be given.
+
+    Only codes and numbers are taken from the file; its free texts could name the patient.
+    """
+    instance, frame, window = snapshot.instance, snapshot.frame, snapshot.window
+    columns, rows = snapshot.display.shape[1], snapshot.display.shape[0]
+    parts = [f"{name}: {_code(instance.get('Modality')) or 'picture'}"]
+    view = _code(instance.get("ViewPosition"))
+    parts += [f"view {view}"] if view else []
+    if instance.frames > 1:
+        parts.append(f"frame {snapshot.ref.frame} of {instance.frames}, counted from 0")
+    if window is not None:
+        parts.append(f"grey window center {window.center:g} width {window.width:g}")
+    else:
+        parts.append("in its own colours or greys, without a window")
+    right, bottom = _code(frame.orientation.row), _code(frame.orientation.column)
+    if right and bottom:
+        parts.append(f"towards the right edge the patient's {right}, towards the bottom {bottom}")
+    return f"{', '.join(parts)}. {_size_text(columns, rows, width, height)}"
+
+
+def _size_text(columns: int, rows: int, width: int, height: int) -> str:
+    if (columns, rows) == (width, height):
+        return f"Full size, {columns} x {rows} pixels (columns x rows)."
+    return (
+        f"Reduced from {columns} x {rows} to {width} x {height} pixels (columns x rows): state "
+        f"positions in pixels of the original, x times {columns / width:.4g} and y times "
+        f"{rows / height:.4g}."
+    )
+
+
+def _code(text: str) -> str:
+    """A code of the file's, or "" for anything that is not written like one."""
+    wanted = text.strip().upper()
+    return wanted if _CODE.fullmatch(wanted) else ""
+
+
+def _look(request: RunRequest, names: Sequence[str]) -> Look:
+    pictures: list[Picture] = []
+    said: list[str] = []
+    problems: list[str] = []
+    for name in names:
+        request.cancel.check()
+        try:
+            snapshot = request.images.resolve(name)
+            pictures.append(picture_of(name, snapshot, request.out_dir / FOLDER))
+        except SightlineError as error:
+            problems.append(f"The model gets no picture of {name}: {error.reason}.")
+        except OSError as error:
+            _log.warning("A picture for the model could not be written (%s)", type(error).__name__)
+            problems.append(f"The model gets no picture of {name}: the file cannot be written.")
+        else:
+            said.append(snapshot.instance.get("BurnedInAnnotation").strip().upper())
+    return Look(tuple(pictures), _burned_in(said), tuple(problems))
+
+
+def _burned_in(said: Sequence[str]) -> str:
+    if "YES" in said:
+        return "YES"
+    return "NO" if said and all(item == "NO" for item in said) else ""
