@@ -268,7 +268,10 @@ class Calls:
         except Exception as error:  # logging never breaks a run
             log_unexpected("A call's result could not be logged", error)
             result = {"status": outcome.status, "summary": outcome.summary}
-        self.request.thread.log_call(call.id, call.name, call.arguments, result, started, utc_now())
+        request = self.request
+        request.thread.log_call(
+            call.id, call.name, call.arguments, result, started, utc_now(), request.images
+        )
 
     def _context(self, call: ToolCall, gate: ProgressGate, cancel: CancelToken) -> ToolContext:
         request = self.request

@@ -20,23 +20,24 @@ from app.agent.answers import CANCEL_GRACE_S, Answers, Reply
 from app.agent.approvals import Consents, Gate, ask, consent_request
 from app.agent.calls import NOT_RUN, Calls
 from app.agent.emitter import Emitter
-from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
+from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.execute import Tools, log_unexpected
 from app.agent.jsonable import plain
 from app.agent.limits import Meter, Stop, WallClock
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
-from app.agent.messages import Message
+from app.agent.messages import Message, Picture
 from app.agent.offered import Offered
+from app.agent.pictures import make_pictures, may_send
 from app.agent.plan_state import PlanState
 from app.agent.plan_tool import UpdatePlan
 from app.agent.policy import Grants, Policy
+from app.agent.read_result import ReadResult
 from app.agent.request import Approve, Limits, RunRequest, make_folder
 from app.agent.retry import Retry
 from app.agent.summary import summarise
 from app.agent.transcript import Transcript
 from app.agent.window import ContextWindow
 from app.errors import Cancelled, SightlineError
-from app.tools.api import Tool
 
 __all__ = ["AgentLoop", "Approve", "Limits", "RunRequest"]
 
@@ -121,8 +122,8 @@ class _Run:
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
-        own: list[Tool] = [UpdatePlan(self.plan)] if window.info.own_tools else []
-        tools = Offered(agent.tools, own)
+        own = (UpdatePlan(self.plan), ReadResult(request.thread, window.page_chars))
+        tools = Offered(agent.tools, own if window.info.own_tools else ())
         self.calls = Calls(
             request=request,
             tools=tools,
@@ -188,10 +189,7 @@ class _Run:
         """From the question to the answer, or to a limit."""
         self._start()
         self.request.cancel.check()
-        notes = [plain(note) for note in self.request.image_notes]
-        self.transcript.say(Message(role="user", text=self.request.question, images=notes))
-        await self._consent()
-        make_folder(self.request.out_dir)
+        await self._ask()
         while True:
             message = await self.answers.process()
             if isinstance(message, Stop):
@@ -206,8 +204,13 @@ class _Run:
     def _start(self) -> None:
         request, model = self.request, self.agent.model
         images = [str(note.get("id", "")) for note in request.image_notes]
-        facts = {"model": model.name, "host": model.remote_host, "version": __version__}
-        request.thread.note_run(request.run_id, {**facts, "images": images})
+        facts: dict[str, Any] = {
+            "model": model.name,
+            "host": model.remote_host,
+            "version": __version__,
+        }
+        facts |= {"images": images, "out_dir": str(request.out_dir)}
+        request.thread.note_run(request.run_id, facts, request.images)
         self.emitter.emit(
             RunStarted,
             thread_id=request.thread.thread_id,
@@ -215,6 +218,40 @@ class _Run:
             model=model.name,
             images=images,
         )
+
+    async def _ask(self) -> None:
+        """The question, with all that goes with it and that the user agreed to send."""
+        notes = [plain(note) for note in self.request.image_notes]
+        pictures: list[Picture] = []
+        try:
+            await self._consent()
+            make_folder(self.request.out_dir)
+            pictures = await self._pictures()
+        finally:
+            # Kept also where it is not answered: the user asked it.
+            question = Message(
+                role="user", text=self.request.question, images=notes, pictures=pictures
+            )
+            self.transcript.say(question)
+
+    async def _pictures(self) -> list[Picture]:
+        """What a model with eyes is shown; for a remote one the user is asked a second time."""
+        model, answers = self.agent.model, self.answers
+        if not answers.window.info.images:
+            return []
+        look = await make_pictures(self.request)
+        for problem in look.problems:
+            self.emitter.emit(Noted, text=problem)
+        with self.clock.paused():
+            answers.pictures = await may_send(
+                self.request,
+                look,
+                model.name,
+                model.remote_host,
+                consents=self.agent.consents,
+                emitter=self.emitter,
+            )
+        return list(look.pictures) if answers.pictures else []
 
     async def _consent(self) -> None:
         model, consents = self.agent.model, self.agent.consents

@@ -10,7 +10,13 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from app.agent.events import ApprovalRequested, RunEvent
+from app.agent.events import (
+    ApprovalRequested,
+    RunEvent,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+)
 from app.agent.loop import AgentLoop, RunRequest
 from app.agent.sessions import Thread
 from app.imaging.findings import Box, Finding, Mask, Polyline, Provenance, new_id
@@ -355,7 +361,11 @@ def check_promises(events: Sequence[RunEvent]) -> None:
     finished = [event.call_id for event in events if event.kind == "tool_finished"]
     assert sorted(started) == sorted(finished)
     assert len(set(started)) == len(started)
-    order = [(event.call_id, event.kind) for event in events if event.kind.startswith("tool_")]
+    order = [
+        (event.call_id, event.kind)
+        for event in events
+        if isinstance(event, ToolStarted | ToolProgress | ToolFinished)
+    ]
     for call_id in started:
         kinds = [kind for other, kind in order if other == call_id]
         assert kinds[0] == "tool_started"

@@ -371,7 +371,7 @@ class Recording(fake_tools.Thread):
     def record(self, event: RunEvent) -> None:
         self._order.append(f"recorded {event.seq}")
 
-    def note_run(self, run_id: str, facts: Any) -> None:
+    def note_run(self, run_id: str, facts: Any, images: object = None) -> None:
         self.runs_noted.append({"run_id": run_id, **facts})
 
     def log_call(self, call_id: str, *_: Any) -> None:

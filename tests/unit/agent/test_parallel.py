@@ -62,7 +62,7 @@ def results(thread: Thread) -> list[Message]:
     return [item for item in thread.history if item.role == "tool"]
 
 
-def order(events: list[RunEvent], kind: str) -> list[str]:
+def order(events: list[Any], kind: str) -> list[str]:
     return [event.tool for event in events if event.kind == kind]
 
 
