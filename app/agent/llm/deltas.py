@@ -74,8 +74,8 @@ class Assembly:
             # Some servers count in every chunk, up to there: the last one holds.
             self._usage = Tokens(_count(usage, "prompt_tokens"), _count(usage, "completion_tokens"))
         for choice in (getattr(chunk, "choices", None) or [])[:1]:
-            self.started = True
             self._finish = choice.finish_reason or self._finish
+            self.started = True
             if choice.delta is not None:
                 yield from self._delta(choice.delta)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import functools
 import logging
 import ssl
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
+from typing import Any
 
 import httpx2
 
@@ -49,8 +50,14 @@ def make_client(
         key_header: The header that carries the key.
         key: The header's text; "" to send none.
     """
+    opened: list[Any] = []
+
+    async def on_trace(event: str, info: Mapping[str, Any]) -> None:
+        if event == "connection.connect_tcp.complete":
+            opened.append(info["return_value"])
 
     async def on_request(request: httpx2.Request) -> None:
+        request.extensions = {**request.extensions, "trace": on_trace}
         for name in set(request.headers) - _HEADERS:
             del request.headers[name]
         # What is not packed cannot blow up when it is unpacked.
@@ -68,7 +75,8 @@ def make_client(
             response.stream = _Bounded(response.stream, bounds, at, whole)
 
     longest_s = max(bounds.first_s, bounds.silence_s)
-    return httpx2.AsyncClient(
+    return _Client(
+        opened,
         # A redirect would take the data to a host that the user did not allow; a proxy from the
         # environment would take what is meant for this machine off it.
         follow_redirects=False,
@@ -77,6 +85,25 @@ def make_client(
         timeout=httpx2.Timeout(longest_s, connect=bounds.connect_s),
         event_hooks={"request": [on_request], "response": [on_response]},
     )
+
+
+class _Client(httpx2.AsyncClient):
+    """A client that closes all its connections when it is closed.
+
+    httpx2 forgets one that is cancelled during its TLS handshake: it stays open until it is
+    collected as garbage.
+    """
+
+    def __init__(self, opened: list[Any], **settings: Any) -> None:
+        super().__init__(**settings)
+        self._opened = opened
+
+    async def aclose(self) -> None:
+        try:
+            await super().aclose()
+        finally:
+            for stream in self._opened:
+                await stream.aclose()
 
 
 @functools.cache
