@@ -32,6 +32,10 @@ commands (each has its own --help):
 
 Not for diagnosis.
 """
+_LLM_HELP = (
+    "offline, openai[:MODEL], azure[:DEPLOYMENT], anthropic[:MODEL] or local[:PATH of a GGUF file "
+    "or a folder]; the rest, and the default, is what the settings say"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -101,7 +105,7 @@ def _view(argv: list[str]) -> int:
     parser.add_argument("paths", nargs="*", type=Path, metavar="PATH")
     parser.add_argument("--demo", action="store_true", help="open the demo study")
     parser.add_argument("--ask", metavar="PROMPT", help="ask this once the study is shown")
-    parser.add_argument("--llm", metavar="NAME", help="offline or openai (default: the settings')")
+    parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
     parser.add_argument(
         "--screenshot",
         type=Path,
@@ -181,7 +185,7 @@ def _ask(argv: list[str]) -> int:
     parser = _parser("ask", "One headless run of the assistant.")
     parser.add_argument("prompt")
     parser.add_argument("--image", action="append", default=[], type=Path, metavar="SRC")
-    parser.add_argument("--llm", metavar="NAME", help="offline or openai (default: the settings')")
+    parser.add_argument("--llm", metavar="NAME", help=_LLM_HELP)
     parser.add_argument("--out", type=Path, metavar="DIR", help="for masks and pictures")
     parser.add_argument("--plan-only", action="store_true", help="print the calls, run none")
     parser.add_argument("--json", action="store_true", help="one event a line")

@@ -60,11 +60,16 @@ class Secrets:
         self._configured = frozenset(names) - {""}
         self._old = old_name
 
-    def get(self, name: str) -> str:
-        """The key, or "" when none is known."""
+    def get(self, name: str, *, chosen: bool = False) -> str:
+        """The key, or "" when none is known.
+
+        Args:
+            name: Of which endpoint.
+            chosen: As if the settings named this endpoint already; see `configure`.
+        """
         if not name:
             return ""
-        variable = self._variable(name)
+        variable = self._variable(name, configured=chosen)
         return (
             self._memory.get(name)
             or self._from_keyring(name)

@@ -219,6 +219,13 @@ class Settings(_Part):
     device: str = "auto"  # for AI models: "auto", "cpu", "cuda", "mps"
 
 
+def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:
+    """The least and the greatest value of a number, for whoever offers it."""
+    found: list[Any] = list(part.model_fields[name].metadata)
+    least = next(item.ge for item in found if hasattr(item, "ge"))
+    return least, next(item.le for item in found if hasattr(item, "le"))
+
+
 def load(path: Path, notices: list[str] | None = None) -> Settings:
     """Read the settings; defaults when there are none.
 

@@ -6,33 +6,34 @@ tools stays quick, and `view` alone imports Qt.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import sys
 import tempfile
+import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import paths, settings
-from app.agent.approvals import Consents
+from app.agent.approvals import Consents, Gate
 from app.agent.context import system_prompt
 from app.agent.events import RunEvent
 from app.agent.llm import providers
-from app.agent.llm.base import LanguageModel, Text
+from app.agent.llm.base import LanguageModel
+from app.agent.llm.probe import Probe
 from app.agent.loop import AgentLoop, Approve, Limits, RunRequest
-from app.agent.messages import Message
+from app.agent.policy import Grants, Policy
 from app.agent.runner import AgentRunner, Question
 from app.agent.sessions import SessionStore, Thread
-from app.errors import SightlineError, UsageError
+from app.errors import SightlineError
 from app.imaging.decode import Decoder
 from app.imaging.demo import demo_paths
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
-from app.settings import Kind, LimitSettings, Settings
+from app.settings import LimitSettings, ModelSettings, ProviderSettings, Settings
 from app.tools.api import CancelToken
 from app.tools.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
@@ -41,6 +42,7 @@ from app.tools.weights import WeightStore
 from app.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
+    from app.views.agent_thread import AgentThread
     from app.views.chat.dock import ChatDock
     from app.views.main_window import MainWindow
 
@@ -66,7 +68,11 @@ class Program:
 
     secrets: Secrets = field(default_factory=Secrets)
     consents: Consents = field(default_factory=Consents)
+    grants: Grants = field(default_factory=Grants)
     settings_notices: list[str] = field(default_factory=list[str])
+    _local: dict[ProviderSettings, LanguageModel] = field(
+        default_factory=dict["ProviderSettings", "LanguageModel"]
+    )
     _temporary: list[tempfile.TemporaryDirectory[str]] = field(
         default_factory=list["tempfile.TemporaryDirectory[str]"]
     )
@@ -140,17 +146,57 @@ class Program:
         if model:
             named = "path" if kind == "local" else "model"
             fields = fields.model_copy(update={named: model})
-        key = self.secrets.get(key_name(kind, providers.url_of(kind, fields)))
-        return providers.build(providers.Wanted(kind, fields, key))
+        return self.build_model(providers.Wanted(kind, fields, self._key(kind, fields)))
+
+    def model_of(self, chosen: ModelSettings) -> LanguageModel:
+        """The language model of other settings than those in use.
+
+        Raises:
+            UsageError: It is not configured.
+        """
+        fields = chosen.of(chosen.kind)
+        return self.build_model(
+            providers.Wanted(chosen.kind, fields, self._key(chosen.kind, fields))
+        )
+
+    def build_model(self, wanted: providers.Wanted) -> LanguageModel:
+        """A language model; one on this computer is made once, for it takes much memory."""
+        known = self._local.get(wanted.fields) if wanted.kind == "local" else None
+        model = known or providers.build(wanted)
+        if wanted.kind == "local":
+            self._local[wanted.fields] = model
+        return model
+
+    def model_to_try(self, wanted: providers.Wanted) -> LanguageModel:
+        """A language model to be tried and closed, or the one on this computer that is known."""
+        known = self._local.get(wanted.fields) if wanted.kind == "local" else None
+        return known or providers.build(wanted)
+
+    def is_kept(self, model: LanguageModel) -> bool:
+        """Whether it may answer questions, so that only the program closes it."""
+        return any(model is known for known in self._local.values())
+
+    def close_models(self, chosen: Collection[LanguageModel] | None = None) -> None:
+        """End the processes of language models on this computer: of those chosen, or of all."""
+        for fields, model in list(self._local.items()):
+            if chosen is None or any(model is each for each in chosen):
+                self._local.pop(fields, None)
+                end = getattr(model, "close", None)
+                if end is not None:
+                    end()
+
+    def _key(self, kind: str, fields: ProviderSettings) -> str:
+        return self.secrets.get(key_name(kind, providers.url_of(kind, fields)), chosen=True)
 
     def loop(self, model: LanguageModel) -> AgentLoop:
-        """An agent loop with that model, all tools, and the limits of the settings."""
+        """An agent loop with that model, all tools, and the limits and rules of the settings."""
         return AgentLoop(
             model,
             self.registry,
             system=system_prompt(),
             limits=limits_of(self.settings.limits),
             consents=self.consents,
+            approvals=Gate(Policy.from_data(self.settings.policy.model_dump()), self.grants),
         )
 
     def request(
@@ -223,6 +269,7 @@ class Program:
 
     def close(self) -> None:
         """Stop the processes that were started."""
+        self.close_models()
         for name in ("host", "decoder"):
             if name in self.__dict__:
                 self.__dict__[name].close()
@@ -290,12 +337,12 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
 
     workspace = Workspace()
     model, problem = _model_or_offline(program, request.llm)
-    switch = _ModelSwitch(program, model)
+    in_use = _SettingsInUse(program, model)
 
     def make_question(text: str, thread: Thread) -> Question:
         return program.question(text, workspace.open_images(), thread)
 
-    agent = AgentThread(switch.make_runner, make_question, workspace)
+    agent = AgentThread(in_use.make_runner, make_question, workspace)
     chat = ChatDock(
         agent, workspace, program.sessions, model=model.name, remote_host=model.remote_host
     )
@@ -305,21 +352,25 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         chat,
         open_demo=lambda: window.open_paths(demo_paths()),
     )
-    switch.connect(chat, window)
+    in_use.connect(agent, chat, window)
     if problem:
         window.notices.show_error(problem)
+    if program.settings_notices:
+        text = " ".join(program.settings_notices)
+        window.notices.show_notice("warning", "Some settings were not as expected", text)
     opened = (*(demo_paths() if request.demo else ()), *request.paths)
     wishes = Wishes(opened, request.ask, request.screenshot)
     Errand(window, chat, wishes, print_error).start()
     return window
 
 
-class _ModelSwitch:
-    """The settings of the language model: shows the dialog, tests, and changes the model."""
+class _SettingsInUse:
+    """Shows the settings, and takes changed ones into use for the next question."""
 
     def __init__(self, program: Program, model: LanguageModel) -> None:
         self._program = program
         self._model = model
+        self._retired: list[LanguageModel] = []  # no longer chosen; a run may still use one
         self._runner: AgentRunner | None = None
 
     def make_runner(self, on_event: Callable[[RunEvent], None]) -> AgentRunner:
@@ -327,60 +378,44 @@ class _ModelSwitch:
         self._runner = AgentRunner(self._program.loop(self._model), on_event)
         return self._runner
 
-    def connect(self, chat: ChatDock, window: MainWindow) -> None:
-        """Open the dialog when the model's badge is clicked."""
-        from app.views.chat.model_dialog import ModelChoice, ModelDialog
+    def connect(self, agent: AgentThread, chat: ChatDock, window: MainWindow) -> None:
+        """Open the settings when the model's badge is clicked."""
+        from app.views.settings.dialog import Rooms, SettingsDialog
 
-        def use(choice: ModelChoice) -> None:
-            program = self._program
-            fields = program.settings.llm.openai.model_copy(
-                update={"base_url": choice.base_url, "model": choice.model}
-            )
-            kind: Kind = "openai" if choice.kind == "openai" else "offline"
-            llm = program.settings.llm.with_provider(kind, fields)
-            program.change_settings(program.settings.model_copy(update={"llm": llm}))
-            try:
-                model = program.language_model()
-            except SightlineError as error:
-                window.notices.show_error(error)
-                return
+        program = self._program
+
+        def use(model: LanguageModel) -> None:
+            self._retired = [old for old in (*self._retired, self._model) if old is not model]
+            self._model = model
             if self._runner is not None:
                 self._runner.use(program.loop(model))
             chat.set_model(model.name, model.remote_host)
-
-        def check(choice: ModelChoice, key: str) -> str:
-            return check_endpoint(choice.base_url, choice.model, key)
+            self._end_others(agent)
 
         def show() -> None:
-            chosen = self._program.settings.llm
-            choice = ModelChoice(chosen.kind, chosen.openai.base_url, chosen.openai.model)
-            ModelDialog(choice, self._program.secrets, check, use, window).open()
+            probe = Probe(program.model_to_try, program.is_kept)
+            rooms = Rooms(program.secrets, program.consents, program.grants, probe)
+            SettingsDialog(program.settings, rooms, self._take, use, window).open()
 
         chat.model_settings_wanted.connect(show)
+        agent.run_ended.connect(lambda _run_id, _kind: self._end_others(agent))
 
+    def _take(self, changed: Settings) -> LanguageModel:
+        """Keep changed settings and make their model; not on the GUI thread.
 
-def check_endpoint(base_url: str, model: str, key: str) -> str:
-    """Ask an endpoint for one word; says how it went. Blocks: call it off the GUI thread.
+        Raises:
+            SightlineError: The model is not configured; then nothing is changed.
+        """
+        model = self._program.model_of(changed.llm)
+        self._program.change_settings(changed)
+        return model
 
-    Raises:
-        SightlineError: What is wrong, and what to do.
-    """
-    from app.agent.llm.openai_model import OpenAIModel
-
-    if not model.strip():
-        raise UsageError("the model has no name", remedy="Give the name the endpoint knows it by.")
-    endpoint = OpenAIModel(base_url, model.strip(), key, read_timeout_s=20, first_timeout_s=60)
-
-    async def ask() -> int:
-        pieces = [
-            event
-            async for event in endpoint.stream([Message(role="user", text="Say OK.")], ())
-            if isinstance(event, Text)
-        ]
-        return len(pieces)
-
-    pieces = asyncio.run(ask())
-    return f"{endpoint.name} answers." if pieces else f"{endpoint.name} answers, but with no text."
+    def _end_others(self, agent: AgentThread) -> None:
+        """End local models that are no longer chosen, once the run that uses one has ended."""
+        if self._retired and not agent.busy:
+            retired, self._retired = tuple(self._retired), []
+            # On a thread: a process that does not end must not hold up the window.
+            threading.Thread(target=self._program.close_models, args=(retired,)).start()
 
 
 def _model_or_offline(

@@ -14,11 +14,14 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.agent.events import ApprovalRequested, RunEvent, TextDelta
+from app.agent.approvals import consent_request, picture_request
+from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
 from app.agent.jsonable import artifact_json, describe, event_json, finding_json, plain
-from app.agent.loop import AgentLoop, RunRequest
+from app.agent.llm.base import LanguageModel
+from app.agent.loop import AgentLoop, Approve, RunRequest
+from app.agent.request import Decision
 from app.agent.sessions import Thread
-from app.errors import FileProblem, SightlineError, UsageError
+from app.errors import FileProblem, SightlineError, UsageError, printable
 from app.headless.common import print_json, program_of, scanned
 from app.imaging.decode import Decoder
 from app.imaging.types import Content, Instance
@@ -27,6 +30,9 @@ from app.tools.images import OpenImage, RunImages
 from app.wiring import Program, new_run_id
 
 ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
+"""Hosts that conversations may be sent to."""
+ALLOW_PICTURES = "SIGHTLINE_ALLOW_PICTURES"
+"""Hosts that pictures may be sent to as well."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,8 @@ def ask(request: AskRequest) -> int:
         if request.plan_only:
             return _plan_only(program, request, images)
         model = program.language_model(request.llm)
+        for notice in program.settings_notices:
+            print(f"sightline: settings: {printable(notice)}", file=sys.stderr)
         run_id = new_run_id()
         thread = _new_thread(program, request.out)
         run = program.request(
@@ -55,7 +63,7 @@ def ask(request: AskRequest) -> int:
             images,
             thread=thread,
             out_dir=request.out or thread.files_dir(),
-            approve=_approve_from_environment,
+            approve=_approver(model),
             run_id=run_id,
         )
         _make_folder(run.out_dir)
@@ -97,22 +105,39 @@ def _print_for_people(event: RunEvent, streaming: bool) -> bool:
         return True
     if streaming:
         print(flush=True)
+    if isinstance(event, ModelRetry) and event.withdrawn:
+        print("[What the model wrote last does not count: it begins again.]", flush=True)
     line = describe(event)
     if line:
-        print(line, file=sys.stderr, flush=True)
+        print(printable(line, lines=True), file=sys.stderr, flush=True)
     return False
 
 
-async def _approve_from_environment(event: ApprovalRequested) -> bool:
+def _approver(model: LanguageModel) -> Approve:
     """Nobody can be asked here: yes only to hosts that the caller named beforehand."""
-    allowed = {host.strip() for host in os.environ.get(ALLOW_REMOTE, "").split(",")} - {""}
-    granted = not event.call_id and any(host in event.title for host in allowed)
-    if not granted:
-        print(
-            f"sightline: {event.title} Not allowed. Set {ALLOW_REMOTE}=HOST to allow it.",
-            file=sys.stderr,
-        )
-    return granted
+    host = model.remote_host
+    asked = {
+        consent_request(model.name, host)["title"]: ALLOW_REMOTE,
+        picture_request(model.name, host, 1, "")["title"]: ALLOW_PICTURES,
+    }
+
+    async def approve(event: ApprovalRequested) -> Decision:
+        variable = "" if event.call_id or event.tool or not host else asked.get(event.title, "")
+        if variable and host in _hosts(variable):
+            return Decision(granted=True)
+        if variable:
+            reason = f"Nobody can be asked here. Set {variable}={host} to allow it."
+        else:
+            reason = "Nobody can be asked here: what acts needs the window, where you see it first."
+        print(f"sightline: {printable(event.title)} Not allowed. {reason}", file=sys.stderr)
+        return Decision(granted=False, reason=reason)
+
+    return approve
+
+
+def _hosts(variable: str) -> set[str]:
+    """The hosts that a variable of the environment lists, separated by commas."""
+    return {host.strip().lower() for host in os.environ.get(variable, "").split(",")} - {""}
 
 
 def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage]) -> int:

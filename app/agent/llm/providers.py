@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import get_args
 from urllib.parse import urlsplit
 
 from app.agent.llm.base import LanguageModel, ModelInfo
 from app.agent.llm.offline import OfflineModel
 from app.errors import UsageError
-from app.settings import ANTHROPIC_URL, OPENAI_URL, Kind, ProviderSettings
+from app.settings import ANTHROPIC_URL, AZURE_API_VERSION, OPENAI_URL, Kind, ProviderSettings
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OWN_URLS: Mapping[str, str] = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
@@ -139,10 +140,33 @@ def _offline(_wanted: Wanted) -> LanguageModel:
 def _openai(wanted: Wanted) -> LanguageModel:
     from app.agent.llm.openai_model import OpenAIModel
 
-    return OpenAIModel(wanted.url, wanted.fields.model.strip(), wanted.key)
+    fields = wanted.fields
+    return OpenAIModel(
+        wanted.url,
+        fields.model.strip(),
+        wanted.key,
+        info=info_of_settings(fields),
+        tool_form=fields.tool_form,
+        api_version=(fields.api_version.strip() or AZURE_API_VERSION)
+        if wanted.kind == "azure"
+        else "",
+    )
+
+
+def _local(wanted: Wanted) -> LanguageModel:
+    from app.agent.llm.local.model import LocalModel
+
+    fields = wanted.fields
+    return LocalModel(
+        Path(fields.path.strip()).expanduser(),
+        context_tokens=fields.context_tokens,
+        tool_form=fields.tool_form,
+    )
 
 
 _BUILDERS: Mapping[str, Callable[[Wanted], LanguageModel]] = {
     "offline": _offline,
     "openai": _openai,
+    "azure": _openai,
+    "local": _local,
 }

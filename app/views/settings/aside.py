@@ -1,0 +1,79 @@
+"""Slow things of the settings on threads of their own, and their answers on the GUI thread."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+from PySide6.QtCore import QObject, Qt, Signal
+
+from app.errors import Cancelled, SightlineError
+from app.log import get_logger
+from app.tools.api import CancelToken
+
+_log = get_logger(__name__)
+
+
+class Aside(QObject):
+    """Runs slow things on daemon threads: a keyring or a server may hang for as long as it likes.
+
+    Answers come back on the GUI thread, none of them after `close`.
+    """
+
+    _answered = Signal(object)
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._closed = False
+        self._tokens: set[CancelToken] = set()
+        self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+
+    def run(
+        self,
+        work: Callable[[CancelToken], Any],
+        done: Callable[[Any], object],
+        failed: Callable[[str], object],
+    ) -> CancelToken:
+        """Run `work(cancel)`, then `done(result)` or `failed(reason)` here.
+
+        Returns:
+            The token given to `work`: once it is cancelled, no answer comes.
+        """
+        token = CancelToken()
+        self._tokens.add(token)
+
+        def body() -> None:
+            answer: Callable[[], object] = lambda: None  # noqa: E731 - what a stopped work says
+            try:
+                result = work(token)
+                answer = lambda: done(result)  # noqa: E731 - bound to this result
+            except Cancelled:
+                pass
+            except SightlineError as error:
+                text = error.text
+                answer = lambda: failed(text)  # noqa: E731
+            except Exception as error:
+                _log.warning("a settings task failed (%s)", type(error).__name__)
+                text = f"Something unexpected went wrong ({type(error).__name__})."
+                answer = lambda: failed(text)  # noqa: E731
+            try:
+                self._answered.emit((token, answer))
+            except RuntimeError:
+                return  # the window was closed meanwhile
+
+        threading.Thread(target=body, name="sightline-settings", daemon=True).start()
+        return token
+
+    def close(self) -> None:
+        """Cancel what goes on; answers that come later are dropped."""
+        self._closed = True
+        for token in tuple(self._tokens):
+            token.cancel()
+        self._tokens.clear()
+
+    def _deliver(self, answered: tuple[CancelToken, Callable[[], object]]) -> None:
+        token, answer = answered
+        self._tokens.discard(token)
+        if not self._closed and not token.cancelled:
+            answer()

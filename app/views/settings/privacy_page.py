@@ -1,0 +1,141 @@
+"""The page of what may leave the machine: hosts allowed now, what is sent, where the key lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Literal, Protocol
+
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+
+from app.agent.llm.providers import url_of
+from app.secrets import key_name
+from app.settings import ModelSettings
+from app.views.chat.textview import TextView
+from app.views.chat.widgets import row
+from app.views.settings.aside import Aside
+from app.views.settings.key_field import KeyStore
+from app.views.settings.parts import Column
+from app.views.settings.words import PROVIDERS, host_of, where_it_runs
+from app.views.theme import SPACE
+from app.views.widgets import label
+
+_SENT = (
+    "Your questions and the earlier ones of the conversation, with their answers",
+    "Names and descriptions of the tools, and the tools' results",
+    "Pictures of what the viewer shows, only after a second question and only to models that are "
+    "set to look at pictures",
+)
+_NEVER = (
+    "DICOM files or their pixel data",
+    "Names, ids, birth dates, study dates, institutions and file paths of the open study: they are "
+    "cut from everything that is sent. What you type yourself is only searched for them",
+    "Keys of other hosts",
+)
+
+
+class Allowed(Protocol):
+    """What may be sent where: `app.agent.approvals.Consents`."""
+
+    def hosts(self, what: Literal["text", "pictures"] = "text") -> tuple[str, ...]:
+        """The hosts that "text" or "pictures" may be sent to now."""
+        ...
+
+    def withdraw(self, host: str) -> None:
+        """Forget every yes to `host`."""
+        ...
+
+
+class PrivacyPage(Column):
+    """What is allowed now, and what is sent.
+
+    Args:
+        settings: The model in use.
+        allowed: The hosts that were allowed since the program was started.
+        keys: Where the key lies.
+        aside: Runs what is slow.
+    """
+
+    def __init__(
+        self, settings: ModelSettings, allowed: Allowed, keys: KeyStore, aside: Aside
+    ) -> None:
+        super().__init__()
+        self._allowed = allowed
+        self.withdraw_buttons: dict[str, QPushButton] = {}
+        self.heading("What leaves this computer?")
+        fields = settings.of(settings.kind)
+        title = dict(PROVIDERS)[settings.kind]
+        self.where = self._text(f"{title}. {where_it_runs(settings.kind, fields)}")
+        self.section("Allowed since Sightline was started")
+        self._hosts = QVBoxLayout()
+        self._hosts.setSpacing(SPACE.s)
+        self.column.addLayout(self._hosts)
+        self.section("Sent to a host that you allowed")
+        self.sent = self._text(_list(_SENT))
+        self.section("Never sent")
+        self.never = self._text(_list(_NEVER))
+        self.section("Key")
+        self.key_note = label("", "muted", wrap=True)
+        self.column.addWidget(self.key_note)
+        self.column.addStretch(1)
+        self.show_hosts()
+        self._find_key(key_name(settings.kind, url_of(settings.kind, fields)), keys, aside)
+        self._host = host_of(settings.kind, fields)
+
+    def show_hosts(self) -> None:
+        """Show what is allowed now."""
+        while (item := self._hosts.takeAt(0)) is not None:
+            shown = item.widget()
+            if shown is not None:
+                shown.hide()
+                shown.deleteLater()
+        self.withdraw_buttons.clear()
+        texts, pictures = self._allowed.hosts("text"), self._allowed.hosts("pictures")
+        for host in sorted({*texts, *pictures}):
+            self._hosts.addWidget(self._host_row(host, host in texts, host in pictures))
+        if not (texts or pictures):
+            none = "No host: nothing is sent anywhere before you are asked."
+            self._hosts.addWidget(label(none, "muted", wrap=True))
+
+    def _host_row(self, host: str, text: bool, pictures: bool) -> QWidget:
+        what = " and ".join(
+            name for name, on in (("text and results", text), ("pictures", pictures)) if on
+        )
+        button = QPushButton("Withdraw")
+        button.setAccessibleName(f"Withdraw what {host} was allowed")
+        button.setToolTip("You are asked again before anything more is sent there")
+        button.clicked.connect(lambda _checked=False: self._withdraw(host))
+        self.withdraw_buttons[host] = button
+        line = QWidget()
+        line.setLayout(row(label(host, "strong"), label(what, "muted"), 1, button))
+        return line
+
+    def _withdraw(self, host: str) -> None:
+        self._allowed.withdraw(host)
+        self.show_hosts()
+
+    def _text(self, text: str) -> TextView:
+        view = TextView()
+        view.setProperty("tone", "muted")
+        view.set_plain(text)
+        self.column.addWidget(view)
+        return view
+
+    def _find_key(self, name: str, keys: KeyStore, aside: Aside) -> None:
+        if not name:
+            self.key_note.setText("The chosen model needs none.")
+            return
+        self.key_note.setText("Looking for a stored key…")
+        say: Callable[[str], None] = self.key_note.setText
+        aside.run(
+            lambda _cancel: keys.where(name),
+            lambda where: say(
+                f"The key for {self._host} is in {where}. It is sent to no other host."
+                if where
+                else f"No key for {self._host} is known."
+            ),
+            lambda _reason: say("The keyring could not be asked."),
+        )
+
+
+def _list(lines: tuple[str, ...]) -> str:
+    return "\n".join(f"•  {line}." for line in lines)
