@@ -8,7 +8,7 @@ from typing import Any
 
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.explicit import read_explicit
-from app.agent.planning.mentions import find_mentions
+from app.agent.planning.mentions import find_mentions, with_phrases, without_phrases
 from app.agent.planning.natural import no_image_text, read_natural
 from app.agent.planning.steps import (
     Absent,
@@ -39,16 +39,23 @@ class PlannedCall:
 def decide(question: str, scene: Scene) -> Decision:
     """What to do about a question: run steps, answer at once, or admit that no rule matches."""
     text = normalised(question)
-    explicit = read_explicit(text, scene)
+    blank = masked(text)
+    mentions = find_mentions(blank, scene.tools)
+    rest = without_phrases(blank, scene.tools) if not mentions else None
+    # What is said besides a tool's phrase may be for the rules: "count the cells and show it".
+    besides = read_natural(rest, scene) if rest is not None else None
+    before = besides.steps if isinstance(besides, Steps) else ()
+    explicit = read_explicit(text, scene, before)
     if explicit is None:
-        mentions = find_mentions(masked(text), scene.tools)
-        excluded = {item.name for item in mentions if item.negated}
-        return read_natural(masked(text), scene, excluded)
+        said = with_phrases(blank, mentions, scene.tools)
+        return read_natural(blank, scene, {item.name for item in said if item.negated})
     if isinstance(explicit, Steps) and not scene.images and _needs_image(explicit):
         return Reply(no_image_text())
     if isinstance(explicit, Steps) and len(question) > MAX_QUESTION:
         cut = f"Only the first {MAX_QUESTION:,} characters of the question were read."
-        return replace(explicit, notes=(cut, *explicit.notes))
+        explicit = replace(explicit, notes=(cut, *explicit.notes))
+    if isinstance(explicit, Steps) and isinstance(besides, Steps):
+        return replace(explicit, topics=explicit.topics | besides.topics)
     return explicit
 
 

@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Sequence
 from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.planner import decide, plan_only
+from app.agent.planning.natural import no_rule_text
 from app.agent.planning.resolve import Blocked, resolve
 from app.agent.planning.steps import NoRule, Reply, Scene, Steps
 from app.agent.summary import Skipped, write_summary
@@ -25,7 +26,8 @@ class OfflineModel:
 
     name = "offline"
     remote_host = ""
-    info = ModelInfo(own_tools=False, metered=False)
+    # Rules read any length, and whole results.
+    info = ModelInfo(context_tokens=1_000_000_000, own_tools=False, metered=False)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
@@ -33,7 +35,7 @@ class OfflineModel:
         """The next call of the plan, or the answer."""
         start = max((i for i, item in enumerate(messages) if item.role == "user"), default=-1)
         if start < 0:
-            async for event in _spoken(_no_rule_text()):
+            async for event in _spoken(no_rule_text(tools)):
                 yield event
             return
         question, turn = messages[start], messages[start + 1 :]
@@ -43,7 +45,7 @@ class OfflineModel:
             case Reply(text):
                 answer = text
             case NoRule():
-                answer = _no_rule_text()
+                answer = no_rule_text(tools)
             case Steps() as plan:
                 async for event in _work(plan, turn, scene, start, question.text):
                     yield event
@@ -96,13 +98,3 @@ async def _spoken(text: str) -> AsyncIterator[ModelEvent]:
         yield Text(match.group())
         # Lets the loop see a cancel between two pieces.
         await asyncio.sleep(0)
-
-
-def _no_rule_text() -> str:
-    return (
-        "no rule of mine matches this question, so I ran no tool and have no answer. I can read "
-        "a DICOM file's metadata and window, show an image, outline lungs and heart, measure the "
-        "cardiothoracic ratio and score a chest radiograph. Ask for one of these, name tools "
-        'in order, or ask "What can you do?". For free questions choose a language model in the '
-        "settings."
-    )

@@ -8,12 +8,18 @@ from typing import Any
 
 from app.agent.execute import near_names
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.mentions import Mention, find_mentions, grouped
-from app.agent.planning.organs import find_organs
+from app.agent.planning.arguments import (
+    ASSIGNMENT,
+    LACKING,
+    missing_arguments,
+    read_arguments,
+)
+from app.agent.planning.mentions import Mention, find_mentions, grouped, with_phrases
 from app.agent.planning.steps import (
     CHEST_TOOLS,
     DICOM,
     GENERATOR,
+    Absent,
     Earlier,
     OpenImage,
     Output,
@@ -23,11 +29,12 @@ from app.agent.planning.steps import (
     Step,
     Steps,
     image_argument,
+    image_arguments,
     is_dicom,
     not_chest,
 )
-from app.agent.planning.targets import default_target, find_target
-from app.agent.planning.text import masked, read_value
+from app.agent.planning.targets import IMAGE_ID, by_key, default_target, find_target
+from app.agent.planning.text import masked
 
 _CLOSING = re.compile(
     r"(?:(?<=[.;\n])|(?<=\n)|\b(?:then|finally|lastly|afterwards|and)\b,?)\s*(?:please\s+)?"
@@ -41,10 +48,7 @@ _SUMMARY = re.compile(
     r"discuss|tell|comment|report\s+back)\b",
     re.IGNORECASE,
 )
-_ASSIGNMENT = re.compile(r"(?<![\w.])([A-Za-z_]\w*)\s*=(?!=)")
 _COMPARE = re.compile(r"\b(?:compare|agree|disagreement|contrast)\b", re.IGNORECASE)
-
-_NO_VALUES = frozenset(("and", "or", "on", "for", "with", "then", "the", "a", "of", "to", "in"))
 
 # Steps of a numbered list that describe what to do instead of naming the tool.
 _DESCRIBED: tuple[tuple[str, str], ...] = (
@@ -57,16 +61,17 @@ _DESCRIBED: tuple[tuple[str, str], ...] = (
 )
 
 
-def read_explicit(question: str, scene: Scene) -> Steps | Reply | None:
+def read_explicit(question: str, scene: Scene, before: Sequence[Step] = ()) -> Steps | Reply | None:
     """The steps of a question that names tools, or None when it names none.
 
     Args:
         question: Normalised text.
         scene: Images, tools and earlier results.
+        before: Steps that what else is asked is answered by; they run first.
     """
     blank = masked(question)
-    mentions = find_mentions(blank, scene.tools)
-    if mentions or len(_ITEM.findall(blank)) > 1:
+    mentions = with_phrases(blank, find_mentions(blank, scene.tools), scene.tools)
+    if not before and (mentions or len(_ITEM.findall(blank)) > 1):
         mentions = _with_described(blank, mentions, scene)
     about = [item for item in mentions if item.about and item.known]
     if about and len(about) == len(mentions):
@@ -74,15 +79,22 @@ def read_explicit(question: str, scene: Scene) -> Steps | Reply | None:
     wanted = [item for item in mentions if not item.negated and not item.about]
     if not wanted:
         return None
-    steps: list[Step] = []
-    notes: list[str] = [*_not_understood(question, blank, mentions)]
+    steps: list[Step] = [*before]
+    notes: list[str] = [] if before else _not_understood(question, blank, mentions)
     groups = grouped(blank, wanted)
     for index, group in enumerate(groups):
         limit = groups[index + 1][0].start if index + 1 < len(groups) else len(question)
         start, end = group[-1].end, _clause_end(blank, group[-1].end, limit)
+        # "In the red channel, count the cells": what leads to the first tool is about it as well.
+        lead = slice(_sentence_start(blank, group[0].start), group[0].start)
         for mention in group:
             clause = (question[start:end], blank[start:end])
+            if index == 0:
+                clause = (f"{clause[0]} ; {question[lead]}", f"{clause[1]} ; {blank[lead]}")
             steps.append(_step(mention, clause, steps, scene, notes))
+    lacking = [step for step in steps if step.skip.startswith(LACKING)]
+    if len(lacking) == len(steps):
+        return Reply(" ".join(f"I did not run {step.tool}: {step.skip}" for step in lacking))
     topics = {"explicit"} | ({"compare"} if _COMPARE.search(blank) else set())
     return Steps(tuple(steps), frozenset(topics), tuple(notes))
 
@@ -103,17 +115,35 @@ def _step(
         near = near_names(mention.name, list(scene.tools), likeness=0.8)
         hint = f"; did you mean {' or '.join(near)}?" if near else ""
         return Step(mention.name, skip=f"there is no such tool here{hint}", target=target)
-    arguments, unknown = _arguments(schema, text, blank, before, scene)
-    if unknown:
-        notes.append(f"{mention.name} has no argument {', '.join(unknown)}: left out.")
+    arguments, told = read_arguments(schema, text, blank, before, scene)
+    notes.extend(told)
     slot = image_argument(schema)
     if slot and slot not in arguments and (target is not None or _required(schema, slot)):
         target = target or default_target(mention.name, before)
         arguments = {slot: [target] if slot.endswith("s") else target, **arguments}
+    _other_images(schema, blank, arguments, before, scene)
     found = _first_source(arguments, slot) if slot else None
     target = found or target
-    skip = unsuitable(mention.name, target, before, scene)
+    skip = unsuitable(mention.name, target, before, scene) or missing_arguments(schema, arguments)
     return Step(mention.name, arguments, "as you asked", skip, target)
+
+
+def _other_images(
+    schema: ToolSchema, blank: str, arguments: dict[str, Any], before: Sequence[Step], scene: Scene
+) -> None:
+    """Images of a tool that takes more than one: as many as are named, else from steps before."""
+    names = [
+        name for name in image_arguments(schema) if name in schema.parameters.get("required", ())
+    ]
+    if len(names) < 2:
+        return
+    named = list(dict.fromkeys(match.lower() for match in IMAGE_ID.findall(blank)))
+    if len(named) == len(names):
+        arguments.update({name: OpenImage(one) for name, one in zip(names, named, strict=True)})
+    for name in names:
+        source = by_key(name, before, scene) if name not in arguments else Absent(name)
+        if not isinstance(source, Absent):
+            arguments[name] = source
 
 
 def unsuitable(tool: str, target: Source | None, before: Sequence[Step], scene: Scene) -> str:
@@ -140,7 +170,7 @@ def _shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | N
 def _target(
     tool: str, text: str, blank: str, before: Sequence[Step], scene: Scene
 ) -> Source | None:
-    outside = _ASSIGNMENT.split(blank)[0] if "=" in blank else blank
+    outside = ASSIGNMENT.split(blank)[0] if "=" in blank else blank
     found = find_target(outside, before, scene) or find_target(blank, before, scene)
     if found is not None:
         return found
@@ -159,74 +189,6 @@ def image_argument_missing(tool: str, scene: Scene) -> bool:
     return schema is not None and not image_argument(schema)
 
 
-def _arguments(
-    schema: ToolSchema, text: str, blank: str, before: Sequence[Step], scene: Scene
-) -> tuple[dict[str, Any], list[str]]:
-    properties: dict[str, Any] = schema.parameters.get("properties", {})
-    found: dict[str, Any] = {}
-    unknown: list[str] = []
-    for match in _ASSIGNMENT.finditer(blank):
-        value = read_value(text[match.end() :])
-        name = _property(match.group(1), properties)
-        if name is None:
-            unknown.append(match.group(1))
-        elif value is not None:
-            found[name] = _given(name, value, before, scene)
-    for name in properties:
-        if name not in found and not name.endswith(("_path", "_paths")):
-            value = _worded(name, text, blank)
-            if value is not None:
-                found[name] = value
-    if "organs" in properties and not isinstance(found.get("organs", []), list):
-        found["organs"] = [found["organs"]]
-    if "organs" in properties and "organs" not in found:
-        organs = find_organs(blank)
-        if organs:
-            found["organs"] = organs
-    return found, unknown
-
-
-def _given(name: str, value: tuple[Any, str], before: Sequence[Step], scene: Scene) -> Any:
-    """An assigned value.
-
-    For an image argument, words such as <uploaded image path> are a source; anything else is the
-    path or id that was written.
-    """
-    parsed, source = value
-    if not name.endswith(("_path", "_paths")):
-        return parsed
-    target = find_target(source.strip("<>[]"), before, scene)
-    if target is None:
-        return parsed
-    return [target] if name.endswith("s") else target
-
-
-def _worded(name: str, text: str, blank: str) -> Any | None:
-    """A value given in words: title "Overlay", for organs [...], cmap: gray."""
-    words = name.replace("_", r"[_\s]")
-    for match in re.finditer(rf"(?<!\w){words}(?!\w)\s*(?:named|called|of|to|:)?\s*", blank, re.I):
-        rest = text[match.end() :]
-        if rest[:1] in ('"', "'", "[", "(") or match.group().rstrip().endswith(":"):
-            value = read_value(rest)
-            if value is not None and not (name == "organs" and rest[:1] not in ("[", '"', "'")):
-                return value[0]
-        number = re.match(r"[-+]?\d+(?:\.\d+)?(?![\w).])", rest)
-        if number:
-            return float(number.group()) if "." in number.group() else int(number.group())
-        # A bare word only where it is clearly given: "with title Overlay and cmap gray".
-        given = re.search(r"(?:\bwith|\band|,)\s*(?:a|the)?\s*$", blank[: match.start()], re.I)
-        word = re.match(r"[A-Za-z][\w-]*", rest)
-        if given and word and name != "organs" and word.group().lower() not in _NO_VALUES:
-            return word.group()
-    return None
-
-
-def _property(written: str, properties: dict[str, Any]) -> str | None:
-    if written in properties:
-        return written
-    return next((name for name in properties if name.lower() == written.lower()), None)
-
-
 def _required(schema: ToolSchema, name: str) -> bool:
     return name in schema.parameters.get("required", ()) or name.startswith("image_path")
 
@@ -237,6 +199,10 @@ def _first_source(arguments: dict[str, Any], slot: str) -> Source | None:
     if isinstance(first, (OpenImage, Output, Earlier)):
         return first
     return Earlier(first) if isinstance(first, str) and first else None
+
+
+def _sentence_start(blank: str, position: int) -> int:
+    return max(blank.rfind(mark, 0, position) for mark in ".?!;\n") + 1
 
 
 def _clause_end(blank: str, start: int, limit: int) -> int:

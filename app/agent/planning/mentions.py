@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+
+from app.agent.llm.base import ToolSchema
 
 _VERB = r"run|call|use|execute|invoke|apply|start|do"
 _MARKER = r"(?:step\s*)?\d{1,2}\s*[).:\-]|[-*\u2022]"
@@ -26,6 +28,8 @@ _ABOUT = re.compile(
     r"(?:tool\s+)?$",
     re.IGNORECASE,
 )
+_WHAT_IS = re.compile(r"what\s+is\b", re.IGNORECASE)
+_PART = re.compile(r"[.?!;\n]+|,?\s+\b(?:and|then|also)\b", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(?<![\w./\\-])[A-Za-z]\w*_\w+(?![\w/\\]|-\d)")
 _PATHLIKE = re.compile(r"_paths?$|_tokens$|_scale$|_steps$|_center$|_width$", re.IGNORECASE)
 _REACH = 120
@@ -75,6 +79,46 @@ def find_mentions(text: str, names: Collection[str]) -> list[Mention]:
     return _spread_negation(text, sorted(found, key=lambda item: item.start))
 
 
+def with_phrases(
+    text: str, mentions: list[Mention], tools: Mapping[str, ToolSchema]
+) -> list[Mention]:
+    """The mentions, and where `text` says one of the tools' own phrases instead of the name."""
+    spoken = [
+        Mention(name, match.start(), match.end(), known=True, negated=_is_negated(text, match))
+        for name, tool in tools.items()
+        for phrase in tool.phrases
+        for match in _said(phrase, text)
+    ]
+    found = list(mentions)
+    for item in _longest(spoken):
+        # Said twice, meant once.
+        if not any(other.name == item.name or _overlap(other, item) for other in found):
+            found.append(item)
+    return sorted(found, key=lambda item: item.start)
+
+
+def without_phrases(text: str, tools: Mapping[str, ToolSchema]) -> str | None:
+    """`text` with the parts blanked that say a tool's phrase; None when none does."""
+    said = with_phrases(text, [], tools)
+    if not said:
+        return None
+    rest, start = "", 0
+    for end in [*(match.end() for match in _PART.finditer(text)), len(text)]:
+        held = any(item.start < end and start < item.end for item in said)
+        rest += " " * (end - start) if held else text[start:end]
+        start = end
+    return rest
+
+
+def _said(phrase: str, text: str) -> list[re.Match[str]]:
+    """Where a phrase stands, in any case, with or without articles between its words."""
+    words = [re.escape(word) for word in re.split(r"[\s_-]+", phrase.strip()) if word]
+    if not words:
+        return []
+    between = r"[\s_-]+(?:(?:the|a|an|all|this|these|that|those|my)\s+)*"
+    return list(re.finditer(rf"(?<!\w){between.join(words)}(?!\w)", text, re.IGNORECASE))
+
+
 def _spread_negation(text: str, mentions: list[Mention]) -> list[Mention]:
     """In "without a and b" both are left out."""
     spread: list[Mention] = []
@@ -98,7 +142,7 @@ def grouped(text: str, mentions: list[Mention]) -> list[list[Mention]]:
 
 
 def _spelled(name: str, text: str) -> list[re.Match[str]]:
-    parts = [re.escape(part) for part in name.split("_")]
+    parts = [re.escape(part) for part in re.split(r"[_-]+", name) if part]
     if len(parts) == 1:
         # A one-word name ("echo") is a common word: only a call counts.
         pattern = re.compile(rf"(?<![\w./\\-]){parts[0]}(?![\w/\\=-])", re.IGNORECASE)
@@ -123,14 +167,29 @@ def _mention(text: str, match: re.Match[str], name: str, *, known: bool) -> Ment
         match.start(),
         match.end(),
         known,
-        negated=_NEGATED.search(before) is not None,
-        about=_ABOUT.search(before) is not None,
+        negated=_is_negated(text, match),
+        about=_is_about(before, match.group()),
     )
+
+
+def _is_about(before: str, written: str) -> bool:
+    found = _ABOUT.search(before)
+    # "What is the cell count?" wants it counted; "What is cell_count?" asks about the tool.
+    of_tool = "_" in written or (found is not None and "tool" in found.group().lower())
+    return found is not None and (of_tool or not _WHAT_IS.match(found.group()))
+
+
+def _is_negated(text: str, match: re.Match[str]) -> bool:
+    return _NEGATED.search(_before(text, match.start())) is not None
+
+
+def _overlap(one: Mention, other: Mention) -> bool:
+    return one.start < other.end and other.start < one.end
 
 
 def _longest(found: list[Mention]) -> list[Mention]:
     kept: list[Mention] = []
     for item in sorted(found, key=lambda one: one.start - one.end):
-        if not any(other.start < item.end and item.start < other.end for other in kept):
+        if not any(_overlap(other, item) for other in kept):
             kept.append(item)
     return sorted(kept, key=lambda one: one.start)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 
+from app.agent.llm.base import ToolSchema
 from app.agent.planning.explicit import unsuitable
 from app.agent.planning.organs import LUNGS_AND_HEART, find_organs, without_excluded
 from app.agent.planning.steps import (
@@ -115,12 +116,29 @@ def help_text(scene: Scene) -> str:
         'You can ask in plain words ("Where are the lungs, and is the heart enlarged?") or name '
         'tools in order ("1) dicom_processor ... 2) chest_xray_segmentation ...").'
     ]
-    if scene.tools:
-        lines.append("\nThe tools:")
-    for tool in scene.tools.values():
+    return "\n".join([*lines, *_listed(tuple(scene.tools.values()))])
+
+
+def no_rule_text(tools: Sequence[ToolSchema]) -> str:
+    """That the question was not understood, and what could be done instead."""
+    head = "no rule of mine matches this question, so I ran no tool and have no answer."
+    if not tools:
+        return f"{head} There are no tools here. Choose a language model in the settings."
+    ask = (
+        "\nAsk for one of these in plain words or by its name, name several in order, or ask "
+        '"What can you do?". For free questions choose a language model in the settings.'
+    )
+    return "\n".join([head, *_listed(tools), ask])
+
+
+def _listed(tools: Sequence[ToolSchema]) -> list[str]:
+    """The tools, each with what it does and how it may be asked for."""
+    lines = ["\nThe tools:"] if tools else []
+    for tool in tools:
         first = tool.description.split(". ")[0].rstrip(".")
-        lines.append(f"- **{tool.name}**: {first}.")
-    return "\n".join(lines)
+        said = ", ".join(f'"{phrase}"' for phrase in tool.phrases[:3])
+        lines.append(f"- **{tool.name}**: {first}.{f' You can say {said}.' if said else ''}")
+    return lines
 
 
 def no_image_text() -> str:

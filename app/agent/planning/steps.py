@@ -38,6 +38,9 @@ CHEST_TOOLS = frozenset(
 )
 """Tools that take nothing but chest radiographs."""
 
+_IMAGE_ARGUMENTS = ("image_path", "dicom_path", "image_paths", "image", "image_id", "images")
+_IMAGE_ENDINGS = ("_path", "_paths", "_image", "_image_id")
+_OTHER_FILES = ("output", "out_", "save", "model", "weights", "config", "log")
 _RADIOGRAPHY = frozenset(("CR", "DX", "RG", "XR"))
 _CHEST_PARTS = ("CHEST", "THORAX", "TORAX", "LUNG")
 
@@ -193,8 +196,16 @@ def path_of(note: Mapping[str, Any]) -> str:
 
 def image_argument(schema: ToolSchema) -> str:
     """The argument that takes the image, or ""."""
-    properties = schema.parameters.get("properties", {})
-    for name in ("image_path", "dicom_path", "image_paths"):
-        if name in properties:
-            return name
-    return next((name for name in properties if name.endswith(("_path", "_paths"))), "")
+    return next(iter(image_arguments(schema)), "")
+
+
+def image_arguments(schema: ToolSchema) -> list[str]:
+    """The arguments that take images, the one for the image itself first."""
+    properties: Mapping[str, Any] = schema.parameters.get("properties", {})
+    found = [name for name in _IMAGE_ARGUMENTS if name in properties]
+    found += [name for name in properties if name not in found and _takes_path(name)]
+    return found
+
+
+def _takes_path(name: str) -> bool:
+    return name.endswith(_IMAGE_ENDINGS) and not name.startswith(_OTHER_FILES)

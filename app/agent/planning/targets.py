@@ -46,7 +46,7 @@ _OPEN = re.compile(
     rf"{_PICTURE}\b",
     re.IGNORECASE,
 )
-_IMAGE_ID = re.compile(r"\bimage-\d+\b", re.IGNORECASE)
+IMAGE_ID = re.compile(r"\bimage-\d+\b", re.IGNORECASE)
 _IMAGE_PATH = re.compile(r"\bimage_path\b", re.IGNORECASE)
 
 
@@ -67,7 +67,7 @@ def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None
     other = _OTHER_KEY.search(text)
     if other:
         return by_key(other.group(1).lower(), steps, scene)
-    named = _IMAGE_ID.search(text)
+    named = IMAGE_ID.search(text)
     if named:
         return OpenImage(named.group().lower())
     if _OPEN.search(text):
