@@ -18,6 +18,8 @@ HEAD = TAIL = 0.4
 _SHORTEST = 200  # characters; strings up to that length are left whole
 _WORD_REACH = 64  # characters that a cut moves, to fall between words
 _LINE_CHARS = 300
+_SAMPLE = 20_000  # characters
+_MOST_CHARS = 40  # of a token
 _PLAIN_KEY = re.compile(r"(?![\s-])[^.\[\]'\"\\\n]+(?<!\s)")
 
 Count = Callable[[str], float]
@@ -52,14 +54,15 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
         path: Where in the whole result `value` lies, for the notices.
     """
     listed = _lists(value, ref, path)
-    if count(to_text(listed)) <= limit:
+    text = to_text(listed)
+    if _fits(text, limit, count):
         return listed
-    longest = max(_SHORTEST, int(limit * 2))
+    longest = _chars_of(text, limit, count)
     while longest >= _SHORTEST:
         cut = _texts(listed, ref, path, longest)
-        if count(to_text(cut)) <= limit:
+        if _fits(to_text(cut), limit, count):
             return cut
-        longest //= 2
+        longest = longest * 4 // 5
     return _ends(listed, ref, limit, count, path)
 
 
@@ -148,15 +151,26 @@ def _ends(listed: Any, ref: str, limit: float, count: Count, path: str) -> dict[
     base: dict[str, Any] = {"_truncated": True, "_notice": notice}
     if isinstance(parts.get("summary"), str):
         base = {"summary": one_line(parts["summary"]), **base}
-    longest = int(len(text) * min(1.0, limit / max(1.0, count(text))))
+    longest = min(len(text), _chars_of(text, limit, count))
     while longest > 0:
         head = between_words(text, int(longest * HEAD))
         tail = between_words(text, len(text) - int(longest * TAIL), forward=True)
         made = {**base, "head": text[:head], "tail": text[tail:]}
-        if count(to_text(made)) <= limit:
+        if _fits(to_text(made), limit, count):
             return made
-        longest = longest * 3 // 4
+        longest = longest * 4 // 5
     return {"_truncated": True, "_notice": _hint(ref, path)}
+
+
+def _fits(text: str, limit: float, count: Count) -> bool:
+    # No tokenizer puts so many characters into a token; counting megabytes would take seconds.
+    return len(text) <= limit * _MOST_CHARS and count(text) <= limit
+
+
+def _chars_of(text: str, limit: float, count: Count) -> int:
+    """How many characters of a text like this take about `limit` tokens."""
+    sample = text[:_SAMPLE]
+    return int(len(sample) * limit / max(1.0, count(sample)))
 
 
 def _hint(ref: str, path: str) -> str:
