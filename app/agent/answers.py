@@ -121,12 +121,9 @@ class Answers:
         prompt = self.window.build(
             self.system, history, self.schemas, redactor=redactor, pictures=self.pictures
         )
-        notices = [self.request.thread.take_notice()]
         if prompt.notice and not self.told_shortened:
             self.told_shortened = True
-            notices.append(prompt.notice)
-        for text in filter(None, notices):
-            self.emitter.emit(Noted, text=text)
+            self.emitter.emit(Noted, text=prompt.notice)
         return prompt, redactor
 
     async def _listen(self, prompt: Prompt, reply: Reply) -> None:
