@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import jinja2
+import safetensors
 import torch
 import transformers
 
@@ -27,6 +28,14 @@ from app.agent.llm.local.server_main import (
 )
 
 _HERE: dict[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+_LOAD_ERRORS = (
+    safetensors.SafetensorError,
+    OSError,
+    ValueError,
+    KeyError,
+    RuntimeError,
+    ImportError,
+)
 _PURPOSE: str = TOOL["function"]["description"]
 _TEMPLATE_ERRORS = (jinja2.TemplateError, TypeError, ValueError, KeyError, AttributeError)
 
@@ -45,7 +54,7 @@ def serve(config: ServerConfig, stage: Stage) -> Serving:
         model = _on_device(_weights(config.path))
     except (torch.OutOfMemoryError, MemoryError) as error:
         raise EngineFailed(*out_of_memory(), detail=type(error).__name__) from error
-    except (OSError, ValueError, KeyError, RuntimeError, ImportError) as error:
+    except _LOAD_ERRORS as error:
         raise _failed(error) from error
     notes = _with_template(tokenizer, config.chat_template)
     positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
