@@ -283,7 +283,8 @@ class _Run:
         """The answer of a run that the model did not end: what was found so far."""
         partial, self.answers.reply = self.answers.reply.text, Reply()
         self.transcript.end_calls(NOT_RUN)
-        found = f"What was found so far:\n\n{summarise(self.calls.results)}"
+        undone = [*self.transcript.not_run, *self.plan.open()]
+        found = f"What was found so far:\n\n{summarise(self.calls.results, undone)}"
         text = f"{head} {found if self.calls.results else 'Nothing was found so far.'}"
         text = f"\n\n{text}" if partial else text
         self.emitter.emit(TextDelta, text=text)

@@ -79,6 +79,10 @@ class PlanState:
                 step["state"] = "done" if ok and step["state"] == "running" else "skipped"
                 self.changed = True
 
+    def open(self) -> list[str]:
+        """The tools, or titles, of the steps that are not done yet."""
+        return [step["tool"] for step in self._steps if step["state"] in ("pending", "running")]
+
     def told(self) -> list[dict[str, Any]]:
         """The steps, to be shown now."""
         self.changed = False

@@ -35,9 +35,18 @@ class Skipped:
     reason: str
 
 
-def summarise(results: Sequence[Message]) -> str:
-    """What the calls of a run found so far, for a run that ended early."""
-    return "\n\n".join([*_blocks(results, [], []), DISCLAIMER])
+def summarise(results: Sequence[Message], undone: Sequence[str] = ()) -> str:
+    """What the calls of a run found so far, for a run that ended early.
+
+    Args:
+        results: Tool messages in the order of the calls.
+        undone: What was still to be done: tools that were called but not run, steps of the plan.
+    """
+    blocks = _blocks(results, [], [])
+    open_ = [f"- {one_line(item)}" for item in dict.fromkeys(undone) if item.strip()]
+    if open_:
+        blocks.append("\n".join(["**Not run any more**", *open_]))
+    return "\n\n".join([*blocks, DISCLAIMER])
 
 
 def write_summary(
@@ -109,7 +118,9 @@ def _sentence(text: str) -> str:
 def _failure(message: Message) -> str:
     error = one_line(str(message.data.get("error") or "failed")).rstrip(".")
     remedy = one_line(str(message.data.get("remedy") or ""), limit=600)
-    return f"- **{message.tool}** failed: {error}. {remedy}".rstrip()
+    # "Stopped by the user.", "Not run: ..." say themselves what became of it.
+    what = "" if error.startswith(("Stopped", "Not run")) else " failed"
+    return f"- **{message.tool}**{what}: {error}. {remedy}".rstrip()
 
 
 def _direct_answers(

@@ -19,6 +19,9 @@ from app.agent.planning.steps import (
 
 OPERATING_POINT = 0.5
 _TEXT_LIMIT = 4000
+_MOST_FIGURES = 12
+_TEXTS = ("response", "text", "answer")
+_IDENTIFYING = re.compile(r"patient|birth|accession|physician|operator|institution", re.IGNORECASE)
 
 LABEL_ALIASES: Mapping[str, str] = {
     "Effusion": r"effusions?",
@@ -223,13 +226,36 @@ def _shown(output: Data, metadata: Data) -> list[str]:
 
 
 def _generic(output: Data, summary: str) -> list[str]:
+    """Any other tool: its own summary and texts, else the figures it gave."""
     lines = [summary] if summary else []
     lines += [
         f"{key}: “{one_line(value, _TEXT_LIMIT)}”"
         for key, value in output.items()
-        if isinstance(value, str) and value.strip() and key in ("response", "text", "answer")
+        if isinstance(value, str) and value.strip() and key in _TEXTS
     ]
-    return lines or ["Done; the tool gave no summary."]
+    return lines or _figures(output) or ["Done; the tool gave no summary."]
+
+
+def _figures(output: Data) -> list[str]:
+    """What a tool without a summary returned: a line a value, lists and tables counted."""
+    lines: list[str] = []
+    for key, value in output.items():
+        if not _given(value) or _IDENTIFYING.search(key):
+            continue
+        words = one_line(key.replace("_", " "), 60)
+        if isinstance(value, bool):
+            lines.append(f"{words}: {'yes' if value else 'no'}")
+        elif isinstance(value, (int, float)):
+            lines.append(f"{words}: {number(value, 4)}")
+        elif isinstance(value, (list, tuple, Mapping)):
+            count = len(value)
+            lines.append(f"{words}: {count:,} {'entry' if count == 1 else 'entries'}")
+        elif key.endswith(("path", "file")):
+            lines.append(f"{words}: a file was made")
+        else:
+            lines.append(f"{words}: {one_line(str(value), 200)}")
+    rest = len(lines) - _MOST_FIGURES
+    return lines if rest <= 0 else [*lines[:_MOST_FIGURES], f"and {rest:,} more values"]
 
 
 def _notes(metadata: Data) -> list[str]:

@@ -27,6 +27,8 @@ class Transcript:
         self._waiting: deque[ToolCall] = deque()
         self._results: dict[str, Message] = {}
         self._closed = False
+        self.not_run: list[str] = []
+        """The tools of the calls that got no result but why they were not run."""
 
     def say(self, message: Message) -> None:
         """Add a message; its calls, if it makes any, now wait for their results."""
@@ -45,6 +47,7 @@ class Transcript:
     def end_calls(self, why: str) -> None:
         """Answer every call that has no result yet: it was not run."""
         for call in [call for call in self._waiting if call.id not in self._results]:
+            self.not_run.append(call.name)
             self.answer(call, error_message(call.id, call.name, why))
 
     def cut(self, partial: str, why: str) -> None:
