@@ -29,6 +29,7 @@ commands (each has its own --help):
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
   models                    which weights the tools need, where they are, whether intact
+  sessions                  earlier conversations: list, show, export, replay
 
 Not for diagnosis.
 """
@@ -258,6 +259,48 @@ def _models(argv: list[str]) -> int:
     return models(options.action or "list", getattr(options, "target", None), as_json=options.json)
 
 
+def _sessions(argv: list[str]) -> int:
+    parser = _parser(
+        "sessions",
+        "Earlier conversations. replay runs their tool calls again and ends with 1 when anything "
+        "came out differently; what writes or sends is never run again.",
+    )
+    parser.add_argument("--json", action="store_true")
+    actions = parser.add_subparsers(dest="action", metavar="list | show | export | replay")
+    shared = _Parser(add_help=False)
+    shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+    actions.add_parser("list", parents=[shared], help="the newest first (default)")
+    show = actions.add_parser("show", parents=[shared], help="print one")
+    export = actions.add_parser("export", help="write one to a file; it may hold patient data")
+    replay = actions.add_parser("replay", parents=[shared], help="run its tool calls again")
+    for action in (show, export, replay):
+        action.add_argument("thread_id", metavar="ID")
+    export.add_argument("--format", choices=("md", "html", "json"), default="md")
+    export.add_argument("--out", type=Path, required=True, metavar="FILE")
+    replay.add_argument(
+        "--image",
+        action="append",
+        default=[],
+        type=Path,
+        metavar="SRC",
+        help="where images lie that are not any more where they were",
+    )
+    replay.add_argument("--out", type=Path, metavar="DIR", help="keep what the calls make")
+    options = parser.parse_args(argv)
+    from app.headless import sessions
+
+    match options.action:
+        case "show":
+            return sessions.show(options.thread_id, as_json=options.json)
+        case "export":
+            return sessions.export(options.thread_id, options.format, options.out)
+        case "replay":
+            images = tuple(options.image)
+            return sessions.replay(options.thread_id, images, options.out, as_json=options.json)
+        case _:
+            return sessions.list_all(as_json=options.json)
+
+
 _COMMANDS = {
     "render": _render,
     "info": _info,
@@ -265,4 +308,5 @@ _COMMANDS = {
     "tools": _tools,
     "tool": _tool,
     "models": _models,
+    "sessions": _sessions,
 }

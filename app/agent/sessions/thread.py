@@ -336,13 +336,13 @@ def _rests_on(result: Mapping[str, Any]) -> dict[str, list[str]]:
 def _used_images(images: object) -> list[Any]:
     """Which pixels of which files a run has read, where its images tell (`RunImages.used`)."""
     used: Any = getattr(images, "used", None)
-    return used() if callable(used) else []
+    return [] if used is None else list(used())
 
 
 def _studies_of(images: object) -> list[str]:
     """StudyInstanceUID of what a run may read, where its images tell (`RunImages.studies`)."""
     studies: Any = getattr(images, "studies", None)
-    return studies() if callable(studies) else []
+    return [] if studies is None else list(studies())
 
 
 def shortened(text: str) -> str:

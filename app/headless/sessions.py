@@ -1,0 +1,231 @@
+"""`sessions`: earlier conversations listed, shown, exported, and their tool calls run again."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import sys
+import tempfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from app import paths
+from app.agent.sessions import SessionStore
+from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_json, as_text
+from app.agent.sessions.export import export as write_export
+from app.agent.sessions.reading import Content
+from app.agent.sessions.replay import Recorded, Replay, Replayed
+from app.errors import FileProblem, SightlineError, printable
+from app.headless.common import print_json, program_of, scanned
+from app.imaging.decode import Decoder
+from app.imaging.types import Instance
+from app.tools import lineage
+from app.tools.api import CancelToken, ToolContext
+from app.tools.images import OpenImage, RunImages
+from app.wiring import Program
+
+
+def list_all(*, as_json: bool) -> int:
+    """The conversations, the newest first."""
+    threads = SessionStore(paths.sessions_dir()).threads()
+    if as_json:
+        print_json([asdict(info) for info in threads])
+        return 0
+    for info in threads:
+        print(f"{info.thread_id}  {info.updated[:16]}  {printable(info.title)}")
+    if not threads:
+        print("There are no conversations yet.", file=sys.stderr)
+    return 0
+
+
+def show(thread_id: str, *, as_json: bool) -> int:
+    """One conversation on stdout."""
+    content = _content(thread_id)
+    if as_json:
+        print_json(_as_json(content))
+        return 0
+    print(printable(as_text(content), lines=True))
+    return 0
+
+
+def export(thread_id: str, form: Form, target: Path) -> int:
+    """One conversation as a file."""
+    write_export(_content(thread_id), form, target)
+    print(f"{target}: {DISCLAIMER} {WARNING}", file=sys.stderr)
+    return 0
+
+
+def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_json: bool) -> int:
+    """Run a conversation's tool calls again; 1 when anything came out differently.
+
+    Args:
+        thread_id: The conversation.
+        images: Where images lie that are not any more where they were.
+        out: For what the calls make; None for a folder that is removed.
+        as_json: Print one object a call.
+
+    Raises:
+        FileProblem: There is no such conversation.
+    """
+    store = SessionStore(paths.sessions_dir())
+    thread = store.read(thread_id)
+    assert thread.folder is not None
+    with contextlib.ExitStack() as stack:
+        folder = out or Path(
+            stack.enter_context(tempfile.TemporaryDirectory(prefix="sightline-replay-"))
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        program = stack.enter_context(program_of())
+        content = thread.content
+        told = {str(note.get("id")): note for item in content.messages for note in item.images}
+        renamed: dict[str, str] = {}
+        found = _Found(program, images, folder, list(told.values()), renamed)
+        old = thread.folder / "files"
+        again = Replay(program.registry, found.context, old, folder, renamed)
+        return asyncio.run(_replayed(again, content, as_json=as_json))
+
+
+async def _replayed(again: Replay, content: Content, *, as_json: bool) -> int:
+    count = 0
+    wrong = 0
+    async for call in again.run(content):
+        count += 1
+        wrong += call.status != "same" and not call.harmless
+        _tell(call, as_json=as_json)
+    if not as_json:
+        summary = f"{count - wrong} of {count} calls are as they were" if count else "No calls"
+        print(f"{summary}.", file=sys.stderr)
+    return int(wrong > 0)
+
+
+def _tell(call: Replayed, *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(call))
+        return
+    print(f"{call.tool} ({call.call_id}): {call.status}", flush=True)
+    for reason in call.reasons:
+        print(f"    {printable(reason)}", flush=True)
+
+
+def _content(thread_id: str) -> Content:
+    return SessionStore(paths.sessions_dir()).read(thread_id).content
+
+
+def _as_json(content: Content) -> dict[str, Any]:
+    return as_json(content)
+
+
+@dataclass
+class _Found:
+    """Finds the images of each run again, by their UID and their pixels."""
+
+    program: Program
+    sources: tuple[Path, ...]
+    folder: Path
+    told: Sequence[Mapping[str, Any]]
+    renamed: dict[str, str]
+    _scans: dict[Path, tuple[Instance, ...]] = field(
+        default_factory=dict[Path, "tuple[Instance, ...]"]
+    )
+    _images: dict[str, RunImages] = field(default_factory=dict[str, RunImages])
+    _missing: dict[str, dict[str, str]] = field(default_factory=dict[str, "dict[str, str]"])
+
+    def context(self, call: Recorded) -> ToolContext | str:
+        """What the call is given; the reason if an image that it names is missing."""
+        if call.run_id not in self._images:
+            self._open(call)
+        named = set(_strings(call.arguments))
+        for name, why in self._missing[call.run_id].items():
+            if name in named:
+                return why
+        return ToolContext(
+            run_id=call.run_id or "replay",
+            call_id=call.call_id,
+            images=self._images[call.run_id],
+            out_dir=self.folder,
+            host=self.program.host,
+            models_dir=paths.models_dir(),
+            device=self.program.settings.device,
+            cancel=CancelToken(),
+            progress=lambda fraction, text: None,
+        )
+
+    def _open(self, call: Recorded) -> None:
+        """Open what the call's run had read."""
+        opened: list[OpenImage] = []
+        missing: dict[str, str] = {}
+        # A version 1 file names what was open, not what was read.
+        used: Any = call.facts.get("used") or (() if call.facts else self.told)
+        for facts in used:
+            name, path = str(facts.get("id")), str(facts.get("path"))
+            instance = self._instance(facts)
+            if instance is None:
+                why = (
+                    f"{name} was not found: no file with its UID and its pixels lies where it "
+                    "was. Name its place with --image"
+                )
+                missing |= {name: why, path: why}
+                continue
+            if str(instance.path) != path:
+                self.renamed[path] = str(instance.path)
+            shown = int(facts.get("shown_frame", 0))
+            window = lineage.window_of(facts.get("window"))
+            opened.append(OpenImage(name, instance, shown, window, bool(facts.get("invert"))))
+        self._missing[call.run_id] = missing
+        self._images[call.run_id] = RunImages(opened, self.folder, self.program.decoder)
+
+    def _instance(self, facts: Mapping[str, Any]) -> Instance | None:
+        """The one with the recorded UID whose frame has the recorded pixels."""
+        recorded = Path(str(facts.get("path")))
+        places = [*_existing(recorded), *self.sources]
+        for instance in (item for place in places for item in self._scanned(place)):
+            if instance.part == facts.get("part", 0) and self._is(instance, facts):
+                return instance
+        return None
+
+    def _is(self, instance: Instance, facts: Mapping[str, Any]) -> bool:
+        if "pixel_sha256" not in facts:  # version 1
+            return instance.path == Path(str(facts.get("path")))
+        uid, frame = str(facts.get("sop_instance_uid")), int(facts.get("frame", 0))
+        if instance.sop_instance_uid not in ("", uid) or not 0 <= frame < instance.frames:
+            return False
+        try:
+            ref = self.program.decoder.frame(instance, frame).result().ref
+        except SightlineError:
+            return False
+        return (ref.sop_instance_uid, ref.pixel_sha256) == (uid, facts.get("pixel_sha256"))
+
+    def _scanned(self, place: Path) -> tuple[Instance, ...]:
+        if place not in self._scans:
+            self._scans[place] = _images_in(self.program.decoder, place)
+        return self._scans[place]
+
+
+def _existing(path: Path) -> list[Path]:
+    """What can be scanned of a recorded path: itself, or the archive that it is a member of."""
+    return next(([place] for place in (path, *path.parents[:-1]) if place.is_file()), [])
+
+
+def _images_in(decoder: Decoder, place: Path) -> tuple[Instance, ...]:
+    try:
+        studies = scanned(decoder, place).studies
+    except FileProblem:
+        return ()
+    series = (series for study in studies for series in study.series)
+    return tuple(item for one in series for item in one.instances if item.is_image)
+
+
+def _strings(value: Any) -> Iterable[str]:
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from _strings(item)
+        case list():
+            for item in value:
+                yield from _strings(item)
+        case _:
+            return
