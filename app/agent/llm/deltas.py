@@ -7,15 +7,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
-from app.agent.llm.base import Call, ModelEvent, ModelFailed, Reasoning, Text, Tokens
+from app.agent.llm.base import Call, ModelEvent, Reasoning, Text, Tokens
 from app.agent.llm.failures import Endpoint, cut, too_much, unreadable
 from app.agent.llm.repair import parse_arguments
 from app.agent.messages import ToolCall
 
 MAX_CALLS = 128
 
-_CUT_NOTE = "\n\n[The model's answer ends here: it reached its length limit.]"
-_FILTER_NOTE = "\n\n[The endpoint's content filter ended the answer here.]"
+CUT_NOTE = "\n\n[The model's answer ends here: it reached its length limit.]"
+FILTER_NOTE = "\n\n[The endpoint's content filter ended the answer here.]"
 _THINK, _THOUGHT = "<think>", "</think>"
 _REASONING = ("reasoning_content", "reasoning", "thinking")
 """The field's name at DeepSeek, vLLM and llama.cpp; at Ollama and OpenRouter; at a few others."""
@@ -34,8 +34,8 @@ class TextFilter(Protocol):
 
 
 @dataclass(slots=True)
-class _Parts:
-    """A native call that is being streamed."""
+class Parts:
+    """A call that is being streamed."""
 
     id: str = ""
     name: str = ""
@@ -58,8 +58,8 @@ class Assembly:
         self._filter = text_filter
         self._thinking = _Thinking()
         self._finish = ""
-        self._calls: list[_Parts] = []
-        self._by_index: dict[int, _Parts] = {}
+        self._calls: list[Parts] = []
+        self._by_index: dict[int, Parts] = {}
         self._text_calls: list[Call] = []
         self._usage: Tokens | None = None
 
@@ -93,13 +93,13 @@ class Assembly:
         yield from self._passed(self._thinking.end())
         if self._filter is not None:
             yield from self._kept(self._filter.end(complete))
-        calls = [Call(_tool_call(parts, complete)) for parts in self._calls]
+        calls = [Call(tool_call(parts, complete)) for parts in self._calls]
         # A server may leave the text of a call that it has already read in the text.
         yield from calls or self._text_calls
         if not complete and not calls:
-            yield Text(_CUT_NOTE)
+            yield Text(CUT_NOTE)
         if self._finish == "content_filter":
-            yield Text(_FILTER_NOTE)
+            yield Text(FILTER_NOTE)
         if self._usage is not None:
             yield self._usage
 
@@ -145,14 +145,14 @@ class Assembly:
         parts.name = parts.name or name
         parts.arguments += arguments
 
-    def _call(self, index: Any, call_id: str, name: str, arguments: str) -> _Parts:
+    def _call(self, index: Any, call_id: str, name: str, arguments: str) -> Parts:
         """The call that a piece belongs to: that of its index, unless it must be a new one."""
         if isinstance(index, int):
             known = self._by_index.get(index)
         else:  # no index at all: what has a name begins a call
             known = self._calls[-1] if self._calls and not name else None
         if known is None or _is_another(known, call_id, name, arguments):
-            known = _Parts()
+            known = Parts()
             self._calls.append(known)
             if len(self._calls) > MAX_CALLS:
                 raise too_much(self._at)
@@ -161,7 +161,7 @@ class Assembly:
         return known
 
 
-def _is_another(known: _Parts, call_id: str, name: str, arguments: str) -> bool:
+def _is_another(known: Parts, call_id: str, name: str, arguments: str) -> bool:
     """Whether a piece with the index of a known call is the next call: some give all index 0."""
     if not name or not known.name:
         return False
@@ -171,7 +171,8 @@ def _is_another(known: _Parts, call_id: str, name: str, arguments: str) -> bool:
     return whole and arguments.lstrip().startswith("{")
 
 
-def _tool_call(parts: _Parts, complete: bool) -> ToolCall:
+def tool_call(parts: Parts, complete: bool) -> ToolCall:
+    """The call, once its pieces are whole; `complete`: the answer ended by itself."""
     arguments = parse_arguments(parts.arguments, complete=complete)
     if arguments is None:
         raw = parts.arguments.strip() or "(cut off)"
@@ -258,6 +259,3 @@ def _reasoning(text: str) -> list[ModelEvent]:
 
 def _text(text: str) -> list[ModelEvent]:
     return [Text(text)] if text else []
-
-
-__all__ = ["Assembly", "ModelFailed", "TextFilter"]

@@ -1,8 +1,9 @@
-"""What all endpoints share: addresses, how long and how much they may answer, and patience."""
+"""What all endpoints share: addresses, packages, patience, and how much they may answer."""
 
 from __future__ import annotations
 
 import asyncio
+import importlib
 import ipaddress
 import time
 from collections.abc import AsyncGenerator
@@ -107,6 +108,13 @@ async def _end(task: asyncio.Future[Any]) -> None:
         await asyncio.wait({task})
     if not task.cancelled():
         task.exception()  # seen, so that asyncio does not complain of it
+
+
+def load(package: str) -> tuple[Any, Any]:
+    """An endpoint's package and the transport, which take a second to import the first time."""
+    # The transport goes first: it sees to it that the packages log no requests.
+    transport = importlib.import_module("app.agent.llm.transport")
+    return importlib.import_module(package), transport
 
 
 def host_of(base_url: str) -> str:

@@ -19,6 +19,15 @@ from app.agent.llm.base import ModelFailed
 _TEXT_LIMIT = 200
 _RETRY_STATUS = frozenset({408, 409, 425, 429})
 _QUOTA = ("insufficient_quota", "billing", "credit balance", "quota exceeded")
+_FINAL = (
+    "invalid_request_error",
+    "authentication_error",
+    "permission_error",
+    "not_found_error",
+    "billing_error",
+    "request_too_large",
+)
+"""Types of errors that Anthropic and OpenAI send inside a stream and that stay as they are."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 _ELSE = "or choose another model in the settings"
 
@@ -49,7 +58,8 @@ def failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
     for item in _causes(error):
         if isinstance(item, ModelFailed):
             return item
-    if isinstance(getattr(error, "status_code", None), int):
+    status = getattr(error, "status_code", None)
+    if isinstance(status, int) and status >= 300:  # below: an error in the stream of an answer
         return _status(error, at)
     kinds = {kind.__name__ for item in _causes(error) for kind in type(item).__mro__}
     if "ConnectTimeout" in kinds:
@@ -66,7 +76,7 @@ def failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
         f"the language model reported an error{_said(error, at)}",
         at,
         f"Ask again, {_ELSE}.",
-        not 400 <= code < 500 or code in _RETRY_STATUS,
+        code in _RETRY_STATUS or not (400 <= code < 500 or _body(error).get("type") in _FINAL),
     )
 
 

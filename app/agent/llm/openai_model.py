@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib
 import json
 import re
 from collections.abc import AsyncGenerator, Sequence
@@ -14,7 +13,7 @@ from typing import Any
 from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
 from app.agent.llm.constrained import Reader, as_plain, instruction, response_format
 from app.agent.llm.deltas import Assembly, TextFilter
-from app.agent.llm.endpoint import Bounds, host_of, is_loopback, patiently
+from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load, patiently
 from app.agent.llm.failures import Endpoint, failure, unreadable
 from app.agent.llm.png import MEDIA_TYPE, encoded, missing
 from app.agent.llm.text_calls import TextCalls, quoted_data
@@ -198,13 +197,6 @@ class OpenAIModel:
             request["response_format"] = response_format(tools)
         request["messages"] = [wire_message(item, images=self.info.images) for item in messages]
         return request
-
-
-def load(package: str) -> tuple[Any, Any]:
-    """An endpoint's package and the transport, which take a second to import the first time."""
-    # The transport goes first: it sees to it that the packages log no requests.
-    transport = importlib.import_module("app.agent.llm.transport")
-    return importlib.import_module(package), transport
 
 
 def _text_of(error: Any) -> str:

@@ -13,8 +13,8 @@ import pytest
 
 from app.agent.llm import transport
 from app.agent.llm.base import ModelFailed, Note, Text
-from app.agent.llm.endpoint import Bounds
-from app.agent.llm.openai_model import OpenAIModel, load
+from app.agent.llm.endpoint import Bounds, load
+from app.agent.llm.openai_model import OpenAIModel
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message
 from app.agent.retry import Retry

@@ -1,0 +1,297 @@
+"""Anthropic's API through its own package, which is an optional extra of this program."""
+
+from __future__ import annotations
+
+import asyncio
+import importlib.util
+import re
+from collections.abc import AsyncGenerator, Iterable, Sequence
+from contextlib import aclosing
+from typing import Any
+
+from app.agent.llm.base import (
+    Call,
+    ModelEvent,
+    ModelInfo,
+    Note,
+    Reasoning,
+    Text,
+    Tokens,
+    ToolSchema,
+)
+from app.agent.llm.deltas import CUT_NOTE, FILTER_NOTE, Parts, tool_call
+from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load, patiently
+from app.agent.llm.failures import Endpoint, cut, failure, too_much, unreadable
+from app.agent.llm.openai_model import wire_name
+from app.agent.llm.png import MEDIA_TYPE, encoded, missing
+from app.agent.messages import Message
+from app.errors import UsageError
+from app.settings import ANTHROPIC_URL
+
+_PACKAGE = "anthropic"
+_INPUT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+
+
+class AnthropicModel:
+    """A model behind Anthropic's Messages API.
+
+    Args:
+        model: The model's name.
+        key: The key.
+        base_url: The API's address; "" for Anthropic's own.
+        info: What the loop must know of the model; its `output_tokens` bound each answer.
+        bounds: How long and how much it may answer.
+
+    Raises:
+        UsageError: The package is not installed, or `base_url` is no http(s) address.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        key: str | None,
+        *,
+        base_url: str = "",
+        info: ModelInfo | None = None,
+        bounds: Bounds | None = None,
+    ) -> None:
+        if importlib.util.find_spec(_PACKAGE) is None:
+            raise UsageError(
+                'Anthropic\'s models need the package "anthropic", which is not installed',
+                remedy="Install it (pip install anthropic), or choose another provider.",
+            )
+        self.info = info or ModelInfo(context_tokens=200_000, images=True)
+        self._base_url = _without_version(base_url.strip() or ANTHROPIC_URL)
+        self._at = Endpoint(host_of(self._base_url), model, key or "")
+        self._bounds = bounds or Bounds()
+
+    @property
+    def name(self) -> str:
+        """The model and where it runs."""
+        return f"{self._at.model} at {self._at.host}"
+
+    @property
+    def remote_host(self) -> str:
+        """The endpoint's host, or "" when it is this machine."""
+        return "" if is_loopback(self._at.host) else self._at.host
+
+    async def stream(
+        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
+    ) -> AsyncGenerator[ModelEvent]:
+        """Answer the transcript.
+
+        Raises:
+            ModelFailed: The endpoint is down, refuses, stalls or sends what cannot be read.
+        """
+        answer = _Answer(self._at, self._bounds.chars)
+        packages = await asyncio.to_thread(load, _PACKAGE)
+        request = await asyncio.to_thread(self._request, messages, tools)
+        try:
+            source = self._chunks(packages, request)
+            async with aclosing(patiently(source, self._bounds, self._at)) as chunks:
+                async for chunk in chunks:
+                    if isinstance(chunk, Note):
+                        yield chunk
+                        continue
+                    for event in answer.take(chunk):
+                        yield event
+        except (packages[0].AnthropicError, *packages[1].ERRORS) as error:
+            raise failure(error, self._at, answer.started) from error
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise unreadable(self._at, type(error).__name__, answer.started) from error
+        for event in answer.end():
+            yield event
+
+    async def models(self) -> list[str]:
+        """The names of the models that the key may use, the newest first.
+
+        Raises:
+            ModelFailed: It cannot be asked, or does not say.
+        """
+        packages = await asyncio.to_thread(load, _PACKAGE)
+        try:
+            async with asyncio.timeout(self._bounds.first_s), self._client(packages) as client:
+                page = await client.models.list(limit=1000)
+                return [str(model.id) for model in page.data]
+        except (packages[0].AnthropicError, *packages[1].ERRORS, TimeoutError) as error:
+            raise failure(error, self._at, started=False) from error
+        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
+            raise unreadable(self._at, type(error).__name__) from error
+
+    async def _chunks(self, packages: Any, request: dict[str, Any]) -> AsyncGenerator[Any]:
+        async with self._client(packages) as client:
+            stream = await client.messages.create(**request)
+            async with stream:
+                async for chunk in stream:
+                    yield chunk
+
+    def _client(self, packages: Any) -> Any:
+        package, transport = packages
+        return package.AsyncAnthropic(
+            base_url=self._base_url,
+            # Never None: the package would look for a key in the environment and in files.
+            api_key=self._at.secret or "none",
+            max_retries=0,  # app.agent.retry repeats, in one place and visibly
+            open_telemetry=False,
+            http_client=transport.make_client(
+                self._at, self._bounds, key_header="x-api-key", key=self._at.secret
+            ),
+        )
+
+    def _request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
+        system = "\n\n".join(item.text for item in messages if item.role == "system")
+        request: dict[str, Any] = {
+            "model": self._at.model,
+            "stream": True,
+            "max_tokens": self.info.output_tokens,
+            "messages": wire_messages(messages, images=self.info.images),
+        }
+        if system.strip():
+            request["system"] = system
+        if tools:
+            request["tools"] = [
+                {
+                    "name": tool.name,
+                    "description": tool.description,
+                    "input_schema": tool.parameters,
+                }
+                for tool in tools
+            ]
+        return request
+
+
+class _Answer:
+    """Puts the events of one streamed message together."""
+
+    def __init__(self, at: Endpoint, chars: int) -> None:
+        self.started = False
+        self._at = at
+        self._left = chars
+        self._stop = ""
+        self._calls: dict[int, Parts] = {}
+        self._input_tokens = 0
+        self._output_tokens = 0
+
+    def take(self, event: Any) -> Iterable[ModelEvent]:
+        """What an event gives at once: text and reasoning; calls are kept until they are whole."""
+        match event.type:
+            case "message_start":
+                self.started = True
+                self._count(event.message.usage)
+            case "content_block_start":
+                if event.content_block.type == "tool_use":
+                    block = event.content_block
+                    self._calls[event.index] = Parts(str(block.id), str(block.name))
+            case "content_block_delta":
+                yield from self._delta(event.index, event.delta)
+            case "message_delta":
+                self._stop = event.delta.stop_reason or self._stop
+                self._count(event.usage)
+            case _:  # the ends of blocks and of the message, and what is new in a later version
+                return
+
+    def end(self) -> Iterable[ModelEvent]:
+        """The calls and the usage, once the stream has ended.
+
+        Raises:
+            ModelFailed: It ended without a reason to stop: it was cut off, or was no such stream.
+        """
+        if not self.started:
+            raise unreadable(self._at, "an empty stream")
+        if not self._stop:
+            raise cut(self._at)
+        complete = self._stop != "max_tokens"
+        for index in sorted(self._calls):
+            yield Call(tool_call(self._calls[index], complete))
+        if not complete and not self._calls:
+            yield Text(CUT_NOTE)
+        if self._stop == "refusal":
+            yield Text(FILTER_NOTE)
+        yield Tokens(self._input_tokens, self._output_tokens)
+
+    def _delta(self, index: int, delta: Any) -> Iterable[ModelEvent]:
+        match delta.type:
+            case "text_delta":
+                self._spend(delta.text)
+                yield Text(delta.text)
+            case "thinking_delta":
+                self._spend(delta.thinking)
+                yield Reasoning(delta.thinking)
+            case "input_json_delta":
+                self._spend(delta.partial_json)
+                if index in self._calls:  # not a tool that Anthropic runs itself
+                    self._calls[index].arguments += delta.partial_json
+            case _:  # signatures and citations
+                return
+
+    def _spend(self, text: str) -> None:
+        self._left -= len(text)
+        if self._left < 0 or len(self._calls) > 128:
+            raise too_much(self._at)
+
+    def _count(self, usage: Any) -> None:
+        """Usage is cumulative; what was read from or written to a cache was sent as well."""
+        counts = [getattr(usage, name, None) or 0 for name in _INPUT_COUNTS]
+        self._input_tokens = sum(counts) or self._input_tokens
+        self._output_tokens = getattr(usage, "output_tokens", None) or self._output_tokens
+
+
+def wire_messages(messages: Sequence[Message], *, images: bool) -> list[dict[str, Any]]:
+    """The transcript without its system message, as the Messages API expects it.
+
+    Results of tools are content of a user message there, and messages of one role in a row are one.
+    """
+    wire: list[dict[str, Any]] = []
+    for message in messages:
+        if message.role == "system":
+            continue
+        role = "assistant" if message.role == "assistant" else "user"
+        blocks = _blocks(message, images)
+        if wire and wire[-1]["role"] == role:
+            wire[-1]["content"] += blocks
+        elif blocks:
+            wire.append({"role": role, "content": blocks})
+    return wire
+
+
+def _blocks(message: Message, images: bool) -> list[dict[str, Any]]:
+    if message.role == "tool":
+        result: dict[str, Any] = {
+            "type": "tool_result",
+            "tool_use_id": _wire_id(message.call_id),
+            "content": message.text or "(nothing)",
+            "is_error": not message.ok,
+        }
+        return [result]
+    blocks = _text(message.text)
+    for picture in message.pictures:
+        data = encoded(picture) if images else ""
+        blocks += _text(picture.caption if data else missing(picture, sees=images))
+        if data:
+            source = {"type": "base64", "media_type": MEDIA_TYPE, "data": data}
+            blocks.append({"type": "image", "source": source})
+    for call in message.tool_calls:
+        blocks.append(
+            {
+                "type": "tool_use",
+                "id": _wire_id(call.id),
+                "name": wire_name(call.name),
+                "input": call.arguments,
+            }
+        )
+    return blocks
+
+
+def _text(text: str) -> list[dict[str, Any]]:
+    """A text block; the API refuses a blank one."""
+    return [{"type": "text", "text": text}] if text.strip() else []
+
+
+def _wire_id(call_id: str) -> str:
+    """A call's id in the characters that the API takes; other models' ids have more."""
+    return re.sub(r"[^A-Za-z0-9_-]", "_", call_id) or "call"
+
+
+def _without_version(url: str) -> str:
+    """The package adds "/v1" itself; people paste it with the address."""
+    return re.sub(r"/v1/?$", "", url.rstrip("/"))
