@@ -35,7 +35,7 @@ from app.agent.plan_tool import OWN
 from app.agent.request import RunRequest
 from app.agent.transcript import Transcript
 from app.errors import Cancelled
-from app.tools.api import CancelToken, Tool, ToolContext
+from app.tools.api import CancelToken, Tool, ToolContext, ToolResult
 
 TOGETHER = 4
 """Calls that run at the same time, at most."""
@@ -199,7 +199,8 @@ class Calls:
         token = self.running[call.id] = CancelToken()
         try:
             timeout_s = tool.spec.timeout_s * patience
-            return await run_tool(tool, args, self._context(call, gate, token), timeout_s)
+            context = self._context(call, gate, token)
+            return await run_tool(tool, args, context, timeout_s, self._keep)
         except asyncio.CancelledError:
             token.cancel()
             raise
@@ -254,20 +255,28 @@ class Calls:
         self.plan.finish(call.id, outcome.status == "ok")
         self.tell_plan()
 
-    def _log(self, call: ToolCall, outcome: Outcome, started: str) -> None:
+    def _keep(self, result: ToolResult) -> dict[str, Any]:
+        """Findings and artifacts for the session file; called in the tool's thread."""
         try:
-            result: dict[str, Any] = {
-                "status": outcome.status,
-                "summary": outcome.summary,
-                "output": outcome.output,
-                "metadata": outcome.metadata,
-                "error": outcome.error_text,
-                "findings": [finding_json(item, self.request.out_dir) for item in outcome.findings],
-                "artifacts": [artifact_json(item) for item in outcome.artifacts],
+            return {
+                "findings": [finding_json(item, self.request.out_dir) for item in result.findings],
+                "artifacts": [artifact_json(item) for item in result.artifacts],
             }
         except Exception as error:  # logging never breaks a run
             log_unexpected("A call's result could not be logged", error)
-            result = {"status": outcome.status, "summary": outcome.summary}
+            return {}
+
+    def _log(self, call: ToolCall, outcome: Outcome, started: str) -> None:
+        result: dict[str, Any] = {
+            "status": outcome.status,
+            "summary": outcome.summary,
+            "output": outcome.output,
+            "metadata": outcome.metadata,
+            "error": outcome.error_text,
+            "findings": [],
+            "artifacts": [],
+            **outcome.kept,
+        }
         request = self.request
         request.thread.log_call(
             call.id, call.name, call.arguments, result, started, utc_now(), request.images

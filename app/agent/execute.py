@@ -50,7 +50,8 @@ class Tools(Protocol):
 class Outcome:
     """How a call ended, with everything for the event, the model and the session file.
 
-    `wrong_arguments` says that other arguments might have worked (ToolRetry).
+    `wrong_arguments` says that other arguments might have worked (ToolRetry). `kept` are findings
+    and artifacts as the session file keeps them.
     """
 
     status: Literal["ok", "failed", "cancelled"]
@@ -62,6 +63,7 @@ class Outcome:
     error: str = ""
     remedy: str = ""
     wrong_arguments: bool = False
+    kept: dict[str, Any] = field(default_factory=dict[str, Any])
 
     @property
     def error_text(self) -> str:
@@ -148,7 +150,11 @@ def in_thread(work: Callable[[], T], name: str) -> asyncio.Future[tuple[T | None
 
 
 async def run_tool(
-    tool: Tool, args: BaseModel, context: ToolContext, timeout_s: float | None = None
+    tool: Tool,
+    args: BaseModel,
+    context: ToolContext,
+    timeout_s: float | None = None,
+    keep: Callable[[ToolResult], dict[str, Any]] | None = None,
 ) -> Outcome:
     """Run a tool with its time-out and turn whatever happens into an outcome.
 
@@ -159,10 +165,11 @@ async def run_tool(
         args: Its validated arguments.
         context: What it is given.
         timeout_s: None for the tool's own.
+        keep: Makes `Outcome.kept` of a result, still in the tool's thread: it may write pictures.
     """
     spec = tool.spec
     limit_s = spec.timeout_s if timeout_s is None else timeout_s
-    future = in_thread(lambda: tool.run(args, context), spec.name)
+    future = in_thread(lambda: _checked(spec, tool.run(args, context), keep), spec.name)
     # Not wait_for: where the result and a cancel come together, that one loses the cancel.
     await asyncio.wait((future,), timeout=limit_s)
     if not future.done():
@@ -172,10 +179,8 @@ async def run_tool(
             f"{spec.name} did not finish within {limit_s:g} s and was stopped.",
             "Try again, or use a smaller image.",
         )
-    value, error = future.result()
-    if error is not None:
-        return _judge(spec, error)
-    return _checked(spec, value)
+    outcome, error = future.result()
+    return outcome if outcome is not None else _judge(spec, error)
 
 
 def log_unexpected(what: str, error: BaseException) -> None:
@@ -209,7 +214,9 @@ def _reason(error: SightlineError) -> str:
     return head if head.endswith((".", "?", "!")) else f"{head}."
 
 
-def _checked(spec: ToolSpec, value: object) -> Outcome:
+def _checked(
+    spec: ToolSpec, value: object, keep: Callable[[ToolResult], dict[str, Any]] | None
+) -> Outcome:
     if not isinstance(value, ToolResult):
         _log.error("%s returned %s instead of a ToolResult", spec.name, type(value).__name__)
         return failed(f"{spec.name} returned no result.", "Please report it.")
@@ -223,6 +230,7 @@ def _checked(spec: ToolSpec, value: object) -> Outcome:
         metadata=plain(value.metadata),
         findings=tuple(value.findings),
         artifacts=tuple(value.artifacts),
+        kept=keep(value) if keep is not None else {},
     )
 
 

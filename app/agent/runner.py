@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 from app.agent.emitter import utc_now
-from app.agent.events import ApprovalRequested, RunCancelled, RunEvent
+from app.agent.events import TERMINAL, ApprovalRequested, RunCancelled, RunEvent, RunFailed
 from app.agent.execute import log_unexpected
 from app.agent.loop import AgentLoop, RunRequest
 from app.agent.request import Decision
@@ -186,11 +186,20 @@ class AgentRunner:
 
     async def _answer(self, job: _Job) -> None:
         watcher = asyncio.create_task(self._watch_queue())
+        seq, ended = 0, False
         try:
             async for event in job.loop.run(self._request(job)):
+                seq, ended = event.seq + 1, event.kind in TERMINAL
                 self._tell(event)
         except Exception as error:
             log_unexpected("The agent loop broke its promise", error)
+            if not ended:
+                # Whoever asked waits for the end of the run.
+                reason = f"Something unexpected went wrong ({type(error).__name__})."
+                remedy = "The log says where. Please try again, or report it."
+                run_id, now = job.run_id, utc_now()
+                end = RunFailed(run_id=run_id, seq=seq, time=now, error=reason, remedy=remedy)
+                self._tell(end)
         finally:
             watcher.cancel()
             self._approvals.clear()

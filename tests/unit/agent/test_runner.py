@@ -2,18 +2,29 @@ from __future__ import annotations
 
 import queue
 import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.agent.events import TERMINAL, RunEvent
-from app.agent.llm.base import Text
+from app.agent.llm.base import ModelFailed, Text
 from app.agent.loop import AgentLoop
+from app.agent.request import Decision
 from app.agent.runner import AgentRunner, Question
 from app.agent.sessions import Thread
-from tests.support.fake_tools import FakeRegistry, NoHost, NoImages, check_promises
-from tests.support.scripted_model import ScriptedModel, Stall, Until, says
+from app.tools.api import Approval, ToolContext, ToolResult
+from tests.support.fake_tools import (
+    FakeRegistry,
+    FakeTool,
+    ImageInput,
+    NoHost,
+    NoImages,
+    check_promises,
+    ok,
+)
+from tests.support.scripted_model import ScriptedModel, Stall, Until, call, says
 
 
 class Events:
@@ -152,3 +163,120 @@ def test_another_model_is_used_for_questions_asked_from_then_on(tmp_path: Path):
     runner.close()
     one.assert_used_up()
     two.assert_used_up()
+
+
+def test_stopping_after_the_tool_lets_it_end_and_the_next_question_runs(tmp_path: Path):
+    release = threading.Event()
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        assert release.wait(10)
+        return ToolResult("found", {}, {})
+
+    model = ScriptedModel([call("slow", image_path="a"), call("slow", image_path="b")], says("two"))
+    tools = FakeRegistry(FakeTool("slow", ImageInput, run, sequential=True))
+    events, thread = Events(), Thread.in_memory()
+    runner = AgentRunner(AgentLoop(model, tools), events)
+    runner.start()
+    first = runner.ask(question(tmp_path, "q1", thread))
+    second = runner.ask(question(tmp_path, "q2", thread))
+    events.until("tool_started", first)
+    assert runner.cancel(first, after_tool=True)
+    assert runner.running == first
+    release.set()
+    events.until("run_cancelled", first)
+    events.until("run_finished", second)
+    runner.close()
+    check_promises(events.of(first))
+    told = [item.text for item in thread.history if item.role == "tool"]
+    assert "found" in told[0]
+    assert "Not run" in told[1]
+
+
+def test_a_waiting_question_is_taken_back_whichever_way_it_is_stopped(tmp_path: Path):
+    model = ScriptedModel([Text("hm"), Stall()])
+    events, thread = Events(), Thread.in_memory()
+    runner = AgentRunner(AgentLoop(model, FakeRegistry()), events)
+    runner.start()
+    first = runner.ask(question(tmp_path, "q1", thread))
+    events.until("text_delta", first)
+    second = runner.ask(question(tmp_path, "q2", thread))
+    assert runner.cancel(second, after_tool=True)
+    events.until("run_cancelled", second)
+    assert runner.running == first
+    runner.close()
+
+
+def test_the_reason_of_a_denial_reaches_the_model(tmp_path: Path):
+    tool = FakeTool("writer", ImageInput, ok(), approval=Approval.WRITE)
+    model = ScriptedModel([call("writer", image_path="a")], says("all right"))
+    events, thread = Events(), Thread.in_memory()
+    runner = AgentRunner(AgentLoop(model, FakeRegistry(tool)), events)
+    runner.start()
+    runner.ask(question(tmp_path, "q", thread))
+    wanted: Any = events.until("approval_requested")
+    runner.resolve(wanted.approval_id, Decision(granted=False, reason="not there"))
+    runner.resolve(wanted.approval_id, True)
+    events.until("run_finished")
+    runner.close()
+    assert not tool.calls
+    assert "not there" in next(item.text for item in thread.history if item.role == "tool")
+
+
+def busy() -> ModelFailed:
+    error = ModelFailed("busy")
+    error.retryable, error.retry_after_s = True, 50.0
+    return error
+
+
+@pytest.mark.parametrize(
+    ("turn", "host", "kind"),
+    [
+        ([busy()], "", "model_retry"),
+        ([], "far.example", "approval_requested"),
+        ([call("writer", image_path="a")], "", "approval_requested"),
+        ([call("deaf", image_path="a"), call("deaf", image_path="b")], "", "tool_started"),
+        ([Text("hm"), Stall()], "", "text_delta"),
+    ],
+    ids=["while it waits", "consent", "approval", "tools", "model"],
+)
+def test_after_close_nothing_hangs(tmp_path: Path, turn: Any, host: str, kind: str):
+    release = threading.Event()
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        release.wait(20)
+        return ToolResult("", {}, {})
+
+    tools = FakeRegistry(
+        FakeTool("deaf", ImageInput, run),
+        FakeTool("writer", ImageInput, ok(), approval=Approval.WRITE),
+    )
+    events = Events()
+    runner = AgentRunner(AgentLoop(ScriptedModel(turn, remote_host=host), tools), events)
+    runner.start()
+    run_id = runner.ask(question(tmp_path, "q", Thread.in_memory()))
+    events.until(kind, run_id)
+    started = time.monotonic()
+    runner.close()
+    took_s = time.monotonic() - started
+    release.set()
+    assert took_s < 2.0
+    assert "agent" not in [item.name for item in threading.enumerate()]
+    events.until("run_cancelled", run_id)
+    check_promises(events.of(run_id))
+
+
+def test_a_loop_that_breaks_still_ends_the_run(tmp_path: Path, caplog: pytest.LogCaptureFixture):
+    class Broken(AgentLoop):
+        async def run(self, request: Any) -> Any:
+            async for event in super().run(request):
+                yield event
+                raise RuntimeError("patient Jane")
+
+    events = Events()
+    runner = AgentRunner(Broken(ScriptedModel(says("x")), FakeRegistry()), events)
+    runner.start()
+    run_id = runner.ask(question(tmp_path, "q", Thread.in_memory()))
+    end: Any = events.until("run_failed", run_id)
+    runner.close()
+    assert [event.seq for event in events.of(run_id)] == [0, 1]
+    assert "Jane" not in end.error + caplog.text
