@@ -1,0 +1,162 @@
+"""Changed settings in the real window: the next question goes to the chosen model."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import keyring
+import pytest
+from keyring.backends.fail import Keyring as NoKeyring
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.settings import ProviderSettings
+from app.views.chat.dock import ChatDock
+from app.views.main_window import MainWindow
+from app.views.settings.dialog import SettingsDialog
+from app.wiring import Program, ViewRequest, build_window
+from tests.gui.test_settings_window import choose, click, open_page, retype
+from tests.support.openai_server import OpenAIServer, text_reply
+
+pytestmark = pytest.mark.gui
+
+Wait = Callable[..., None]
+
+
+class Opened:
+    """The program with its window."""
+
+    def __init__(self, home: Path, wait_until: Wait) -> None:
+        self.home = home
+        self.wait_until = wait_until
+        self.program = Program()
+        self.window: MainWindow = build_window(self.program, ViewRequest())
+        self.window.show()
+        chat = self.window.findChild(ChatDock)
+        assert isinstance(chat, ChatDock)
+        self.chat = chat
+
+    def settings(self) -> SettingsDialog:
+        """Open the settings by the model's badge."""
+        click(self.chat.header.badge)
+        (dialog,) = [item for item in self.window.findChildren(SettingsDialog) if item.isVisible()]
+        return dialog
+
+    def save(self, dialog: SettingsDialog) -> None:
+        click(dialog.save_button)
+        gone: list[object] = []
+        dialog.destroyed.connect(lambda: gone.append(True))
+        self.wait_until(lambda: gone)
+
+    def ask(self, text: str) -> None:
+        """Ask a question and wait for its end."""
+        edit = self.chat.composer.edit
+        edit.setFocus()
+        QTest.keyClicks(edit, text)
+        QTest.keyClick(edit, Qt.Key.Key_Return)
+        self.wait_until(lambda: not self.chat.is_idle())
+        self.wait_until(self.chat.is_idle, timeout=30)
+
+    def close(self) -> None:
+        self.window.close()
+        self.program.close()
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    for variable in ("SIGHTLINE_OPENAI_KEY", "OPENAI_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
+    (tmp_path / "config").mkdir()
+    before = keyring.get_keyring()
+    keyring.set_keyring(NoKeyring())
+    yield tmp_path
+    keyring.set_keyring(before)
+
+
+@pytest.fixture
+def opened(home: Path, qapp: QApplication, wait_until: Wait) -> Iterator[Callable[[], Opened]]:
+    made: list[Opened] = []
+
+    def make() -> Opened:
+        made.append(Opened(home, wait_until))
+        return made[-1]
+
+    yield make
+    for item in made:
+        item.close()
+
+
+def test_the_next_question_goes_to_the_model_that_was_chosen_with_the_typed_key(
+    opened: Callable[[], Opened], home: Path
+):
+    with OpenAIServer([text_reply("From the endpoint.")] * 2) as server:
+        here = opened()
+        dialog = here.settings()
+        choose(dialog.model.provider, "OpenAI-compatible endpoint")
+        form = dialog.model.forms["openai"]
+        retype(form.url, server.url)
+        retype(form.model, "test-model")
+        QTest.keyClicks(form.key.edit, "sk-typed")
+        open_page(dialog, "Limits")
+        dialog.limits.steps.setFocus()
+        dialog.limits.steps.selectAll()
+        QTest.keyClicks(dialog.limits.steps, "3")
+        here.save(dialog)
+        assert "test-model" in here.chat.header.badge.accessibleName()
+        here.ask("Hello")
+        assert [each["model"] for each in server.requests] == ["test-model"]
+        assert server.headers[0]["authorization"] == "Bearer sk-typed"
+    saved = json.loads((home / "config" / "settings.json").read_text())
+    assert saved["llm"]["openai"]["base_url"] == server.url
+    assert saved["limits"]["steps"] == 3
+    leaked = [
+        path for path in home.rglob("*") if path.is_file() and b"sk-typed" in path.read_bytes()
+    ]
+    assert leaked == []
+
+
+def test_settings_that_do_not_work_leave_the_window_open_and_say_so(
+    opened: Callable[[], Opened], home: Path
+):
+    llm = {"kind": "azure", "azure": {"base_url": "not an address", "model": "m"}}
+    (home / "config" / "settings.json").write_text(json.dumps({"llm": llm, "limits": {"steps": 0}}))
+    here = opened()
+    shown = [notice.accessibleName() + notice_text(notice) for notice in here.window.notices.all()]
+    assert any("not a web address" in text for text in shown)
+    assert any("steps" in text for text in shown)
+    assert "Offline" in here.chat.header.badge.accessibleName()
+    dialog = here.settings()
+    assert dialog.model.kind == "azure", "what was written can be mended"
+    assert not dialog.save_button.isEnabled()
+    dialog.close()
+
+
+def notice_text(notice: object) -> str:
+    from PySide6.QtWidgets import QLabel, QWidget
+
+    assert isinstance(notice, QWidget)
+    return " ".join(label.text() for label in notice.findChildren(QLabel))
+
+
+def test_a_local_model_that_is_no_longer_chosen_is_ended(
+    opened: Callable[[], Opened], tmp_path: Path, wait_until: Wait
+):
+    file = tmp_path / "small.gguf"
+    file.write_bytes(b"GGUF" + bytes(100))
+    here = opened()
+    dialog = here.settings()
+    choose(dialog.model.provider, "Model on this computer")
+    retype(dialog.model.forms["local"].path, str(file))
+    here.save(dialog)
+    fields = ProviderSettings(path=str(file), context_tokens=8_192)
+    (model,) = here.program._local.values()
+    assert list(here.program._local) == [fields]
+    assert "small" in here.chat.header.badge.accessibleName()
+    dialog = here.settings()
+    choose(dialog.model.provider, "Offline planner")
+    here.save(dialog)
+    wait_until(lambda: not here.program.is_kept(model))
