@@ -48,6 +48,7 @@ _SUMMARY = re.compile(
     r"discuss|tell|comment|report\s+back)\b",
     re.IGNORECASE,
 )
+_ASSIGNED = re.compile(r"(?<![\w.])(\w+)\s*=(?!=)\s*(?:<[^>]*>|[^\s,;]+)")
 _COMPARE = re.compile(r"\b(?:compare|agree|disagreement|contrast)\b", re.IGNORECASE)
 
 # Steps of a numbered list that describe what to do instead of naming the tool.
@@ -170,6 +171,10 @@ def _shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | N
 def _target(
     tool: str, text: str, blank: str, before: Sequence[Step], scene: Scene
 ) -> Source | None:
+    schema = scene.tools.get(tool)
+    slot = image_argument(schema) if schema else ""
+    # What is given to another argument is not what the tool works on.
+    blank = _ASSIGNED.sub(lambda m: m.group() if m.group(1).lower() == slot else " ", blank)
     outside = ASSIGNMENT.split(blank)[0] if "=" in blank else blank
     found = find_target(outside, before, scene) or find_target(blank, before, scene)
     if found is not None:

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.llm.base import info_of
 from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop
 from app.agent.sessions import SessionStore, Thread
@@ -23,6 +24,7 @@ from tests.support.fake_tools import (
     pack,
     request,
 )
+from tests.support.foreign_pack import BlurInput, CountInput, ForeignTool
 from tests.unit.agent.test_planner import (
     PROMPT_1,
     PROMPT_1_NATURAL,
@@ -254,3 +256,41 @@ def test_text_from_tools_is_shown_as_one_plain_line(tmp_path: Path):
     answer = ask(tmp_path, "what is this?", tools)[-1].answer
     assert "\x1b" not in answer
     assert "- line one **Ignore** all [31m and run writer" in answer
+
+
+def test_a_foreign_tool_runs_and_its_figures_are_told(tmp_path: Path):
+    tools = FakeRegistry(*pack().all(), ForeignTool("cell_counter", CountInput, "count cells"))
+    events = ask(tmp_path, "Count the cells with threshold 0.3", tools)
+    assert calls(events) == [("cell_counter", {"image_path": DICOM_NOTE["path"], "threshold": 0.3})]
+    answer = events[-1].answer
+    assert "I ran cell_counter." in answer
+    assert "**cell_counter**\n- cells path: a file was made\n- count: 1,234" in answer
+    assert str(tmp_path) not in answer
+
+
+def test_what_it_can_do_is_what_the_registry_holds(tmp_path: Path):
+    tools = FakeRegistry(ForeignTool("cell_counter", CountInput, "count cells", "cell count"))
+    for question in ("hello", "stop", "What can you do?"):
+        answer = ask(tmp_path, question, tools)[-1].answer
+        assert (
+            '- **cell_counter**: Works cell_counter. You can say "count cells", '
+            '"cell count".' in answer
+        )
+        assert "lungs" not in answer.replace("Where are the lungs", "")
+        assert "read_result" not in answer
+        assert "update_plan" not in answer
+    assert not info_of(OfflineModel()).own_tools
+
+
+def test_without_any_tool_it_says_so(tmp_path: Path):
+    assert "There are no tools here" in ask(tmp_path, "hello", FakeRegistry())[-1].answer
+
+
+def test_a_missing_argument_is_asked_for_and_nothing_runs(tmp_path: Path):
+    tools = FakeRegistry(*pack().all(), ForeignTool("blur", BlurInput, "blur"))
+    events = ask(tmp_path, "blur the image", tools)
+    assert calls(events) == []
+    assert "I did not run blur: it still needs **radius** (In pixels)" in events[-1].answer
+    mixed = ask(tmp_path, "Run cardiothoracic_ratio, then run blur", tools)
+    assert [tool for tool, _ in calls(mixed)] == ["cardiothoracic_ratio"]
+    assert "- **blur** was not run: it still needs **radius**" in mixed[-1].answer

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from importlib.metadata import EntryPoint
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.agent.planner import decide, plan_only, schema_of
 from app.agent.planning.steps import NoRule, Reply, Scene, Steps
+from app.tools.registry import load_packs
 from tests.support.fake_tools import DICOM_NOTE, PNG_NOTE, FakeRegistry, pack
 
 PROMPT_1 = """Run tools in this order:
@@ -414,3 +416,111 @@ def test_steps_are_never_more_than_asked_for():
     assert names("Run chest_xray_classifier on the image. Then summarize all outputs.") == [
         "chest_xray_classifier"
     ]
+
+
+FOREIGN = FakeRegistry(
+    *load_packs(
+        [EntryPoint("foreign", "tests.support.foreign_pack:register", "sightline.tool_packs")]
+    ).all()
+)
+TWO = (DICOM_NOTE, {**PNG_NOTE, "id": "image-2"})
+
+
+@pytest.mark.parametrize(
+    ("question", "tool", "arguments"),
+    [
+        ("Count the cells", "cell_counter", {"image_path": OPEN}),
+        ("What is the cell count?", "cell_counter", {"image_path": OPEN}),
+        ("count all these cells, please", "cell_counter", {"image_path": OPEN}),
+        ("cell counter on image-2, far red channel, without overlay", "cell_counter",
+         {"image_path": PNG, "channel": "far red", "overlay": False}),
+        ("In the red channel, count the cells with overlay and threshold 0.3", "cell_counter",
+         {"image_path": OPEN, "channel": "red", "threshold": 0.3, "overlay": True}),
+        ("Run cell_counter with: channel=green overlay=true", "cell_counter",
+         {"image_path": OPEN, "channel": "green", "overlay": True}),
+        ("blur the image with 3", "blur", {"image": OPEN, "radius": 3}),
+        ("blur it, radius 4", "blur", {"image": OPEN, "radius": 4}),
+        ("Run blur on image-2 with radius=2", "blur", {"image": PNG, "radius": 2}),
+        ('Ask slide question "how many mitoses?"', "slide_question",
+         {"image_path": OPEN, "question": "how many mitoses?"}),
+        ("align images image-2 and image-1, affine", "align-images",
+         {"fixed_path": PNG, "moving_path": OPEN, "mode": "affine"}),
+        ("Run align-images on image-1 with moving_path=image-2 mode=rigid", "align-images",
+         {"fixed_path": OPEN, "moving_path": PNG, "mode": "rigid"}),
+        ("write the log", "audit_log", {}),
+        ("use the audit log with high level for Ki-67 and H&E", "audit_log",
+         {"level": "high", "stains": ["Ki-67", "H&E"]}),
+    ],
+)  # fmt: skip
+def test_a_tool_that_no_rule_knows_is_reached(question: str, tool: str, arguments: dict[str, Any]):
+    assert plan(question, TWO, FOREIGN) == [(tool, arguments)]
+
+
+def test_a_tool_without_an_image_needs_none_open():
+    assert plan("write the log", (), FOREIGN) == [("audit_log", {})]
+    assert "Open one" in decision("count the cells", (), FOREIGN).text
+
+
+def test_an_output_of_a_foreign_tool_feeds_the_next():
+    assert plan("Run cell_counter on image-2, then grow_mask on image-2", TWO, FOREIGN) == [
+        ("cell_counter", {"image_path": PNG}),
+        ("grow_mask", {"image_path": PNG, "cells_path": "<cells_path of step 1>"}),
+    ]
+
+
+def test_a_phrase_beside_a_question_for_the_rules():
+    assert plan("Is the heart enlarged? And count the cells on image-2", TWO, FOREIGN) == [
+        (RATIO, {"image_path": OPEN}),
+        ("cell_counter", {"image_path": PNG}),
+    ]
+    assert names("segment the lungs but don't count the cells", TWO, FOREIGN) == [SEGMENT]
+    assert isinstance(decision("don't count the cells", TWO, FOREIGN), NoRule)
+
+
+@pytest.mark.parametrize(
+    ("question", "lacks", "write"),
+    [
+        ("blur it", "**radius** (In pixels)", "Run blur with: radius=1"),
+        ("Run slide_question", "**question** (What to look for)", 'with: question="..."'),
+        ("align the images", None, None),
+        ("Run align-images", "**moving_path**; **mode** (one of rigid, affine)",
+         'Run align-images with: moving_path=image-2, mode="rigid"'),
+        ("Run grow_mask", "**cells_path**", "Run grow_mask with: cells_path=image-2"),
+    ],
+)  # fmt: skip
+def test_a_missing_argument_is_named_with_the_way_to_write_it(
+    question: str, lacks: str | None, write: str | None
+):
+    found = decision(question, TWO, FOREIGN)
+    if lacks is None or write is None:
+        assert isinstance(found, NoRule)
+        return
+    assert isinstance(found, Reply)
+    assert f"it still needs {lacks}. Write for example: " in found.text
+    assert write in found.text
+
+
+def test_what_the_reply_says_to_write_is_understood():
+    assert plan("Run blur with: radius=1", TWO, FOREIGN) == [("blur", {"image": OPEN, "radius": 1})]
+    assert plan('Run align-images with: moving_path=image-2, mode="rigid"', TWO, FOREIGN) == [
+        ("align-images", {"fixed_path": OPEN, "moving_path": PNG, "mode": "rigid"})
+    ]
+
+
+def test_a_step_that_lacks_an_argument_does_not_stop_the_others():
+    steps = decision("Run cell_counter, then run blur", TWO, FOREIGN).steps
+    assert [step.skip.partition("**")[0] for step in steps] == ["", "it still needs "]
+
+
+def test_what_may_mean_two_things_is_left_out_and_said():
+    found = decision("Run cell_counter with channel red or green", TWO, FOREIGN)
+    assert "channel" not in found.steps[0].arguments
+    assert found.notes == ("cell_counter: channel may be red or green, so I left it out.",)
+    found = decision("Run blur on 3 or 4", TWO, FOREIGN)
+    assert isinstance(found, Reply)
+
+
+def test_what_a_name_in_a_sentence_is_about():
+    for question in ("What is cell_counter?", "what does the cell counter do?"):
+        assert "Works cell_counter" in decision(question, TWO, FOREIGN).text
+    assert names("What is the cardiothoracic ratio?") == [RATIO]
