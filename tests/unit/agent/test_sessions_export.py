@@ -1,0 +1,122 @@
+"""A thread as Markdown, HTML and JSON."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import stat
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.agent.loop import AgentLoop
+from app.agent.sessions import SessionStore, Thread
+from app.agent.sessions.export import DISCLAIMER, WARNING, Form, export
+from app.errors import FileProblem
+from app.imaging.findings import Box, Finding, Provenance, new_id
+from app.tools.api import Artifact, ToolContext, ToolResult
+from tests.support.fake_tools import REF, FakeRegistry, FakeTool, ImageInput, collect, request
+from tests.support.scripted_model import ScriptedModel, call, says
+
+NASTY = "<script>alert(1)</script> ![x](http://far.example/p.png) </pre> & [a](javascript:b)"
+WEIGHTS = "ab" * 32
+
+
+def found(args: Any, context: ToolContext) -> ToolResult:
+    made = Provenance("find", "1", "net", WEIGHTS, context.run_id, context.call_id)
+    item = Finding(new_id(), REF, Box(1.0, 2.0, 3.5, 4.0), NASTY, 0.9, "", made)
+    path = context.out_dir / "overlay.png"
+    Image.fromarray(np.zeros((2, 2), np.uint8)).save(path)
+    return ToolResult(NASTY, {"text": NASTY}, {}, (item,), (Artifact(path, title=NASTY),))
+
+
+@pytest.fixture
+def thread(tmp_path: Path) -> Thread:
+    made = SessionStore(tmp_path / "s").new_thread()
+    model = ScriptedModel([call("find", image_path=NASTY)], says(f"It says {NASTY}"))
+    loop = AgentLoop(model, FakeRegistry(FakeTool("find", ImageInput, found)))
+    asyncio.run(collect(loop, request(made.files_dir(), f"What? {NASTY}", thread=made)))
+    return made
+
+
+def exported(thread: Thread, folder: Path, form: Form) -> str:
+    target = folder / f"out.{form}"
+    export(thread.content, form, target)
+    return target.read_text(encoding="utf-8")
+
+
+class Tags(HTMLParser):
+    """Collects tags, and every address that something would be loaded from."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: set[str] = set()
+        self.addresses: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the tag."""
+        self.tags.add(tag)
+        self.addresses += [value or "" for name, value in attrs if name in ("src", "href")]
+        assert not [name for name, _ in attrs if name.startswith("on")]
+
+
+def test_html_holds_everything_and_runs_and_loads_nothing(thread: Thread, tmp_path: Path):
+    text = exported(thread, tmp_path, "html")
+    tags = Tags()
+    tags.feed(text)
+    assert "script" not in tags.tags
+    assert tags.addresses
+    assert all(address.startswith("data:image/png;base64,") for address in tags.addresses)
+    for wanted in (DISCLAIMER, WARNING, WEIGHTS, "Language model: scripted", "net (find 1)"):
+        assert wanted in text
+    assert "&lt;script&gt;" in text
+
+
+def test_markdown_makes_no_markup_of_what_the_thread_says(thread: Thread, tmp_path: Path):
+    text = exported(thread, tmp_path, "md")
+    outside = re.sub(r"(?s)^(`{3,})json\n.*?\n\1$", "", text, flags=re.MULTILINE)
+    assert "<script" not in outside
+    assert re.findall(r"(?<!\\)!\[", outside) == ["!["], "our own picture only"
+    assert "](http" not in outside.replace("\\]", "")
+    for wanted in (DISCLAIMER, WARNING, WEIGHTS):
+        assert wanted in text
+
+
+def test_json_holds_all_of_it(thread: Thread, tmp_path: Path):
+    read = json.loads(exported(thread, tmp_path, "json"))
+    assert read["disclaimer"] == DISCLAIMER
+    (run,) = read["runs"]
+    assert run["state"] == "finished"
+    assert [event["kind"] for event in run["events"]][-1] == "run_finished"
+    (made,) = read["tool_calls"]
+    assert made["weights"] == [WEIGHTS]
+    assert made["result"]["output"] == {"text": NASTY}
+    assert made["started"] <= made["ended"]
+    assert read["messages"][0]["text"].startswith("What?")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")
+def test_an_export_is_for_the_user_alone(thread: Thread, tmp_path: Path):
+    exported(thread, tmp_path, "md")
+    assert stat.S_IMODE((tmp_path / "out.md").stat().st_mode) == 0o600
+
+
+def test_an_export_that_cannot_be_written_leaves_the_old_one(
+    thread: Thread, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    (tmp_path / "out.md").write_text("old")
+
+    def full(handle: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("app.agent.sessions.export.os.fsync", full)
+    with pytest.raises(FileProblem, match=r"out\.md.*No space left.*Choose"):
+        exported(thread, tmp_path, "md")
+    assert (tmp_path / "out.md").read_text() == "old"
+    assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob(".*.partial"))

@@ -1,0 +1,168 @@
+"""A thread's tool calls made again: what differs is told, what writes is never made again."""
+
+from __future__ import annotations
+
+import asyncio
+import itertools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.agent.loop import AgentLoop
+from app.agent.sessions import SessionStore, Thread
+from app.agent.sessions.replay import Recorded, Replay, Replayed
+from app.imaging.findings import Box, Finding, Mask
+from app.tools.api import Approval, Artifact, CancelToken, ToolContext, ToolResult
+from tests.support.fake_tools import (
+    FakeRegistry,
+    FakeTool,
+    ImageInput,
+    NoHost,
+    NoImages,
+    Run,
+    collect,
+    finding,
+    ok,
+    request,
+)
+from tests.support.scripted_model import ScriptedModel, call, says
+
+_names = itertools.count()
+
+
+def draws(value: int = 7, *, corner: float = 1.0, pixel: tuple[int, int] = (1, 1)) -> Run:
+    """A tool that draws a picture under a new name each time, and finds a box and a mask."""
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        path = context.out_dir / f"drawn-{next(_names)}.png"
+        Image.fromarray(np.full((4, 4), value, np.uint8)).save(path)
+        mask = np.zeros((4, 4), bool)
+        mask[pixel] = True
+        found: tuple[Finding, ...] = (
+            finding(context, Box(corner, 2.0, 3.5, 4.0), "Mass"),
+            finding(context, Mask(mask), "Lung"),
+        )
+        output = {"image_path": str(path), "score": value / 10, "at": found[0].id}
+        return ToolResult(f"Drawn to {path}", output, {"n": 1}, found, (Artifact(path),))
+
+    return run
+
+
+def reads(args: Any, context: ToolContext) -> ToolResult:
+    """A tool that reads a file of the run."""
+    with Image.open(args.image_path) as image:
+        return ToolResult("read", {"mean": float(np.asarray(image).mean())}, {})
+
+
+def recorded(root: Path, *tools: FakeTool, calls: Callable[[str], Any] | None = None) -> Thread:
+    """A thread in which a picture was drawn and read."""
+    thread = SessionStore(root).new_thread()
+    model = ScriptedModel([call("draw", image_path="image-1")], says("Drawn."))
+    asked = request(thread.files_dir(), "draw", thread=thread, run_id="first")
+    asyncio.run(collect(AgentLoop(model, FakeRegistry(*tools)), asked))
+    (drawn,) = thread.files_dir().glob("drawn-*.png")
+    model = ScriptedModel([call("read", image_path=str(drawn))], says("Read."))
+    asked = request(thread.files_dir(), "read", thread=thread, run_id="second")
+    asyncio.run(collect(AgentLoop(model, FakeRegistry(*tools)), asked))
+    thread.close()
+    return SessionStore(root).read(thread.thread_id)
+
+
+def pair(run: Run) -> tuple[FakeTool, FakeTool]:
+    return FakeTool("draw", ImageInput, run), FakeTool("read", ImageInput, reads)
+
+
+def replayed(thread: Thread, folder: Path, *tools: FakeTool, missing: str = "") -> list[Replayed]:
+    folder.mkdir()
+
+    def context(asked: Recorded) -> ToolContext | str:
+        if missing and missing in asked.arguments.values():
+            return f"{missing} was not found"
+        return ToolContext(
+            run_id="again",
+            call_id=asked.call_id,
+            images=NoImages(),
+            out_dir=folder,
+            host=NoHost(),
+            models_dir=folder,
+            device="cpu",
+            cancel=CancelToken(),
+            progress=lambda fraction, text: None,
+        )
+
+    async def main() -> list[Replayed]:
+        again = Replay(FakeRegistry(*tools), context, thread.files_dir(), folder)
+        return [call async for call in again.run(thread.content)]
+
+    return asyncio.run(main())
+
+
+def test_the_same_tools_give_the_same(tmp_path: Path):
+    thread = recorded(tmp_path / "s", *pair(draws()))
+    done = replayed(thread, tmp_path / "again", *pair(draws()))
+    assert [(item.tool, item.status, item.reasons) for item in done] == [
+        ("draw", "same", []),
+        ("read", "same", []),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        (draws(8), ["output.image_path", "output.score: 0.7 then, 0.8 now (by 0.1)"]),
+        (draws(corner=1.5), ["findings[0].geometry.x0: 1.0 then, 1.5 now (by 0.5)"]),
+        (draws(pixel=(2, 2)), ["findings[1].geometry.path", "2 of 16 pixel values differ"]),
+        (ok("drawn", {"score": 0.7}), ["findings: 2 then, 0 now", "image_path: missing now"]),
+    ],
+    ids=["number and picture", "box", "mask", "keys"],
+)
+def test_each_difference_is_named(tmp_path: Path, changed: Run, told: list[str]):
+    thread = recorded(tmp_path / "s", *pair(draws()))
+    first = replayed(thread, tmp_path / "again", *pair(changed))[0]
+    assert first.status == "differs"
+    for text in told:
+        assert any(text in reason for reason in first.reasons), first.reasons
+
+
+def test_a_call_that_reads_what_was_drawn_reads_what_is_drawn_now(tmp_path: Path):
+    thread = recorded(tmp_path / "s", *pair(draws()))
+    second = replayed(thread, tmp_path / "again", *pair(draws(9)))[1]
+    # The picture of then is no longer made: the call reads the recorded one.
+    assert second.status == "same"
+
+
+def test_a_failure_now_is_a_difference(tmp_path: Path):
+    thread = recorded(tmp_path / "s", *pair(draws()))
+
+    def broken(args: Any, context: ToolContext) -> ToolResult:
+        raise ZeroDivisionError
+
+    tool = FakeTool("draw", ImageInput, broken)
+    (first, _) = replayed(thread, tmp_path / "again", tool, FakeTool("read", ImageInput, reads))
+    assert first.status == "differs"
+    assert "status: ok then, failed now" in first.reasons[0]
+
+
+def test_what_writes_or_sends_is_never_made_again(tmp_path: Path):
+    thread = recorded(tmp_path / "s", *pair(draws()))
+    tools = [
+        FakeTool("draw", ImageInput, draws(), approval=Approval.SEND),
+        FakeTool("read", ImageInput, reads),
+    ]
+    first = replayed(thread, tmp_path / "again", *tools)[0]
+    assert first.status == "left out"
+    assert first.harmless
+    assert not tools[0].calls
+
+
+def test_a_missing_tool_or_image_is_told(tmp_path: Path):
+    thread = recorded(tmp_path / "s", *pair(draws()))
+    only = replayed(thread, tmp_path / "a", FakeTool("read", ImageInput, reads))
+    assert (only[0].status, only[0].harmless) == ("left out", False)
+    without = replayed(thread, tmp_path / "b", *pair(draws()), missing="image-1")
+    assert without[0].reasons == ["image-1 was not found"]
+    assert not without[0].harmless
