@@ -13,7 +13,7 @@ import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
 from app.agent.events import ApprovalRequested, RunFinished
-from app.agent.llm.base import LanguageModel, ModelInfo, info_of
+from app.agent.llm.base import LanguageModel, ModelFailed, ModelInfo, info_of
 from app.agent.llm.offline import OfflineModel
 from app.agent.llm.providers import Wanted
 from app.agent.loop import Limits
@@ -115,6 +115,18 @@ def test_azure_gets_its_key_as_azure_wants_it(program: Program):
         ask(program.language_model())
         assert server.headers[0]["api-key"] == "sk-azure"
         assert "sk-openai" not in str(server.headers)
+
+
+def test_anthropics_models_are_built_with_their_own_key(program: Program):
+    pytest.importorskip("anthropic")
+    with OpenAIServer() as server:
+        program.secrets.set(key_name("anthropic", server.url), "sk-ant")
+        program.change_settings(endpoint("anthropic", server.url, images=True))
+        model = program.language_model()
+        assert info_of(model).images
+        with pytest.raises(ModelFailed):  # the server speaks another language
+            ask(model)
+        assert "sk-ant" in str(server.headers)
 
 
 def test_the_variable_is_for_the_endpoint_of_the_settings(

@@ -153,6 +153,15 @@ def _openai(wanted: Wanted) -> LanguageModel:
     )
 
 
+def _anthropic(wanted: Wanted) -> LanguageModel:
+    from app.agent.llm.anthropic_model import AnthropicModel
+
+    fields = wanted.fields
+    return AnthropicModel(
+        fields.model.strip(), wanted.key, base_url=wanted.url, info=info_of_settings(fields)
+    )
+
+
 def _local(wanted: Wanted) -> LanguageModel:
     from app.agent.llm.local.model import LocalModel
 
@@ -168,5 +177,6 @@ _BUILDERS: Mapping[str, Callable[[Wanted], LanguageModel]] = {
     "offline": _offline,
     "openai": _openai,
     "azure": _openai,
+    "anthropic": _anthropic,
     "local": _local,
 }

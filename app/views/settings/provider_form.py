@@ -67,15 +67,14 @@ class ProviderForm(QWidget):
 
     def fields(self) -> ProviderSettings:
         """What is entered. Prices that are none are left out; see `problem`."""
-        entered: dict[str, object] = {
-            "context_tokens": self.context.value(),
-            "images": self.images.isChecked(),
-            "tool_form": self.tool_form.value,
-        }
+        entered: dict[str, object] = {"context_tokens": self.context.value()}
+        if self._kind != "anthropic":
+            entered["tool_form"] = self.tool_form.value
         if self._kind == "local":
             entered["path"] = self.path.text().strip()
         else:
             entered |= {"base_url": self.url.text().strip(), "model": self.model.text}
+            entered["images"] = self.images.isChecked()
             prices = (("input_price", self.input_price), ("output_price", self.output_price))
             entered |= {name: _price(field) for name, field in prices}
         if self._kind == "azure":
@@ -140,15 +139,16 @@ class ProviderForm(QWidget):
         self.context.valueChanged.connect(lambda _value: self.edited.emit())
         self._form.put("Context", self.context)
         self._form.note("The most it takes of a conversation at once.", self.context)
+        if self._kind != "anthropic":  # whose models have one way to call tools
+            self.tool_form = Choice(TOOL_FORMS)
+            self.tool_form.currentIndexChanged.connect(lambda _index: self.edited.emit())
+            self._form.put("Tool calls", self.tool_form)
+        if self._kind == "local":
+            return
         self.images = Check("Show it pictures of what the viewer shows")
         self.images.toggled.connect(lambda _on: self.edited.emit())
         self._form.put("Pictures", self.images)
         self._form.note("Only for models that can look at pictures.", self.images)
-        self.tool_form = Choice(TOOL_FORMS)
-        self.tool_form.currentIndexChanged.connect(lambda _index: self.edited.emit())
-        self._form.put("Tool calls", self.tool_form)
-        if self._kind == "local":
-            return
         _least, greatest = bounds(ProviderSettings, "input_price")
         self.input_price, self.output_price = PriceField(greatest), PriceField(greatest)
         for field in (self.input_price, self.output_price):
@@ -166,11 +166,12 @@ class ProviderForm(QWidget):
 
     def _fill(self, fields: ProviderSettings) -> None:
         self.context.setValue(fields.context_tokens)
-        self.images.setChecked(fields.images)
-        self.tool_form.choose(fields.tool_form)
+        if self._kind != "anthropic":
+            self.tool_form.choose(fields.tool_form)
         if self._kind == "local":
             self.path.setText(fields.path)
             return
+        self.images.setChecked(fields.images)
         self.url.setText(fields.base_url)
         self.model.set_text(fields.model)
         self.input_price.show_price(fields.input_price)

@@ -1,0 +1,154 @@
+"""Trying a model before it is used: what the settings page says of endpoints and files."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.llm import probe
+from app.agent.llm.probe import Probe, Report, about_file
+from app.agent.llm.providers import Wanted, build
+from app.errors import Cancelled, SightlineError
+from app.settings import ProviderSettings
+from app.tools.api import CancelToken
+from tests.support.openai_server import OpenAIServer, text_reply
+from tests.support.scripted_model import ScriptedModel, says
+
+
+def wanted(url: str, model: str = "m") -> Wanted:
+    return Wanted("openai", ProviderSettings(base_url=url, model=model), "sk-1")
+
+
+def test_an_endpoint_that_answers_is_fine():
+    with OpenAIServer([text_reply("OK")]) as server:
+        report = Probe(build).diagnose(wanted(server.url), CancelToken())
+    assert report.ok
+    assert "m at 127.0.0.1" in report.lines[-1]
+    assert "sk-1" not in "".join(report.lines)
+
+
+@pytest.mark.parametrize("mode", ["401", "404", "500", "html", "cut", "empty"])
+def test_one_that_fails_is_diagnosed_with_a_remedy(mode: str):
+    with OpenAIServer([text_reply("OK then")], mode) as server:
+        report = Probe(build).diagnose(wanted(server.url), CancelToken())
+    assert not report.ok
+    assert report.lines[-1].startswith("✕")
+    assert "127.0.0.1" in "".join(report.lines)
+
+
+def test_a_silent_endpoint_is_left_at_once_when_the_window_closes():
+    cancel = CancelToken()
+    ended: list[Any] = []
+
+    def work(url: str) -> None:
+        with pytest.raises(Cancelled):
+            Probe(build).diagnose(wanted(url), cancel)
+        ended.append(True)
+
+    with OpenAIServer([text_reply("OK")], "silent") as server:
+        thread = threading.Thread(target=work, args=(server.url,))
+        thread.start()
+        assert server.stalled.wait(10)
+        cancel.cancel()
+        thread.join(5)
+        assert ended
+
+
+def test_a_tried_model_is_closed_and_one_in_use_is_not():
+    class Closing(ScriptedModel):
+        closed = False
+
+        def close(self) -> None:
+            self.closed = True
+
+    for kept in (False, True):
+        model = Closing(says("OK"))
+        with model:
+            trying = Probe(lambda _wanted, it=model: it, lambda _model, yes=kept: yes)
+            assert trying.diagnose(wanted("http://127.0.0.1:9"), CancelToken()).ok
+        assert model.closed is not kept
+
+
+def test_without_a_name_the_models_are_listed_all_the_same():
+    class Listing:
+        async def models(self) -> list[str]:
+            return ["small", "large"]
+
+    asked: list[Wanted] = []
+
+    def make(each: Wanted) -> Any:
+        asked.append(each)
+        return Listing()
+
+    names = Probe(make).models(wanted("http://127.0.0.1:9/v1", ""), CancelToken())
+    assert names == ("small", "large")
+    assert asked[0].fields.model, "models are built with a name only"
+    with pytest.raises(SightlineError):
+        Probe(build).models(wanted("http://127.0.0.1:1/v1", ""), CancelToken())
+
+
+def test_a_file_is_described_by_its_size_and_the_memory_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    pytest.importorskip("xllamacpp")
+    file = tmp_path / "small.gguf"
+    with file.open("wb") as stream:
+        stream.write(b"GGUF")
+        stream.truncate(3 * 2**30)
+    monkeypatch.setattr(probe, "memory_bytes", lambda: 16 * 2**30)
+    assert about_file(str(file)) == Report(
+        True, ("3.0 GB; needs about 3.6 GB of memory, this computer has 16.0 GB.",)
+    )
+    monkeypatch.setattr(probe, "memory_bytes", lambda: 3 * 2**30)
+    assert not about_file(str(file)).ok
+    assert "too little" in about_file(str(file)).lines[0]
+
+
+def test_this_computers_memory_is_known():
+    assert probe.memory_bytes() > 2**28
+
+
+def test_a_missing_package_is_named_with_what_to_do(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    file = tmp_path / "small.gguf"
+    file.write_bytes(b"GGUF")
+    monkeypatch.setattr(probe, "is_installed", lambda _package: False)
+    report = about_file(str(file))
+    assert not report.ok
+    assert "xllamacpp" in report.lines[-1]
+    assert "install" in report.lines[-1]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("a.gguf", b"PK\x03\x04", "no GGUF"),
+        ("empty.gguf", b"", "no GGUF"),
+        ("missing.gguf", None, "cannot be read"),
+        ("folder", "", "no transformers model"),
+    ],
+)
+def test_what_is_no_model_is_said_to_be_none(
+    tmp_path: Path, name: str, content: bytes | str | None, said: str
+):
+    file = tmp_path / name
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    elif content is not None:
+        file.mkdir()
+    report = about_file(str(file))
+    assert not report.ok
+    assert said in report.lines[0]
+
+
+def test_a_folder_of_transformers_files_is_described(tmp_path: Path):
+    pytest.importorskip("transformers")
+    (tmp_path / "config.json").write_text("{}")
+    (tmp_path / "model.safetensors").write_bytes(bytes(2**20))
+    report = about_file(str(tmp_path))
+    assert report.ok
+    assert report.lines[0].startswith("1 MB")
