@@ -20,10 +20,10 @@ from app.agent.messages import Message
 MESSAGE_TOKENS = 5  # role and marks around a message
 CALL_TOKENS = 12  # id and marks around a tool call
 TOOL_TOKENS = 10  # marks around a tool's schema
-PICTURE_BASE_TOKENS = 100
+PICTURE_BASE_TOKENS = 255
 PICTURE_PATCH = 28  # pixels
 
-_PIECES = re.compile(r"[A-Za-z]+|[0-9]+|[^\w\s]+|\s{2,}|[\n\r\t]|_")
+_PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+| ?[0-9]+|[^\w\s]+|\s{2,}|[\n\r\t]|_")
 _REMEMBERED = range(40, 100_000)  # characters: shorter is quick, longer is rare
 _HEADER_BYTES = 24
 
@@ -43,22 +43,24 @@ def text_tokens(text: str, chars_per_token: float = 3.5) -> float:
 def _counted(text: str) -> float:
     """Counts the pieces.
 
-    A word of up to 7 letters is one token; digits are one each, as in Llama's and SmolLM's
-    vocabularies (others take three at once); signs go in pairs; a plain space goes with its word.
-    Letters beyond ASCII take half a token a byte of UTF-8, those beyond U+FFFF three tokens.
+    A word of up to 6 letters is one token, capitals in a row take more; a plain space goes with its
+    word, but not with a number; digits are one each, as in Llama's and SmolLM's vocabularies
+    (others take three at once); signs go in pairs. Letters beyond ASCII take half a token a byte of
+    UTF-8, those beyond U+FFFF three tokens.
     """
     total = 0.0
     for match in _PIECES.finditer(text):
-        start, end = match.span()
-        length = end - start
-        sign = text[start]
-        if sign.isdigit():
+        piece = match.group()
+        length = len(piece)
+        if piece[-1].islower():
+            total += 1.0 if length <= 6 else 1.0 + (length - 6) / 2.5
+        elif piece[-1].isdigit():
             total += length
-        elif sign.isalpha():
-            total += 1.0 if length <= 7 else 1.0 + (length - 7) / 3.5
-        elif sign.isspace() or sign == "_":
+        elif piece[-1].isupper():
+            total += 1.0 if length <= 3 else 1.0 + (length - 3) / 2.5
+        elif piece.isspace() or piece == "_":
             total += 1.0 + length / 16
-        elif match.group().isascii():
+        elif piece.isascii():
             total += (length + 1) // 2
     return total if text.isascii() else total + _beyond_ascii(text)
 
@@ -82,7 +84,7 @@ def _remembered(text: str) -> float:
 
 
 def picture_tokens(width: int, height: int) -> int:
-    """The tokens of a picture: 100 and one for each begun patch of 28 x 28 pixels.
+    """The tokens of a picture: 255 and one for each begun patch of 28 x 28 pixels.
 
     That is at least what these count for pictures up to 1024 x 1024: Qwen-VL and its kin a patch
     of 28 x 28; Anthropic width * height / 750; OpenAI 85 and 170 for each 512 x 512 tile.
