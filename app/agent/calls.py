@@ -7,6 +7,7 @@ a call that was started has its `tool_finished`. A call is never repeated here.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -167,7 +168,11 @@ class Calls:
         except asyncio.CancelledError:
             for task in tasks:
                 task.cancel()
-            await asyncio.wait(tasks)  # at once: none of them waits for its tool any more
+            # They end at once, since none waits for its tool any more; a second cancel changes
+            # nothing: each call still gets its result before the transcript is closed.
+            while not all(task.done() for task in tasks):
+                with contextlib.suppress(asyncio.CancelledError):
+                    await asyncio.wait(tasks)
             raise
         for task in tasks:
             task.result()

@@ -101,7 +101,6 @@ class AgentLoop:
             if not emitter.closed:
                 # The consumer left early: nothing goes on behind its back.
                 request.cancel.cancel()
-                task.cancel()
             await asyncio.wait({task}, timeout=2 * CANCEL_GRACE_S)
 
 

@@ -214,6 +214,32 @@ def test_cancel_while_a_tool_asks(tmp_path: Path):
     check_transcript(asked.thread)
 
 
+def test_a_second_cancel_changes_nothing(tmp_path: Path):
+    held, asked = Held(), request(tmp_path)
+    turn = [call("held", image_path="a"), call("held", image_path="b")]
+    loop = AgentLoop(ScriptedModel(turn), FakeRegistry(held.tool))
+    seen: list[RunEvent] = []
+
+    async def main() -> None:
+        async for event in loop.run(asked):
+            seen.append(event)
+            if [item.kind for item in seen].count("tool_started") == 2:
+                asked.cancel.cancel()
+                for _ in range(3):
+                    await asyncio.sleep(0)
+                    for task in asyncio.all_tasks() - {asyncio.current_task()}:
+                        task.cancel()
+
+    asyncio.run(main())
+    held.release.set()
+    check_promises(seen)
+    check_transcript(asked.thread)
+    assert ["Stopped before it finished" in text for text in tool_results(asked.thread)] == [
+        True,
+        True,
+    ]
+
+
 async def run_and_stop(
     loop: AgentLoop, asked: RunRequest, kind: str, number: int, then: Any = None
 ) -> list[RunEvent]:
