@@ -36,6 +36,10 @@ _DOES = {
     Approval.COMPUTE: "computes",
 }
 _INVISIBLE = frozenset(("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp", "Zs"))
+_BLANK = frozenset(
+    map(chr, (0x34F, 0x115F, 0x1160, 0x17B4, 0x17B5, 0x2800, 0x3164, 0xFFA0))
+) | frozenset(map(chr, [*range(0x180B, 0x1810), *range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0)]))
+"""Letters and marks that show nothing: fillers and variation selectors (Unicode 16, 23.4)."""
 Sent = Literal["text", "pictures"]
 
 
@@ -135,10 +139,7 @@ def shown_arguments(arguments: Mapping[str, Any]) -> str:
     """
     text = json.dumps(arguments, ensure_ascii=False, indent=2)
     # The only raw control characters are the line breaks that `indent` itself writes.
-    return "".join(
-        sign if sign in " \n" or unicodedata.category(sign) not in _INVISIBLE else _escaped(sign)
-        for sign in text
-    )
+    return "".join(_escaped(sign) if _hides(sign) else sign for sign in text)
 
 
 def tool_request(
@@ -283,6 +284,12 @@ def _denied(spec: ToolSpec, reason: str) -> Verdict:
         f"The user did not allow {spec.name}{said}.",
         "Do not call it again like this. Go on without it, or say what you would need it for.",
     )
+
+
+def _hides(sign: str) -> bool:
+    if sign in " \n":
+        return False
+    return sign in _BLANK or unicodedata.category(sign) in _INVISIBLE
 
 
 def _escaped(sign: str) -> str:
