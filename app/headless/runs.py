@@ -68,7 +68,11 @@ def ask(request: AskRequest) -> int:
         )
         _make_folder(run.out_dir)
         with _cancel_on_interrupt(run.cancel):
-            return asyncio.run(_print_events(program.loop(model), run, as_json=request.as_json))
+            done = asyncio.run(_print_events(program.loop(model), run, as_json=request.as_json))
+        unsaved = thread.take_notice()
+        if unsaved:
+            print(f"sightline: {printable(unsaved)}", file=sys.stderr)
+        return done
 
 
 def _new_thread(program: Program, out: Path | None) -> Thread:

@@ -38,7 +38,8 @@ from tests.bench.loop_langgraph import MODES
 from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, request
 
 WANTED = ("langgraph==1.2.22", "langgraph-checkpoint-sqlite==3.1.2")
-REPEATS = 7
+REPEATS = 7  # at least; short runs more often, since the disk is not for us alone
+LEAST_STEPS = 600
 STEPS = (20, 200)
 NO_LIMIT = Limits(
     steps=10**6, tool_calls=10**6, calls_per_task=10**6, tokens=0, cost=0.0, wall_s=0.0
@@ -138,7 +139,7 @@ def measure(steps: int, other: LangGraph, folder: Path) -> dict[str, float]:
     """Milliseconds a step of each, interleaved, medians."""
     store = SessionStore(folder / "sessions")
     times: dict[str, list[float]] = {}
-    for turn in range(REPEATS + 1):
+    for turn in range(_repeats(steps) + 1):
         kept = store.new_thread()
         taken = {
             "ours, in memory": ours(steps, Thread.in_memory(), folder / "memory"),
@@ -149,6 +150,10 @@ def measure(steps: int, other: LangGraph, folder: Path) -> dict[str, float]:
         for name, took in taken.items() if turn else ():  # the first warms everything up
             times.setdefault(name, []).append(took / steps)
     return {name: statistics.median(values) for name, values in times.items()}
+
+
+def _repeats(steps: int) -> int:
+    return max(REPEATS, LEAST_STEPS // steps)
 
 
 def environment() -> Path:
@@ -176,7 +181,9 @@ def main() -> int:
         for steps in STEPS:
             found = measure(steps, other, Path(name))
             base = found["LangGraph, sqlite"]
-            print(f"\n{steps} steps, median of {REPEATS}, ms a step (1.0 = LangGraph, sqlite)")
+            print(
+                f"\n{steps} steps, median of {_repeats(steps)}, ms a step (1.0 = LangGraph, sqlite)"
+            )
             for what, value in found.items():
                 print(f"  {what:36} {value:8.3f}  {value / base:5.2f}")
             slower |= found["ours, every event on disk"] > base
