@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.agent.context import error_message, result_message
+from app.agent.llm.base import Plan
+from app.agent.llm.offline import OfflineModel
+from app.agent.loop import AgentLoop, Limits
 from app.agent.messages import Message
 from app.agent.summary import DISCLAIMER, summarise
 from app.tools.registry import load_packs
+from tests.support.fake_tools import collect, pack, request
+from tests.support.scripted_model import ScriptedModel, call
 
 
 def result(tool: str, output: dict[str, Any], summary: str = "", **metadata: Any) -> Message:
@@ -81,3 +88,23 @@ def test_an_odd_result_of_any_tool_still_reads(tool: str, output: dict[str, Any]
 
 def test_nothing_at_all_is_no_empty_list():
     assert summarise([]) == DISCLAIMER
+
+
+def test_a_run_at_its_limit_names_what_it_did_not_run(tmp_path: Path):
+    steps = ("cardiothoracic_ratio", "chest_xray_classifier", "image_visualizer")
+    calls = [call(name, image_path="a") for name in steps[:2]]
+    with ScriptedModel([Plan(tuple((name, "") for name in steps)), *calls]) as model:
+        loop = AgentLoop(model, pack(), limits=Limits(tool_calls=1))
+        events = asyncio.run(collect(loop, request(tmp_path)))
+    assert events[-1].stopped_by == "tool_calls"
+    assert "Cardiothoracic ratio about 0.47" in events[-1].answer
+    left = "**Not run any more**\n- chest_xray_classifier\n- image_visualizer\n\n"
+    assert left in events[-1].answer
+
+
+def test_the_offline_planner_at_its_limit_does_so_too(tmp_path: Path):
+    question = "Where are the lungs, and is the heart enlarged?"
+    loop = AgentLoop(OfflineModel(), pack(), limits=Limits(tool_calls=1))
+    events = asyncio.run(collect(loop, request(tmp_path, question)))
+    assert "**Left Lung:** outlined" in events[-1].answer
+    assert "**Not run any more**\n- cardiothoracic_ratio\n\n" in events[-1].answer
