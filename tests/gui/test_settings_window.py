@@ -347,7 +347,9 @@ def test_a_test_says_how_it_went(rig: Callable[..., Rig], wait_until: Wait):
     page = made.open().model
     click(page.test_button)
     assert not page.test_button.isEnabled()
-    wait_until(lambda: "answers after" in page.outcome.plain())
+    wait_until(lambda: page.outcome.plain() == "This model can be used.")
+    assert page.steps.isVisible()
+    assert "answers after 0.4 s." in page.steps.plain()
     assert made.probe.asked == [Wanted("openai", REMOTE.openai, "kept key")]
     assert page.test_button.isEnabled()
     assert threading.main_thread() not in made.probe.threads
@@ -356,8 +358,8 @@ def test_a_test_says_how_it_went(rig: Callable[..., Rig], wait_until: Wait):
 @pytest.mark.parametrize(
     "report",
     [
-        Report(False, ("✓ found", "✕ refused. Start it. <b>Now</b>")),
-        SightlineError("refused", remedy="Start it. <b>Now</b>"),
+        Report(False, ("✓ found", "✕ <i>refused</i>", "Start it. <b>Now</b>")),
+        SightlineError("<i>refused</i>", remedy="Start it. <b>Now</b>"),
     ],
 )
 def test_a_failed_test_gives_the_diagnosis_as_plain_text(
@@ -365,8 +367,9 @@ def test_a_failed_test_gives_the_diagnosis_as_plain_text(
 ):
     page = rig(probe=FakeProbe(report=report)).open().model
     click(page.test_button)
-    wait_until(lambda: page.outcome.plain().endswith("refused. Start it. <b>Now</b>"))
+    wait_until(lambda: page.outcome.plain().endswith("Start it. <b>Now</b>"))
     assert page.outcome.isVisible()
+    assert "<i>refused</i>" in page.steps.plain() + page.outcome.plain()
 
 
 def test_a_hanging_test_blocks_neither_typing_nor_close_and_is_cancelled(
@@ -397,7 +400,8 @@ def test_a_late_answer_is_not_shown(rig: Callable[..., Rig], wait_until: Wait):
     retype(page.forms["openai"].model, "another")
     made.probe.gate.set()
     wait_until(lambda: not any(t.name == "sightline-settings" for t in threading.enumerate()))
-    assert "late" not in page.outcome.plain()
+    assert "late" not in page.steps.plain() + page.outcome.plain()
+    assert not page.outcome.isVisible()
 
 
 def test_the_endpoints_models_are_listed_to_choose_from(rig: Callable[..., Rig], wait_until: Wait):
@@ -440,7 +444,7 @@ def test_every_providers_fields_are_what_is_saved(rig: Callable[..., Rig], wait_
     form.context.setFocus()
     form.context.selectAll()
     QTest.keyClicks(form.context, "128000")
-    choose(form.tool_form, "JSON that a schema enforces")
+    choose(form.tool_form, "JSON schema")
     choose(page.provider, "Model on this computer")
     retype(page.forms["local"].path, "/models/small.gguf")
     wait_until(lambda: page.forms["local"].file_note.text() == "about /models/small.gguf")

@@ -10,7 +10,7 @@ import ctypes
 import os
 import sys
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,6 +27,7 @@ GIB = 2**30
 _BESIDE = 1.2
 """Memory that a model takes, in sizes of its file: the weights, and what computing needs."""
 _MAGIC = b"GGUF"
+LIST_S = 30.0
 
 T = TypeVar("T")
 
@@ -56,13 +57,22 @@ class Probe:
         self._in_use = in_use
 
     def diagnose(self, wanted: Wanted, cancel: CancelToken) -> Report:
-        """Ask for one word, and say step by step how it went.
+        """Try it, and say step by step how it went; unless it is fine, the last line is a remedy.
 
         Raises:
             Cancelled: It was cancelled.
             SightlineError: It cannot even be tried.
         """
-        return run(self._one_word(wanted), cancel)
+        if wanted.kind == "local":
+            return run(self._one_word(wanted), cancel)
+        from app.agent.llm.diagnosis import examine
+
+        fields = wanted.fields
+        tried = examine(
+            wanted.kind, wanted.url, fields.model, wanted.key, api_version=fields.api_version
+        )
+        found = run(tried, cancel)
+        return Report(found.ok, found.lines)
 
     def models(self, wanted: Wanted, cancel: CancelToken) -> tuple[str, ...]:
         """The names of an endpoint's models.
@@ -76,13 +86,14 @@ class Probe:
             fields = fields.model_copy(update={"model": "any"})
         model = self._build(Wanted(wanted.kind, fields, wanted.key))
         listed = getattr(model, "models", None)
-        return tuple(run(listed(), cancel)) if listed is not None else ()
+        return tuple(run(_in_time(listed()), cancel)) if listed is not None else ()
 
     def about_file(self, path: str) -> Report:
         """What there is to say about a model file before it is started."""
         return about_file(path)
 
     async def _one_word(self, wanted: Wanted) -> Report:
+        """Start a model on this computer for one word."""
         model = self._build(wanted)
         began = time.monotonic()
         lines: list[str] = []
@@ -95,15 +106,29 @@ class Probe:
                         lines.append(f"   {event.text}")
                     said = said or isinstance(event, Text | Reasoning)
         except ModelFailed as error:
-            return Report(False, (*lines, f"✕ {error.text}"))
+            reason = f"{error.subject}: {error.reason}" if error.subject else error.reason
+            return Report(False, (*lines, f"✕ {reason}.", error.remedy or "Choose another model."))
         finally:
             close = getattr(model, "close", None)
             if close is not None and not self._in_use(model):
                 await asyncio.to_thread(close)
         took = time.monotonic() - began
-        what = "answers" if said else "ends its answer without a word"
-        lines.append(f"{'✓' if said else '✕'} {model.name} {what} after {took:.1f} s.")
-        return Report(said, tuple(lines))
+        if not said:
+            failed = f"✕ {model.name} ended its answer without a word."
+            return Report(False, (*lines, failed, "Test again, or choose another model."))
+        lines.append(f"✓ {model.name} is loaded and answers: {took:.1f} s.")
+        return Report(True, tuple(lines))
+
+
+async def _in_time(listing: Awaitable[list[str]]) -> list[str]:
+    try:
+        async with asyncio.timeout(LIST_S):
+            return await listing
+    except TimeoutError as error:
+        raise ModelFailed(
+            f"the endpoint did not list its models within {LIST_S:.0f} s",
+            remedy="Type the model's name, or test the connection to see what is wrong.",
+        ) from error
 
 
 def run(work: Coroutine[Any, Any, T], cancel: CancelToken) -> T:

@@ -165,10 +165,12 @@ class ModelPage(Column):
         self.column.addWidget(self.privacy)
         self.test_button = QPushButton("Test connection")
         self.column.addLayout(row(self.test_button, 1))
-        self.outcome = TextView()
+        self.steps, self.outcome = TextView(), TextView()
+        self.steps.setAccessibleName("Steps of the test")
         self.outcome.setAccessibleName("Result of the test")
-        self.outcome.hide()
-        self.column.addWidget(self.outcome)
+        for view in (self.steps, self.outcome):
+            view.hide()
+            self.column.addWidget(view)
         self.column.addSpacing(SPACE.m)
         for made in self.forms.values():
             self.column.addWidget(made.more)
@@ -227,7 +229,13 @@ class ModelPage(Column):
 
     def _report(self, report: object) -> None:
         assert isinstance(report, Report)
-        self._say("\n".join(report.lines), "ok" if report.ok else "error")
+        steps = report.lines if report.ok else report.lines[:-1]
+        if report.ok:
+            self._say("This model can be used.", "ok")
+        else:
+            self._say(report.lines[-1], "error")
+        self.steps.set_plain("\n".join(steps))
+        self.steps.setVisible(bool(steps))
 
     def _offer(self, names: object) -> None:
         assert isinstance(names, tuple)
@@ -259,6 +267,7 @@ class ModelPage(Column):
             restyle(local.file_note)
 
     def _say(self, text: str, tone: str) -> None:
+        self.steps.hide()
         self.outcome.setProperty("tone", tone or "muted")
         restyle(self.outcome)
         self.outcome.set_plain(text)

@@ -30,7 +30,7 @@ ABOUT: dict[Kind, str] = {
 TOOL_FORMS = (
     ("auto", "Automatic"),
     ("native", "The endpoint's own tool calls"),
-    ("json_schema", "JSON that a schema enforces"),
+    ("json_schema", "JSON schema"),
     ("text", "JSON in the text"),
 )
 
