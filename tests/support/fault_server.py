@@ -141,11 +141,12 @@ class Line:
         while b"\r\n\r\n" not in data:
             data += self._received()
         head, _, body = data.partition(b"\r\n\r\n")
-        length = next(
+        lengths = (
             int(line.split(b":")[1])
             for line in head.split(b"\r\n")
             if line.lower().startswith(b"content-length:")
         )
+        length = next(lengths, 0)
         while len(body) < length:
             body += self._received()
 

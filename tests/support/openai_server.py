@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -22,21 +22,38 @@ def call_reply(name: str, arguments: dict[str, Any] | str, call_id: str = "call_
     return {"text": "", "calls": [(call_id, name, arguments)]}
 
 
+def delta_reply(*deltas: dict[str, Any], finish: str = "stop") -> Reply:
+    """A reply of deltas as they stand, for the quirks of one server or another; nothing counted."""
+    return {"deltas": deltas, "finish": finish}
+
+
 class OpenAIServer:
     """Serves scripted replies.
 
     Args:
-        replies: One a request.
+        replies: One a request; then "hello there".
         mode: "normal", or the fault of every request: "broken_json" (a data line that is not
             JSON), "cut" (the connection closes in the middle), "no_finish" (a clean end without
             finish_reason), "html", "error_event", "401", "404", "429", "500", "redirect", "stall"
             (headers and one word, then silence until the test ends), "silent" (no headers), "slow"
-            (each byte flushed on its own), "empty".
+            (each byte flushed on its own), "empty", "no_counts" (refuses `stream_options`).
+        models: What the list of models holds; None where there is no such list.
+        answer: Makes the reply to a request, instead of `replies`.
     """
 
-    def __init__(self, replies: Sequence[Reply] = (), mode: str = "normal") -> None:
+    def __init__(
+        self,
+        replies: Sequence[Reply] = (),
+        mode: str = "normal",
+        *,
+        models: Sequence[str] | None = ("test-model",),
+        answer: Callable[[dict[str, Any]], Reply] | None = None,
+    ) -> None:
         self.replies = list(replies)
         self.mode = mode
+        self.models = models
+        self.answer = answer
+        self.paths: list[str] = []
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
         self.stalled = threading.Event()
@@ -81,8 +98,21 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 - the base class's name
         """Silent."""
 
+    def do_GET(self) -> None:
+        state = self.server_state
+        state.paths.append(self.path)
+        path = self.path.split("?")[0]
+        if state.mode.isdigit():
+            self._error(int(state.mode))
+        elif state.models is None or path not in ("/v1/models", "/openai/models"):
+            self._error(404)
+        else:
+            listed = [{"id": name, "object": "model"} for name in state.models]
+            self._whole(200, json.dumps({"data": listed}).encode(), "application/json")
+
     def do_POST(self) -> None:
         state = self.server_state
+        state.paths.append(self.path)
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
         state.requests.append(json.loads(body))
         state.headers.append({name.lower(): text for name, text in self.headers.items()})
@@ -100,6 +130,11 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("location", "http://127.0.0.1:9/v1/chat/completions")
             self.send_header("content-length", "0")
             self.end_headers()
+        elif mode == "no_counts" and "stream_options" in state.requests[-1]:
+            body = {"error": {"message": "Unrecognized request argument: stream_options"}}
+            self._whole(400, json.dumps(body).encode(), "application/json")
+        elif not self.path.startswith(("/v1/", "/openai/deployments/")):
+            self._error(404)
         elif mode == "silent":
             self._stall(state)
         elif mode == "html":
@@ -108,7 +143,10 @@ class _Handler(BaseHTTPRequestHandler):
             self._stream(state, mode)
 
     def _stream(self, state: OpenAIServer, mode: str) -> None:
-        reply = state.replies.pop(0) if state.replies else text_reply("hello there")
+        if state.answer is not None:
+            reply = state.answer(state.requests[-1])
+        else:
+            reply = state.replies.pop(0) if state.replies else text_reply("hello there")
         lines = [f"data: {json.dumps(chunk)}\n\n" for chunk in _chunks(reply, mode)]
         self.send_response(200)
         self.send_header("content-type", "text/event-stream")
@@ -160,6 +198,8 @@ class _Handler(BaseHTTPRequestHandler):
 
 
 def _chunks(reply: Reply, mode: str) -> list[dict[str, Any]]:
+    if "deltas" in reply:
+        return [*(_chunk(delta) for delta in reply["deltas"]), *_last(reply["finish"], {})]
     chunks = [_chunk({"role": "assistant", "content": ""})]
     chunks += [_chunk({"content": f"{word} "}) for word in reply["text"].split()]
     for index, (call_id, name, arguments) in enumerate(reply["calls"]):
@@ -175,11 +215,14 @@ def _chunks(reply: Reply, mode: str) -> list[dict[str, Any]]:
             part = {"index": index, "function": {"arguments": text[start : start + 5]}}
             chunks.append(_chunk({"tool_calls": [part]}))
     if mode != "no_finish":
-        finish = "tool_calls" if reply["calls"] else "stop"
-        chunks.append(_chunk({}, finish))
-        usage = {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14}
-        chunks.append({**_chunk({}), "choices": [], "usage": usage})
+        counts = {"prompt_tokens": 11, "completion_tokens": 3, "total_tokens": 14}
+        chunks += _last("tool_calls" if reply["calls"] else "stop", counts)
     return chunks
+
+
+def _last(finish: str, counts: dict[str, int]) -> list[dict[str, Any]]:
+    usage = [{**_chunk({}), "choices": [], "usage": counts}] if counts else []
+    return [_chunk({}, finish), *usage]
 
 
 def _chunk(delta: dict[str, Any], finish: str | None = None) -> dict[str, Any]:

@@ -69,7 +69,7 @@ def failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
     if kinds & {"APITimeoutError", "TimeoutException", "TimeoutError"}:
         return stalled(at, started)
     if kinds & {"APIConnectionError", "TransportError"}:
-        return cut(at) if started else _no_connection(error, at)
+        return cut(at) if started else no_connection(error, at)
     code = _code(error)
     # A server that took the request and then failed may do better the next time.
     return _made(
@@ -155,7 +155,8 @@ _ADDRESS = (
 )
 
 
-def _no_connection(error: BaseException, at: Endpoint) -> ModelFailed:
+def no_connection(error: BaseException, at: Endpoint) -> ModelFailed:
+    """The connection was never made, or ended before the answer began."""
     for item in _causes(error):
         if isinstance(item, ssl.SSLCertVerificationError):
             return _made(

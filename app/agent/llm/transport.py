@@ -81,7 +81,7 @@ def make_client(
         # environment would take what is meant for this machine off it.
         follow_redirects=False,
         trust_env=not is_loopback(at.host),
-        verify=_tls(),
+        verify=tls_context(),
         timeout=httpx2.Timeout(longest_s, connect=bounds.connect_s),
         event_hooks={"request": [on_request], "response": [on_response]},
     )
@@ -107,7 +107,7 @@ class _Client(httpx2.AsyncClient):
 
 
 @functools.cache
-def _tls() -> ssl.SSLContext:
+def tls_context() -> ssl.SSLContext:
     """The system's certificates, read once: that takes 20 ms."""
     return httpx2.create_ssl_context()
 

@@ -214,7 +214,7 @@ def test_a_stream_without_its_end_is_cut_and_asked_for_again(tmp_path: Path):
 )
 def test_faults_of_the_connection_end_in_time(fault: str, said: str):
     bounds = Bounds(
-        connect_s=0.5, first_s=0.8, silence_s=0.4, note_s=60, body_bytes=2**21, line_bytes=2**19
+        connect_s=0.5, first_s=0.8, silence_s=0.4, note_s=60, body_bytes=2**20, line_bytes=2**18
     )
     begin = time.monotonic()
     with FaultServer(fault) as server, pytest.raises(ModelFailed, match=said):

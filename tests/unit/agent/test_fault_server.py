@@ -29,8 +29,8 @@ SHORT = Bounds(
     answer_s=1.5,
     note_s=60,
     poll_s=0.05,
-    body_bytes=4 * 2**20,
-    line_bytes=2**20,
+    body_bytes=2**20,
+    line_bytes=2**19,
     chars=400_000,
 )
 ENDS_S = 1.5 + 1.5
@@ -89,9 +89,9 @@ def trusted(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """The test server's certificate is trusted, and the package is loaded: that takes seconds."""
     load("openai")
     monkeypatch.setenv("SSL_CERT_FILE", str(CERTIFICATE))
-    transport._tls.cache_clear()
+    transport.tls_context.cache_clear()
     yield
-    transport._tls.cache_clear()
+    transport.tls_context.cache_clear()
 
 
 def model_at(server: FaultServer, bounds: Bounds = SHORT) -> OpenAIModel:
@@ -267,7 +267,7 @@ def test_an_untrusted_certificate_ends_it_before_anything_is_sent(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.delenv("SSL_CERT_FILE")
-    transport._tls.cache_clear()
+    transport.tls_context.cache_clear()
     with FaultServer("tls_truncated") as server, pytest.raises(ModelFailed) as caught:
         asyncio.run(drain(model_at(server)))
     assert "certificate is not trusted" in caught.value.reason
