@@ -4,11 +4,11 @@ Run: `python -m tests.bench.bench_loop [--langgraph PYTHON]`. LangGraph is no de
 PYTHON is an interpreter that has the packages of `WANTED`; without it a virtual environment is made
 once in the user's cache folder, which needs the network.
 
-Both run the same graph side by side: `process` asks for one call of a tool that only formats a
-number, `execute` runs it, N times. A step is both. Ours keeps every event in the thread's file
-before it is shown, synced (fsync) before each call and after each result; LangGraph's SQLite
-checkpointer writes as it does by default, and once more with `durability="sync"`, which is what
-ours does: nothing goes on before it is written.
+Both run the same graph side by side, in turns: `process` asks for one call of a tool that only
+formats a number, `execute` runs it, N times. A step is both. Ours keeps every event in the thread's
+file before it is shown and syncs it (fsync) with each result before that is shown. LangGraph's
+SQLite checkpointer does as it does by default: WAL and synchronous=FULL, so an fsync a commit, on
+a thread that runs behind; `durability="sync"` waits for each commit, as ours does.
 """
 
 from __future__ import annotations

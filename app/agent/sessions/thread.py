@@ -28,15 +28,16 @@ from app.errors import FileProblem
 
 _TITLE_CHARS = 80
 _HELD_BACK_S = 0.2  # streamed text waits so long for more of it before it is written
-_SYNCED = ("tool_started", "tool_finished", "approval_requested", "approval_resolved", *TERMINAL)
+_SYNCED = ("tool_finished", "approval_requested", "approval_resolved", *TERMINAL)
 _LARGE = beside.LIMIT
 
 
 class Thread:
     """A conversation. Every method may be called from any thread; writing never raises.
 
-    Made by `SessionStore`. What matters (questions, results, approvals, how a run ended) is safe
-    from a power cut before it is shown, all else from a crash of the program.
+    Made by `SessionStore`. Every event is safe from a crash of the program before it is shown. What
+    matters (questions, results, approvals, how a run ended) is then safe from a power cut too, and
+    the rest if 50 ms have passed since the last time that was made sure of.
 
     Attributes:
         thread_id: Its id.
@@ -162,7 +163,7 @@ class Thread:
             self._write_held()
             if isinstance(event, RunStarted):
                 self._run_id = event.run_id
-            sync = event.kind in _SYNCED or self._writer.unsynced
+            sync = event.kind in _SYNCED or self._writer.due
             self._put(_event_line(event, event.seq, 1, self._logged), sync=sync)
             if event.kind in TERMINAL:
                 self._run_id = ""

@@ -7,6 +7,7 @@ import logging
 import os
 import sys
 import threading
+import time
 import weakref
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from app.errors import FileProblem
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 _LOCK = "thread.lock"
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+_SYNC_APART_S = 0.05
 _MOST_UNWRITTEN = 64 * 1024**2
 
 _log = logging.getLogger(__name__)
@@ -41,19 +43,18 @@ class LineWriter:
         self._unwritten = bytearray()
         self._sent = 0  # of it
         self._handle = -1
-        self._unsynced = False
+        self._synced = float("-inf")  # when
         self._close = weakref.finalize(self, lambda: None)
 
     def put(self, line: bytes, *, sync: bool = False) -> None:
         """Write a line; with `sync` it and all before it are safe from a power cut."""
         with self._guard:
             self._unwritten += line
-            self._unsynced = True
             try:
                 self._write()
                 if sync:
                     os.fsync(self._handle)
-                    self._unsynced = False
+                    self._synced = time.monotonic()
             except OSError as error:
                 self._failed(error)
 
@@ -63,9 +64,9 @@ class LineWriter:
             self._unwritten += line
 
     @property
-    def unsynced(self) -> bool:
-        """Whether something was written that a power cut could still take."""
-        return self._unsynced
+    def due(self) -> bool:
+        """Whether the last sync was a while ago; one that follows at once is left to the next."""
+        return time.monotonic() - self._synced >= _SYNC_APART_S
 
     def close(self) -> None:
         """Let go of the file; a later line opens it again."""

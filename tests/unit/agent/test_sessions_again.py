@@ -314,3 +314,30 @@ def test_a_list_of_threads_reads_only_the_head_of_each(
     listed = SessionStore(tmp_path).threads()
     assert {info.title for info in listed} == {f"title {index} 0" for index in range(20)}
     assert len(read) <= 5 * 20
+
+
+def test_results_and_ends_are_synced_before_they_are_shown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    thread = SessionStore(tmp_path).new_thread()
+    assert thread.folder is not None
+    path = thread.folder / "thread.jsonl"
+    safe = [0]
+    real = os.fsync
+
+    def fsync(handle: int) -> None:
+        real(handle)
+        safe[0] = path.stat().st_size
+
+    monkeypatch.setattr("app.agent.sessions.writer.os.fsync", fsync)
+    model = ScriptedModel([call("cardiothoracic_ratio", image_path="a")], says("Done."))
+    asked = request(thread.files_dir(), thread=thread)
+
+    async def main() -> None:
+        async for event in AgentLoop(model, pack()).run(asked):
+            if event.kind in ("tool_finished", "run_finished"):
+                kept = path.read_bytes()[: safe[0]].splitlines()
+                last = [json.loads(line) for line in kept if b'"event":{' in line]
+                assert any(e["event"]["seq"] == event.seq for e in last)
+
+    asyncio.run(main())
