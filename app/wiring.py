@@ -351,6 +351,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         program.decoder,
         chat,
         open_demo=lambda: window.open_paths(demo_paths()),
+        open_settings=chat.model_settings_wanted.emit,
     )
     in_use.connect(agent, chat, window)
     if problem:

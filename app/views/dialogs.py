@@ -32,6 +32,7 @@ GESTURES: tuple[tuple[str, Rows], ...] = (
         (
             ("Ctrl+O, Ctrl+Shift+O", "open files, a folder"),
             ("Ctrl+W, Ctrl+Shift+W", "close the study, all studies"),
+            ("Ctrl+,", "settings"),
             ("Ctrl+Q", "quit"),
             ("Ctrl+1 to Ctrl+5", "studies, attributes, findings, assistant, layers"),
             ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),

@@ -71,6 +71,7 @@ class MainWindow(QMainWindow):
         decoder: Reads images in worker processes; closed by its owner.
         chat: The chat dock's widget, or None to leave it out.
         open_demo: Opens the demo study; None leaves the menu entry out.
+        open_settings: Shows the settings; None leaves the menu entry out.
         layout_file: Where the layout is remembered; None for the user's settings folder, or
             nowhere for a window that is only drawn for a picture.
     """
@@ -82,12 +83,14 @@ class MainWindow(QMainWindow):
         chat: QWidget | None = None,
         *,
         open_demo: Callable[[], object] | None = None,
+        open_settings: Callable[[], object] | None = None,
         layout_file: Path | None = None,
     ) -> None:
         super().__init__()
         self.workspace = workspace
         self._layout_file = layout_file or _own_layout_file()
         self._open_demo = open_demo
+        self._open_settings = open_settings
         self._closed = False
         self.background = Background(parent=self)
         self.loader = Loader(
@@ -209,6 +212,7 @@ class MainWindow(QMainWindow):
             open_files=self.choose_files,
             open_folder=self.choose_folder,
             open_demo=self._open_demo,
+            open_settings=self._open_settings,
             close_study=self.close_study,
             close_all=self.close_all,
             shortcuts=lambda: dialogs.shortcuts(self).open(),

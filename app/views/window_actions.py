@@ -34,6 +34,7 @@ class Commands:
     open_files: Callable[[], object]
     open_folder: Callable[[], object]
     open_demo: Callable[[], object] | None
+    open_settings: Callable[[], object] | None
     close_study: Callable[[], object]
     close_all: Callable[[], object]
     shortcuts: Callable[[], object]
@@ -124,6 +125,8 @@ class WindowActions:
         self.open_folder = self._action("Open folder…", do.open_folder, "Ctrl+Shift+O")
         self.open_demo = self._action("Open the demo study", do.open_demo or (lambda: None))
         self.open_demo.setVisible(do.open_demo is not None)
+        self.open_settings = self._action("Settings…", do.open_settings or (lambda: None), "Ctrl+,")
+        self.open_settings.setVisible(do.open_settings is not None)
         self.close_study = self._action("Close study", do.close_study, "Ctrl+W")
         self.close_all = self._action("Close all studies", do.close_all, "Ctrl+Shift+W")
         self.quit = self._action("Quit", self._window.close, "Ctrl+Q")
@@ -230,6 +233,7 @@ class WindowActions:
                 self.close_study,
                 self.close_all,
                 None,
+                self.open_settings,
                 self.quit,
             ],
             "View": [

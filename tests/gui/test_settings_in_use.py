@@ -119,6 +119,17 @@ def test_the_next_question_goes_to_the_model_that_was_chosen_with_the_typed_key(
     assert leaked == []
 
 
+def test_the_menu_opens_the_settings_too(opened: Callable[[], Opened]):
+    here = opened()
+    action = here.window.actions_.open_settings
+    assert action.isVisible()
+    assert action.shortcut().toString() == "Ctrl+,"
+    action.trigger()
+    (dialog,) = here.window.findChildren(SettingsDialog)
+    assert dialog.isVisible()
+    dialog.close()
+
+
 def test_settings_that_do_not_work_leave_the_window_open_and_say_so(
     opened: Callable[[], Opened], home: Path
 ):

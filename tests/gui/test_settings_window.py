@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QSpinBox,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app import settings
 from app.agent.approvals import Consents
@@ -150,7 +151,7 @@ def rig(qapp: object) -> Iterator[Callable[..., Rig]]:
 
     yield make
     for item in made:
-        if item.dialog is not None and not item.told:
+        if item.dialog is not None and isValid(item.dialog):
             item.dialog.close()
 
 

@@ -54,6 +54,7 @@ class KeyField(QWidget):
     Args:
         keys: Where keys are kept.
         aside: Runs what is slow.
+        hint: What stands in the empty field.
 
     Attributes:
         edited: What is typed changed.
@@ -61,9 +62,10 @@ class KeyField(QWidget):
 
     edited = Signal()
 
-    def __init__(self, keys: KeyStore, aside: Aside) -> None:
+    def __init__(self, keys: KeyStore, aside: Aside, hint: str = "") -> None:
         super().__init__()
         self._keys = keys
+        self._hint = hint
         self._aside = aside
         self._name = ""
         self._host = ""
@@ -73,7 +75,7 @@ class KeyField(QWidget):
         self.edit.setEchoMode(QLineEdit.EchoMode.Password)
         self.edit.setMaxLength(2_000)
         self.edit.setAccessibleName("Key")
-        self.edit.setPlaceholderText("not needed by most local servers")
+        self.edit.setPlaceholderText(hint)
         self.edit.setInputMethodHints(
             Qt.InputMethodHint.ImhSensitiveData | Qt.InputMethodHint.ImhNoPredictiveText
         )
@@ -144,6 +146,7 @@ class KeyField(QWidget):
         where, variable, would = answer
         kept = bool(where) and not where.startswith("the environment")
         self.forget_button.setVisible(kept)
+        self.edit.setPlaceholderText("kept; type another to replace it" if kept else self._hint)
         if where:
             text = (
                 f"The key for {self._host} is found in {where}, and sent to no other host. "

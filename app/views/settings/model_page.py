@@ -116,12 +116,16 @@ class ModelPage(Column):
 
     def problem(self) -> str:
         """Why this cannot be used, or ""."""
-        wanted = self.wanted()
+        wanted, form = self.wanted(), self.form
+        if form is None:
+            return ""
+        if form.missing():
+            return form.missing()
         try:
             check(wanted.kind, wanted.fields)
         except SightlineError as error:
-            return error.text
-        return self.form.problem() if self.form is not None else ""
+            return error.text[:1].upper() + error.text[1:]
+        return form.problem()
 
     def test(self) -> None:
         """Try the model with what is entered."""
@@ -154,7 +158,8 @@ class ModelPage(Column):
         for kind, _title in PROVIDERS:
             if kind == "offline":
                 continue
-            key = KeyField(self._keys, self._aside) if kind != "local" else None
+            hint = "not needed by most local servers" if kind == "openai" else ""
+            key = KeyField(self._keys, self._aside, hint) if kind != "local" else None
             made = ProviderForm(kind, self._settings.of(kind), key)
             self.forms[kind] = made
             self.column.addWidget(made)

@@ -81,6 +81,17 @@ class ProviderForm(QWidget):
             entered["api_version"] = self.api_version.text().strip()
         return self._kept.model_copy(update=entered)
 
+    def missing(self) -> str:
+        """What is still to be entered, or ""."""
+        if self._kind == "local":
+            return "" if self.path.text().strip() else "Choose the model's file or folder."
+        if self._kind == "azure" and not self.url.text().strip():
+            return "Enter the address of your resource in Azure."
+        if not self.model.text:
+            what = "deployment" if self._kind == "azure" else "model"
+            return f"Enter the name of the {what}, or list what the endpoint has."
+        return ""
+
     def problem(self) -> str:
         """What cannot be read in the fields themselves, or ""."""
         if self._kind == "local":

@@ -39,6 +39,9 @@ QListWidget#settingsList::item:selected:focus { border: 1px solid ${accent}; pad
 #settingsDialog QCheckBox::indicator:checked { background: ${accent}; border-color: ${accent}; }
 #settingsDialog QCheckBox:focus { color: ${accent_hover}; }
 #settingsDialog QCheckBox::indicator:focus { border-color: ${accent_hover}; }
+#settingsDialog QPushButton[primary="true"]:disabled {
+    background: ${hover}; color: ${text_faint}; border-color: ${border};
+}
 QTextBrowser#chatText {
     background: transparent; border: none; padding: 0; border-radius: 0;
     selection-background-color: ${accent}; selection-color: ${accent_text};
