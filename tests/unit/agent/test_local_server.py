@@ -8,6 +8,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -167,6 +168,14 @@ def test_it_ends_when_nothing_is_asked_for_a_while(make: Make):
         assert server.pid == pid, "a question is under way"
     assert gone_within(pid or 0, 3)
     assert ready(server).url, "and is started again for the next question"
+
+
+def test_it_outlives_the_thread_that_started_it(make: Make):
+    server = make("serving")
+    thread = threading.Thread(target=lambda: ready(server))
+    thread.start()
+    thread.join()
+    assert asyncio.run(server.died(0.5)) == ""
 
 
 def test_nothing_it_prints_comes_out_once_it_serves(

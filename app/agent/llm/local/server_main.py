@@ -117,6 +117,7 @@ def run(connection: Connection, config: ServerConfig, parent: int) -> None:
             detail = _without("".join(traceback.format_exception(error))[-8_000:], config.path)
             tell(kind="failed", reason=reason, remedy=remedy, detail=detail, package=_lacks(error))
             os._exit(1)
+        _stay_with_thread_gone()
         # From here on a log could hold what is asked and answered.
         silence = os.open(os.devnull, os.O_WRONLY)
         os.dup2(silence, 2)
@@ -215,6 +216,16 @@ def _end_with(parent: int) -> None:
                 os._exit(0)  # it died before we asked
         elif sys.platform == "win32":
             _end_with_on_windows(parent)
+
+
+def _stay_with_thread_gone() -> None:
+    """From now on the pipe alone says when to end.
+
+    On Linux the thread that started us counts as the parent, and it may end before the app.
+    """
+    if sys.platform == "linux":
+        with suppress(OSError, AttributeError):
+            ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, 0)
 
 
 def _end_with_on_windows(parent: int) -> None:
