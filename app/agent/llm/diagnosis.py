@@ -115,7 +115,8 @@ async def examine(
         found.say("✕", error.reason)
         found.lines.append(error.remedy or "Check the settings.")
         ok = False
-    return Diagnosis(ok, tuple(line.replace(key, "[key]") if key else line for line in found.lines))
+    at = Endpoint("", secret=key)
+    return Diagnosis(ok, tuple(at.without_secret(line) for line in found.lines))
 
 
 def _model(
@@ -173,7 +174,8 @@ class _Examination:
         port = parts.port or (443 if parts.scheme == "https" else 80)
         try:
             address = await _resolved(host, port)
-            self.say("✓", f"{host} is {address}")
+            if host != address:
+                self.say("✓", f"{host} is {address}")
             _, writer = await _connected(address, port)
             writer.transport.abort()
             self.say("✓", f"port {port} accepts a connection")

@@ -17,6 +17,7 @@ from typing import Any
 from app.agent.llm.base import ModelFailed
 
 _TEXT_LIMIT = 200
+_KEY_LENGTH = 8
 _RETRY_STATUS = frozenset({408, 409, 425, 429})
 _QUOTA = ("insufficient_quota", "billing", "credit balance", "quota exceeded")
 _FINAL = (
@@ -45,6 +46,10 @@ class Endpoint:
     host: str
     model: str = ""
     secret: str = ""
+
+    def without_secret(self, text: str) -> str:
+        """Text without the key in it; what is shorter than any real key may be part of a word."""
+        return text.replace(self.secret, "[key]") if len(self.secret) >= _KEY_LENGTH else text
 
 
 def failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
@@ -278,8 +283,5 @@ def _words(error: Any) -> str:
 
 def _said(error: Any, at: Endpoint) -> str:
     """The endpoint's own words, shortened; they are shown, never logged."""
-    text = str(_body(error).get("message") or "")
-    if at.secret:
-        text = text.replace(at.secret, "[key]")
-    line = " ".join(text.split())
+    line = " ".join(at.without_secret(str(_body(error).get("message") or "")).split())
     return f": {line[:_TEXT_LIMIT]}" if line else ""

@@ -12,6 +12,7 @@ from app.agent.llm.base import ModelFailed
 from app.agent.llm.openai_model import OpenAIModel, is_loopback, wire_message
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message, ToolCall
+from app.agent.retry import Retry
 from app.agent.sessions import Thread
 from app.errors import UsageError
 from tests.support import fake_tools
@@ -23,8 +24,12 @@ def model_at(server: OpenAIServer, **changes: Any) -> OpenAIModel:
     return OpenAIModel(server.url, "test-model", "test-key", **changes)
 
 
+async def at_once(_wait_s: float) -> None:
+    """Instead of waiting between two attempts."""
+
+
 def run(model: OpenAIModel, out_dir: Path, **changes: Any) -> list[Any]:
-    loop = AgentLoop(model, fake_tools.pack(), system="Be brief.")
+    loop = AgentLoop(model, fake_tools.pack(), system="Be brief.", retry=Retry(sleep=at_once))
     return asyncio.run(collect(loop, request(out_dir, **changes)))
 
 

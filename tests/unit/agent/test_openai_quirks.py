@@ -1,0 +1,298 @@
+"""One format, many servers: what each really sends becomes the same events."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import json
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.llm.base import Call, ModelFailed, ModelInfo, Reasoning, Text, Tokens, ToolSchema
+from app.agent.llm.failures import Endpoint, retry_after
+from app.agent.llm.openai_model import OpenAIModel, wire_message
+from app.agent.messages import Message, Picture, ToolCall
+from tests.support.openai_server import OpenAIServer, call_reply, delta_reply, text_reply
+
+TOOL = ToolSchema("measure", "Measures.", {"type": "object", "properties": {"a": {}}})
+OTHER = ToolSchema("show", "Shows.", {"type": "object", "properties": {"b": {}}})
+PNG = b"\x89PNG\r\n\x1a\n" + b"rest"
+
+
+def drain(model: OpenAIModel, *messages: Message, tools: Any = (TOOL, OTHER)) -> list[Any]:
+    async def main() -> list[Any]:
+        asked = messages or (Message(role="user", text="hello"),)
+        return [event async for event in model.stream(asked, tools)]
+
+    return asyncio.run(main())
+
+
+def answer(*deltas: dict[str, Any], finish: str = "stop", **changes: Any) -> list[Any]:
+    with OpenAIServer([delta_reply(*deltas, finish=finish)]) as server:
+        return drain(OpenAIModel(server.url, "m", **changes))
+
+
+def piece(**fields: Any) -> dict[str, Any]:
+    """A delta with one piece of a call."""
+    function = {key: fields.pop(key) for key in ("name", "arguments") if key in fields}
+    return {"tool_calls": [{**fields, "function": function}]}
+
+
+def calls(events: list[Any]) -> list[tuple[str, str, dict[str, Any]]]:
+    found = [event.call for event in events if isinstance(event, Call)]
+    return [(call.id, call.name, call.arguments) for call in found]
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        [{"reasoning_content": "Hm, "}, {"reasoning_content": "yes."}, {"content": "Done."}],
+        [
+            {"reasoning": "Hm, yes.", "reasoning_details": [{"text": "Hm, yes."}]},
+            {"content": "Done."},
+        ],
+        [{"thinking": "Hm, yes."}, {"content": "Done."}],
+        [
+            {"content": "<thi"},
+            {"content": "nk>Hm, "},
+            {"content": "yes.</th"},
+            {"content": "ink>\n\nDone."},
+        ],
+        [
+            {"content": [{"type": "thinking", "thinking": [{"type": "text", "text": "Hm, yes."}]}]},
+            {"content": [{"type": "text", "text": "Done."}]},
+        ],
+    ],
+    ids=["deepseek", "openrouter", "thinking", "tags", "mistral"],
+)
+def test_reasoning_wherever_it_stands(deltas: list[dict[str, Any]]):
+    events = answer(*deltas)
+    assert "".join(e.text for e in events if isinstance(e, Reasoning)) == "Hm, yes."
+    assert "".join(e.text for e in events if isinstance(e, Text)) == "Done."
+
+
+def test_a_tag_in_the_middle_of_the_text_is_text():
+    assert answer({"content": "Use <think> tags."}) == [Text("Use <think> tags.")]
+    assert answer({"content": "<thin"}) == [Text("<thin")]
+
+
+@pytest.mark.parametrize(
+    "deltas",
+    [
+        [
+            piece(index=0, id="1", name="measure", arguments=""),
+            piece(index=1, id="2", name="show", arguments=""),
+            piece(index=0, arguments='{"a": 1}'),
+            piece(index=1, arguments='{"b": 2}'),
+        ],
+        [
+            piece(index=0, id="1", name="measure", arguments='{"a": 1}'),
+            piece(index=0, id="2", name="show", arguments='{"b": 2}'),
+        ],
+        [
+            piece(index=0, id="1", name="measure", arguments='{"a"'),
+            piece(index=0, id="1", name="measure", arguments=": 1}"),
+            piece(index=0, id="2", name="show", arguments='{"b": 2}'),
+        ],
+        [
+            piece(id="1", name="measure", arguments='{"a": '),
+            piece(arguments="1}"),
+            piece(id="2", name="show", arguments='{"b": 2}'),
+        ],
+        [
+            piece(index=0, id="1", name="measure", arguments={"a": 1}),
+            piece(index=0, id="2", name="show", arguments={"b": 2}),
+        ],
+    ],
+    ids=["interleaved", "all index 0, whole (Ollama)", "name again", "no index", "objects"],
+)
+def test_several_calls_however_they_are_cut(deltas: list[dict[str, Any]]):
+    found = calls(answer(*deltas, finish="tool_calls"))
+    assert found == [("1", "measure", {"a": 1}), ("2", "show", {"b": 2})]
+
+
+def test_calls_without_ids_and_with_one_index_are_told_apart():
+    found = calls(
+        answer(
+            piece(index=0, name="measure", arguments='{"a": 1}'),
+            piece(index=0, name="measure", arguments='{"a": 2}'),
+        )
+    )
+    assert found == [("", "measure", {"a": 1}), ("", "measure", {"a": 2})]
+
+
+def test_arguments_are_repaired_only_if_the_answer_was_complete():
+    broken = piece(index=0, id="1", name="measure", arguments='{"a": [1, 2')
+    # Cut inside a number: it may have been 25.
+    (call,) = answer(broken)
+    assert call.call.raw == '{"a": [1, 2'
+    trailing = piece(index=0, id="1", name="measure", arguments='{"a": 1,}')
+    assert calls(answer(trailing)) == [("1", "measure", {"a": 1})]
+    closers = piece(index=0, id="1", name="measure", arguments='{"a": "x"')
+    assert calls(answer(closers)) == [("1", "measure", {"a": "x"})]
+    (cut,) = answer(closers, finish="length")
+    assert cut.call.raw
+    assert cut.call.arguments == {}
+
+
+def test_a_length_limit_and_a_content_filter_are_said():
+    assert "length limit" in answer({"content": "It"}, finish="length")[-1].text
+    assert "content filter" in answer({"content": "It"}, finish="content_filter")[-1].text
+    assert answer({"refusal": "I cannot."}) == [Text("I cannot.")]
+
+
+def test_a_call_in_the_text_counts_unless_the_form_is_native():
+    said = {"content": 'I measure.\n{"name": "measure", "arguments": {"a": 1}}'}
+    assert calls(answer(said, tool_form="auto")) == [("", "measure", {"a": 1})]
+    assert calls(answer(said, tool_form="text")) == [("", "measure", {"a": 1})]
+    assert calls(answer(said)) == []
+
+
+def test_a_call_that_the_server_read_and_left_in_the_text_is_made_once():
+    events = answer(
+        {"content": '<tool_call>{"name": "measure", "arguments": {"a": 1}}</tool_call>'},
+        piece(index=0, id="1", name="measure", arguments='{"a": 1}'),
+        tool_form="auto",
+    )
+    assert calls(events) == [("1", "measure", {"a": 1})]
+
+
+def test_the_schema_form_asks_for_json_and_reads_answer_and_call():
+    replies = [
+        text_reply('{"tool": "measure", "arguments": {"a": 1}}'),
+        text_reply('{"answer": "It is 5."}'),
+    ]
+    made = ToolCall(id="x", name="measure", arguments={"a": 1})
+    earlier = [
+        Message(role="system", text="Be brief."),
+        Message(role="user", text="Measure."),
+        Message(role="assistant", tool_calls=[made]),
+        Message(role="tool", text="5", call_id="x", tool="measure"),
+    ]
+    with OpenAIServer(replies) as server:
+        model = OpenAIModel(server.url, "m", tool_form="json_schema")
+        assert calls(drain(model)) == [("", "measure", {"a": 1})]
+        told = drain(model, *earlier)
+    assert "".join(event.text for event in told if isinstance(event, Text)) == "It is 5."
+    first, second = server.requests
+    assert first["response_format"]["type"] == "json_schema"
+    assert "tools" not in first
+    assert first["messages"][0]["role"] == "system"
+    assert "- measure: Measures." in first["messages"][0]["content"]
+    assert second["messages"][0]["content"].startswith("Be brief.\n\n")
+    assert [item["role"] for item in second["messages"]] == ["system", "user", "assistant", "user"]
+    assert json.loads(second["messages"][2]["content"]) == {
+        "tool": "measure",
+        "arguments": {"a": 1},
+    }
+
+
+def test_the_text_form_tells_the_tools_and_asks_for_no_format():
+    with OpenAIServer() as server:
+        drain(OpenAIModel(server.url, "m", tool_form="text"))
+    (request,) = server.requests
+    assert "tools" not in request
+    assert "response_format" not in request
+    assert "- show: Shows." in request["messages"][0]["content"]
+
+
+def test_an_endpoint_that_refuses_to_count_is_asked_without_and_remembered():
+    with OpenAIServer(mode="no_counts") as server:
+        model = OpenAIModel(server.url, "m")
+        drain(model)
+        drain(model)
+    counted = ["stream_options" in request for request in server.requests]
+    assert counted == [True, False, False]
+
+
+def test_of_several_counts_the_last_one_holds():
+    with OpenAIServer([text_reply("a")]) as server:
+        events = drain(OpenAIModel(server.url, "m"))
+    assert [event for event in events if isinstance(event, Tokens)] == [Tokens(11, 3)]
+
+
+def test_pictures_are_sent_as_png_and_what_is_none_is_said(tmp_path: Path):
+    png = tmp_path / "a.png"
+    png.write_bytes(PNG)
+    dicom = tmp_path / "b.png"
+    dicom.write_bytes(b"\0" * 128 + b"DICM")
+    gone = str(tmp_path / "gone.png")
+    pictures = [
+        Picture(path=str(png), caption="image-1, frame 3"),
+        Picture(path=str(dicom), caption="image-2"),
+        Picture(path=gone, caption="image-3"),
+    ]
+    message = Message(role="user", text="Look.", pictures=pictures)
+    with OpenAIServer() as server:
+        drain(OpenAIModel(server.url, "m", info=ModelInfo(images=True)), message)
+    look, caption, picture, second, third = server.requests[0]["messages"][0]["content"]
+    assert (look["text"], caption["text"]) == ("Look.", "image-1, frame 3")
+    head, _, data = picture["image_url"]["url"].partition(",")
+    assert head == "data:image/png;base64"
+    assert base64.b64decode(data) == PNG
+    assert "image-2" in second["text"]
+    assert third["text"] == "[A picture is not shown, it is not there any more: image-3]"
+    assert "DICM" not in json.dumps(server.requests)
+    assert base64.b64encode(b"DICM").decode()[:4] not in json.dumps(server.requests)
+    unseen = wire_message(message)["content"]
+    assert isinstance(unseen, str)
+    assert "this model takes no pictures: image-1, frame 3" in unseen
+
+
+def test_azure_in_its_own_words(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setenv("AZURE_OPENAI_AD_TOKEN", "token-of-another")
+    with OpenAIServer([call_reply("measure", {"a": 1}, "x"), text_reply("hi")]) as server:
+        root = server.url.removesuffix("/v1")
+        for url in (root, f"{root}/openai/deployments/gpt/chat/completions?api-version=1"):
+            drain(OpenAIModel(url, "gpt", "azure-key", api_version="2024-10-21"))
+    path = "/openai/deployments/gpt/chat/completions?api-version=2024-10-21"
+    assert server.paths == [path, path]
+    assert [headers["api-key"] for headers in server.headers] == ["azure-key"] * 2
+    assert "token-of-another" not in str(server.headers)
+
+
+def test_what_the_environment_holds_for_another_endpoint_stays_here(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    for name in ("OPENAI_API_KEY", "OPENAI_ADMIN_KEY", "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+        monkeypatch.setenv(name, "of-another")
+    monkeypatch.setenv("OPENAI_CUSTOM_HEADERS", "Authorization: Bearer of-another\nX-A: of-another")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    with OpenAIServer() as server:
+        drain(OpenAIModel(server.url, "m"))
+        drain(OpenAIModel(server.url, "m", "own-key"))
+    assert "of-another" not in str(server.headers)
+    assert "authorization" not in server.headers[0]
+    assert server.headers[1]["authorization"] == "Bearer own-key"
+    assert "x-stainless-os" not in server.headers[0]
+    assert server.headers[0]["accept-encoding"] == "identity"
+
+
+def test_the_list_of_models():
+    with OpenAIServer(models=["b", "a"]) as server:
+        assert asyncio.run(OpenAIModel(server.url, "").models()) == ["b", "a"]
+    with OpenAIServer(mode="401") as server, pytest.raises(ModelFailed, match="key was refused"):
+        asyncio.run(OpenAIModel(server.url, "").models())
+
+
+def test_how_long_an_endpoint_asks_to_wait():
+    soon = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
+    past = format_datetime(datetime.now(UTC) - timedelta(seconds=90), usegmt=True)
+    assert retry_after({"retry-after": "7"}) == 7.0
+    assert retry_after({"retry-after": "7", "retry-after-ms": "250"}) == 0.25
+    waited = retry_after({"retry-after": soon})
+    assert waited is not None
+    assert 85 < waited <= 90
+    assert retry_after({"retry-after": past}) == 0.0
+    for odd in ("", "soon", "-1", "nan", "inf", "Thu, 99 Foo 2026 99:99:99 GMT"):
+        assert retry_after({"retry-after": odd}) is None
+
+
+def test_a_key_is_struck_from_the_endpoints_own_words():
+    at = Endpoint("h", "m", "sk-1234567890")
+    assert at.without_secret("bad key sk-1234567890!") == "bad key [key]!"
+    assert Endpoint("h", "m", "k").without_secret("ok") == "ok"
