@@ -53,17 +53,20 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
         count: Counts a text's tokens.
         path: Where in the whole result `value` lies, for the notices.
     """
-    listed = _lists(value, ref, path)
+    where = _Where(ref, path)
+    listed = _lists(value, where)
     text = to_text(listed)
     if _fits(text, limit, count):
         return listed
-    longest = _chars_of(text, limit, count)
-    while longest >= _SHORTEST:
-        cut = _texts(listed, ref, path, longest)
-        if _fits(to_text(cut), limit, count):
-            return cut
-        longest = longest * 4 // 5
-    return _ends(listed, ref, limit, count, path)
+    if _fits(to_text(_texts(listed, where, _SHORTEST)), limit, count):
+        longest = _chars_of(text, limit, count)
+        while longest > _SHORTEST:
+            cut = _texts(listed, where, longest)
+            if _fits(to_text(cut), limit, count):
+                return cut
+            longest = longest * 4 // 5
+        return _texts(listed, where, _SHORTEST)
+    return _ends(listed, text, where, limit, count)
 
 
 def summary_line(data: Mapping[str, Any], ref: str) -> dict[str, Any]:
@@ -98,13 +101,38 @@ def between_words(text: str, at: int, *, forward: bool = False) -> int:
     return at
 
 
-def _lists(value: Any, ref: str, path: str) -> Any:
+class _Where:
+    """A place in a result; its path is written only where a notice needs it."""
+
+    __slots__ = ("_base", "_keys", "_ref")
+
+    def __init__(self, ref: str, base: str, keys: tuple[str | int, ...] = ()) -> None:
+        self._ref = ref
+        self._base = base
+        self._keys = keys
+
+    def at(self, key: str | int) -> _Where:
+        """The part called `key`."""
+        return _Where(self._ref, self._base, (*self._keys, key))
+
+    def hint(self, part: str = "") -> str:
+        """How to get what is left out here."""
+        path = self._base
+        for key in self._keys:
+            path = joined(path, key)
+        return _hint(self._ref, path + part)
+
+
+def _lists(value: Any, where: _Where) -> Any:
     if isinstance(value, Mapping):
-        return {key: _lists(item, ref, joined(path, str(key))) for key, item in value.items()}
+        return {
+            key: item if _is_plain(item) else _lists(item, where.at(str(key)))
+            for key, item in value.items()
+        }
     if not isinstance(value, (list, tuple)):
         return value
     first: list[Any] = [
-        _lists(item, ref, joined(path, index)) for index, item in enumerate(value[:LIST_ITEMS])
+        _lists(item, where.at(index)) for index, item in enumerate(value[:LIST_ITEMS])
     ]
     if len(value) <= LIST_ITEMS:
         return first
@@ -112,27 +140,33 @@ def _lists(value: Any, ref: str, path: str) -> Any:
         "items": first,
         "_total_count": len(value),
         "_truncated": True,
-        "_notice": _hint(ref, f"{path}[{LIST_ITEMS}:{2 * LIST_ITEMS}]"),
+        "_notice": where.hint(f"[{LIST_ITEMS}:{2 * LIST_ITEMS}]"),
     }
 
 
-def _texts(value: Any, ref: str, path: str, longest: int) -> Any:
+def _texts(value: Any, where: _Where, longest: int) -> Any:
     if isinstance(value, str):
-        return value if len(value) <= longest else _head_and_tail(value, _hint(ref, path), longest)
+        return value if len(value) <= longest else _head_and_tail(value, where.hint(), longest)
     if isinstance(value, Mapping):
+        # A notice is as short as it can be, and a path through "items" leads nowhere.
+        cut_list = value.get("_truncated") is True and "_total_count" in value
         return {
-            # A notice is as short as it can be, and a path through "items" leads nowhere.
-            key: item if key == "_notice" else _texts(item, ref, _inner(path, value, key), longest)
+            key: item
+            if key == "_notice" or _is_short(item, longest)
+            else _texts(item, where if cut_list and key == "items" else where.at(str(key)), longest)
             for key, item in value.items()
         }
-    if isinstance(value, (list, tuple)):
-        return [_texts(item, ref, joined(path, index), longest) for index, item in enumerate(value)]
+    if isinstance(value, list):
+        return [_texts(item, where.at(index), longest) for index, item in enumerate(value)]
     return value
 
 
-def _inner(path: str, value: Mapping[Any, Any], key: Any) -> str:
-    cut_list = key == "items" and value.get("_truncated") is True and "_total_count" in value
-    return path if cut_list else joined(path, str(key))
+def _is_plain(value: Any) -> bool:
+    return not isinstance(value, (Mapping, list, tuple))
+
+
+def _is_short(value: Any, longest: int) -> bool:
+    return len(value) <= longest if isinstance(value, str) else _is_plain(value)
 
 
 def _head_and_tail(text: str, hint: str, longest: int) -> str:
@@ -141,13 +175,12 @@ def _head_and_tail(text: str, hint: str, longest: int) -> str:
     return f"{text[:head]} […{tail - head} characters left out. {hint}…] {text[tail:]}"
 
 
-def _ends(listed: Any, ref: str, limit: float, count: Count, path: str) -> dict[str, Any]:
+def _ends(listed: Any, text: str, where: _Where, limit: float, count: Count) -> dict[str, Any]:
     """Head and tail of the JSON text itself: many small parts leave no other way."""
-    text = to_text(listed)
     parts: dict[str, Any] = listed if isinstance(listed, dict) else {}
     keys = ", ".join(one_line(str(key), 40) for key in list(parts)[:LIST_ITEMS])
     named = f"Parts: {keys}. " if keys else ""
-    notice = f"Too long: beginning and end of its JSON. {named}{_hint(ref, path)}".strip()
+    notice = f"Too long: beginning and end of its JSON. {named}{where.hint()}".strip()
     base: dict[str, Any] = {"_truncated": True, "_notice": notice}
     if isinstance(parts.get("summary"), str):
         base = {"summary": one_line(parts["summary"]), **base}
@@ -159,7 +192,7 @@ def _ends(listed: Any, ref: str, limit: float, count: Count, path: str) -> dict[
         if _fits(to_text(made), limit, count):
             return made
         longest = longest * 4 // 5
-    return {"_truncated": True, "_notice": _hint(ref, path)}
+    return {"_truncated": True, "_notice": where.hint()}
 
 
 def _fits(text: str, limit: float, count: Count) -> bool:

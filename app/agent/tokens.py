@@ -24,7 +24,7 @@ PICTURE_BASE_TOKENS = 255
 PICTURE_PATCH = 28  # pixels
 
 _PIECES = re.compile(r"[A-Z]?[a-z]+|[A-Z]+| ?[0-9]+|[^\w\s]+|\s{2,}|[\n\r\t]|_")
-_REMEMBERED = range(40, 100_000)  # characters: shorter is quick, longer is rare
+_REMEMBERED = range(40, 40_000)  # characters: shorter is quick, longer is rare
 _HEADER_BYTES = 24
 
 
@@ -78,7 +78,7 @@ def _beyond_ascii(text: str) -> float:
     return total
 
 
-@lru_cache(maxsize=1024)
+@lru_cache(maxsize=8192)
 def _remembered(text: str) -> float:
     return _counted(text)
 

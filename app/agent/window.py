@@ -63,6 +63,7 @@ class ContextWindow:
         self.info = info
         self._calibration = Calibration()
         self._limited: dict[int, tuple[Message, Message]] = {}
+        self._limit = 0.0
         self._schemas: dict[str, tuple[ToolSchema, float]] = {}
 
     @property
@@ -142,13 +143,15 @@ class ContextWindow:
     def _within_limits(self, shown: Sequence[Message], ids: dict[str, str]) -> list[Message]:
         """Every result within the limit of a single one; remembered, since most stay the same."""
         limit = self.result_tokens / self._calibration.factor
+        if limit != self._limit:
+            self._limit, self._limited = limit, {}
         limited: dict[int, tuple[Message, Message]] = {}
         messages: list[Message] = []
         for message in shown:
             if message.role == "tool":
                 known = self._limited.get(id(message))
                 # The message is kept with it, so that its id() cannot become another's.
-                if known is None or self._count(known[1].text) > limit:
+                if known is None:
                     known = message, self._shortened(message, ids.get(message.call_id, ""), limit)
                 limited[id(message)] = known
                 message = known[1]
@@ -263,17 +266,18 @@ class _Draft:
 
     def _fold(self, room: float) -> bool:
         """Leave out whole groups, the oldest first, until it fits; a note stands for them."""
-        note = self._tokens(self._fold_note())
-        self.total += note
-        while self.total > room:
-            oldest = next((entry.group for entry in self._entries if not entry.kept), None)
-            if oldest is None:
-                return False
-            gone = [e for e in self._entries if e.group == oldest and not e.kept]
-            self._entries = [e for e in self._entries if e.group != oldest or e.kept]
-            self._folded += len(gone)
-            self.total -= sum(entry.tokens for entry in gone)
-        return True
+        self.total += self._tokens(self._fold_note())
+        left: list[_Entry] = []
+        folding = 0
+        for entry in self._entries:
+            if entry.kept or (self.total <= room and entry.group != folding):
+                left.append(entry)
+                continue
+            folding = entry.group
+            self._folded += 1
+            self.total -= entry.tokens
+        self._entries = left
+        return self.total <= room
 
     def _fold_note(self) -> Message:
         text = f"(The {self._folded} oldest messages of this conversation are left out here.)"
