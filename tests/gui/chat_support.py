@@ -140,6 +140,13 @@ def opened(folder: Path) -> Iterator[Chat]:
     chat.dock.deleteLater()
 
 
+def ask(chat: Chat, wait_until: Callable[..., None], text: str = "Where are the lungs?") -> None:
+    """Ask, and wait until the run is shown."""
+    before = len(chat.runner.asked)
+    chat.dock.submit(text)
+    wait_until(lambda: len(chat.runner.asked) > before and chat.run.run_id)
+
+
 def open_image(workspace: Workspace, path: Path = Path("chest.dcm")) -> Instance:
     """Show an image in the workspace."""
     instance = Instance(

@@ -13,6 +13,8 @@ from PySide6.QtCore import QThread
 from shiboken6 import delete, isValid
 
 from app.agent.events import (
+    ModelRetry,
+    ReasoningDelta,
     RunEvent,
     RunFinished,
     TextDelta,
@@ -109,6 +111,41 @@ def test_text_is_never_joined_across_another_event(rig: Rig, wait_until: Wait):
     ]  # fmt: skip
 
 
+def test_reasoning_is_joined_like_text_and_neither_across_a_retry(rig: Rig, wait_until: Wait):
+    rig.agent.ask("q", rig.thread)
+    for piece in ("I ", "think "):
+        rig.runner.say(ReasoningDelta, text=piece)
+    for piece in ("half ", "an answer"):
+        rig.runner.say(TextDelta, text=piece)
+    rig.runner.say(ModelRetry, attempt=2, attempts=4, wait_s=0, reason="reset", withdrawn=True)
+    for piece in ("the ", "whole"):
+        rig.runner.say(TextDelta, text=piece)
+    rig.runner.finish()
+    wait_until(lambda: rig.ended)
+    told = [
+        event.text if isinstance(event, (TextDelta, ReasoningDelta)) else event.kind
+        for event in rig.events
+    ]
+    assert told == [
+        "run_started", "I think ", "half an answer", "model_retry", "the whole", "run_finished"
+    ]  # fmt: skip
+
+
+def test_reports_of_calls_side_by_side_overtake_their_own_only(rig: Rig, wait_until: Wait):
+    rig.agent.ask("q", rig.thread)
+    for step in range(4):
+        for key in "abc":
+            rig.runner.say(ToolProgress, call_id=key, tool="t", fraction=step / 4, text=str(step))
+    rig.runner.say(ToolFinished, call_id="a", tool="t", status="ok", summary="")
+    rig.runner.say(ToolProgress, call_id="b", tool="t", fraction=1, text="last")
+    rig.runner.finish()
+    wait_until(lambda: rig.ended)
+    told = [(e.call_id, e.text) for e in rig.events if isinstance(e, ToolProgress)]
+    assert told == [("a", "3"), ("b", "3"), ("c", "3"), ("b", "last")]
+    kinds = [event.kind for event in rig.events]
+    assert kinds.index("tool_finished") == 4
+
+
 def test_events_and_results_arrive_on_the_gui_thread(rig: Rig, wait_until: Wait):
     seen: list[tuple[str, bool]] = []
     main = QThread.currentThread()
@@ -167,6 +204,18 @@ def test_stop_reaches_the_runner_at_once_and_only_once(rig: Rig, wait_until: Wai
     assert rig.ended == [("run-1", "run_cancelled")]
     assert rig.asked == ["one", "two"]
     assert not rig.agent.stopping
+
+
+def test_stop_after_the_tool_may_become_a_stop_at_once_but_not_the_other_way(
+    rig: Rig, wait_until: Wait
+):
+    rig.runner.obeys = False
+    rig.agent.stop(after_tool=True)
+    rig.agent.ask("one", rig.thread)
+    for after_tool in (True, True, False, True):
+        rig.agent.stop(after_tool=after_tool)
+    assert rig.runner.cancelled == ["run-1 after tool", "run-1"]
+    assert rig.agent.stopping == "now"
 
 
 def test_a_question_that_cannot_be_frozen_fails_in_words(qapp: object, wait_until: Wait):

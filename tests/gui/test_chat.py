@@ -26,7 +26,7 @@ from app.agent.events import (
 )
 from app.tools.api import Artifact
 from app.views.chat.empty import SUGGESTIONS
-from tests.gui.chat_support import Chat, finding, open_image, opened, picture
+from tests.gui.chat_support import Chat, ask, finding, open_image, opened, picture
 
 pytestmark = pytest.mark.gui
 
@@ -37,13 +37,6 @@ LEFT = Qt.MouseButton.LeftButton
 @pytest.fixture
 def chat(qapp: object, tmp_path: Path) -> Iterator[Chat]:
     yield from opened(tmp_path / "sessions")
-
-
-def ask(chat: Chat, wait_until: Wait, text: str = "Where are the lungs?") -> None:
-    """Ask, and wait until the run is shown."""
-    before = len(chat.runner.asked)
-    chat.dock.submit(text)
-    wait_until(lambda: len(chat.runner.asked) > before and chat.run.run_id)
 
 
 def test_streamed_text_is_shown_in_order_as_it_comes(chat: Chat, wait_until: Wait):

@@ -4,17 +4,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QMessageBox, QPushButton
 
-from app.agent.events import RunFinished
+from app.agent.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    ModelRetry,
+    Noted,
+    ReasoningDelta,
+    RunCancelled,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    Usage,
+)
+from app.agent.llm.endpoint import LOADING
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import SessionStore, Thread
 from app.views.chat.conversation import KEPT
-from app.views.chat.dock import BATCH
-from tests.gui.chat_support import Chat, FakeRunner, finding, opened, picture
+from app.views.chat.dock import BATCH, CARDS
+from app.views.chat.message import Notice
+from tests.gui.chat_support import TIME, Chat, FakeRunner, ask, finding, opened, picture
+from tests.gui.heartbeat import Heartbeat
 
 pytestmark = pytest.mark.gui
 
@@ -202,3 +223,347 @@ def test_a_very_long_conversation_keeps_its_newest_runs_as_widgets(chat: Chat, w
         chat.dock.conversation.older_wanted.emit()
         wait_until(chat.dock.is_idle)
     assert questions(chat) == [f"q{index}" for index in range(count)]
+
+
+# -- what came back, as it was
+
+
+def recorded(chat: Chat, question: str, *events: tuple[Callable[..., RunEvent], dict[str, Any]]):
+    """A thread on disk with one run told by events, closed like a program that ended."""
+    thread = chat.store.new_thread()
+    add_run(thread, "r1", question, *events)
+    thread_id = thread.thread_id
+    thread.close()
+    return thread_id
+
+
+def add_run(
+    thread: Thread,
+    run_id: str,
+    question: str,
+    *events: tuple[Callable[..., RunEvent], dict[str, Any]],
+) -> None:
+    head: list[tuple[Callable[..., RunEvent], dict[str, Any]]] = [
+        (
+            RunStarted,
+            {"thread_id": thread.thread_id, "question": question, "model": "gpt-x at host"},
+        )
+    ]
+    for seq, (kind, fields) in enumerate([*head, *events]):
+        thread.record(kind(run_id=run_id, seq=seq, time=TIME, **fields))
+
+
+def show(chat: Chat, wait_until: Wait, thread_id: str) -> None:
+    chat.dock.open_thread(thread_id)
+    wait_until(lambda: chat.dock.conversation.runs)
+    wait_until(chat.dock.is_idle)
+
+
+def test_thinking_comes_back_folded_and_approvals_as_answered(chat: Chat, wait_until: Wait):
+    asked = {"title": "Allow send?", "detail": "", "tool": "send", "arguments": {"to": "x"}}
+    thread_id = recorded(
+        chat,
+        "Send it",
+        (ReasoningDelta, {"text": "Should I?"}),
+        (TextDelta, {"text": "half an ans"}),
+        (
+            ModelRetry,
+            {"attempt": 2, "attempts": 4, "wait_s": 9.0, "reason": "x", "withdrawn": True},
+        ),
+        (Noted, {"text": LOADING}),
+        (TextDelta, {"text": "I will send it."}),
+        (ToolStarted, {"call_id": "c", "tool": "send", "arguments": {"to": "x"}}),
+        (ApprovalRequested, {"approval_id": "a", "effect": "send", "call_id": "c", **asked}),
+        (ApprovalResolved, {"approval_id": "a", "granted": True, "scope": "session"}),
+        (ApprovalRequested, {"approval_id": "b", **asked}),
+        (ApprovalResolved, {"approval_id": "b", "granted": False, "reason": "not again"}),
+        (ToolFinished, {"call_id": "c", "tool": "send", "status": "ok", "summary": "Sent."}),
+        (TextDelta, {"text": "It is sent."}),
+        (Usage, {"input_tokens": 5, "output_tokens": 6, "run_input_tokens": 5}),
+        (RunFinished, {"answer": "It is sent.", "stopped_by": "steps"}),
+    )
+    show(chat, wait_until, thread_id)
+    run = chat.run
+    assert [item.view.plain() for item in run.answers] == ["I will send it.", "It is sent."]
+    assert run.thoughts == []  # it was taken back with the half answer
+    assert [card.state.full for card in run.approvals.values()] == [
+        "Allowed in this conversation", "Denied: not again",
+    ]  # fmt: skip
+    assert not any(card.allow.isVisible() for card in run.approvals.values())
+    assert list(run.cards) == ["c"]
+    assert run.note is None
+    assert run.notice is not None
+    assert "The limit of steps" in run.notice.view.plain()
+    usage = run.answers[-1].usage
+    assert usage is not None
+    assert usage.full == "5 tokens in, 0 out"
+
+
+def test_folded_thinking_opens_in_an_old_thread(chat: Chat, wait_until: Wait):
+    end = (RunFinished, {"answer": "Yes."})
+    thread_id = recorded(chat, "q", (ReasoningDelta, {"text": "Hm."}), end)
+    show(chat, wait_until, thread_id)
+    thought = chat.run.thoughts[0]
+    assert not thought.opened
+    assert thought.time_text == ""  # how long it took is not on record
+    QTest.mouseClick(thought.button, LEFT)
+    assert thought.view is not None
+    assert thought.view.plain() == "Hm."
+
+
+@pytest.mark.parametrize(
+    ("end", "text"),
+    [
+        (
+            (RunFailed, {"error": "The host is down.", "remedy": "Wait."}),
+            "The host is down.\nWait.",
+        ),
+        ((RunCancelled, {}), "Stopped"),
+        (
+            None,
+            "Sightline was closed before this was finished.\nWhat was found until then is kept.",
+        ),
+    ],
+)
+def test_a_run_that_did_not_finish_says_how_it_ended(
+    chat: Chat, wait_until: Wait, end: Any, text: str
+):
+    events = [(TextDelta, {"text": "I was ab"}), *([end] if end else [])]
+    show(chat, wait_until, recorded(chat, "the question", *events))
+    assert chat.run.notice is not None
+    assert chat.run.notice.view.plain() == text
+    assert [item.view.plain() for item in chat.run.answers] == ["I was ab"]
+    again = chat.run.notice.findChildren(QPushButton)[0]
+    QTest.mouseClick(again, LEFT)
+    wait_until(lambda: chat.runner.asked)
+    assert chat.runner.asked[0][1].text == "the question"
+
+
+def test_a_picture_outside_the_thread_is_not_read(chat: Chat, wait_until: Wait, tmp_path: Path):
+    outside = picture(tmp_path / "private.png")
+    thread = chat.store.new_thread()
+    inside = picture(thread.files_dir() / "own.png")
+    made = [{"path": str(path), "role": "image", "title": ""} for path in (outside, inside)]
+    started = (ToolStarted, {"call_id": "c", "tool": "t", "arguments": {}})
+    finished = (ToolFinished, {"call_id": "c", "tool": "t", "status": "ok", "summary": "s"})
+    result = {"status": "ok", "summary": "s", "output": {}, "metadata": {}, "artifacts": made}
+    thread.log_call("c", "t", {}, result, TIME, TIME)
+    add_run(thread, "r1", "q", started, finished, (RunFinished, {"answer": "a"}))
+    thread_id = thread.thread_id
+    thread.close()
+    show(chat, wait_until, thread_id)
+    assert [item.accessibleName() for item in chat.run.cards["c"].thumbnails] == [
+        f"Open picture {inside.name} beside the image"
+    ]
+
+
+def test_a_thread_of_many_calls_opens_without_a_stall(
+    chat: Chat, wait_until: Wait, heartbeat: Heartbeat
+):
+    calls: list[tuple[Callable[..., RunEvent], dict[str, Any]]] = []
+    for index in range(25):
+        head = {"call_id": f"c{index}", "tool": "t"}
+        calls.append((ToolStarted, {**head, "arguments": {"n": index}}))
+        calls.append((ToolFinished, {**head, "status": "ok", "summary": "Outlined. " * 12}))
+    end = (RunFinished, {"answer": "Done."})
+    thread = chat.store.new_thread()
+    for index in range(10):
+        mine = [
+            (kind, {**fields, "call_id": f"{index}-{fields['call_id']}"}) for kind, fields in calls
+        ]
+        add_run(thread, f"r{index}", f"q{index}", *mine, end)
+    thread_id = thread.thread_id
+    thread.close()
+    show(chat, wait_until, thread_id)
+    assert [len(run.cards) for run in chat.dock.conversation.runs] == [25] * (CARDS // 25)
+    assert heartbeat.computed_ms < 50
+    older = chat.dock.conversation._older
+    while older.isVisible():
+        QTest.mouseClick(older, LEFT)
+        wait_until(chat.dock.is_idle)
+    assert questions(chat) == [f"q{index}" for index in range(10)]
+
+
+def test_a_question_asked_while_an_old_thread_fills_stands_below_it(chat: Chat, wait_until: Wait):
+    thread = past(chat.store, *((f"q{index}", f"a{index}") for index in range(12)))
+    thread_id = thread.thread_id
+    thread.close()
+    chat.dock.open_thread(thread_id)
+    chat.dock.submit("new")
+    wait_until(lambda: chat.runner.asked)
+    chat.runner.finish("new answer")
+    wait_until(chat.dock.is_idle)
+    assert questions(chat) == [*(f"q{index}" for index in range(12)), "new"]
+    assert [run.answers[0].view.plain() for run in chat.dock.conversation.runs][-2:] == [
+        "a11", "new answer",
+    ]  # fmt: skip
+
+
+def test_a_new_thread_is_new_though_an_old_one_is_still_being_read(chat: Chat, wait_until: Wait):
+    thread = past(chat.store, ("old", "answer"))
+    chat.dock.open_thread(thread.thread_id)
+    chat.dock.new_thread()
+    wait_until(chat.dock.is_idle)
+    assert questions(chat) == []
+    assert chat.dock.thread is None
+
+
+def test_a_thread_that_another_program_has_open_can_be_gone_on_with_in_a_copy(
+    chat: Chat, wait_until: Wait, tmp_path: Path
+):
+    other = SessionStore(tmp_path / "sessions")  # another program: another store
+    thread = past(other, ("q", "a"))
+    chat.dock.open_thread(thread.thread_id)
+    wait_until(lambda: chat.dock.conversation._notes)
+    notice = chat.dock.conversation._notes[0]
+    QTest.mouseClick(notice.findChildren(QPushButton)[0], LEFT)
+    wait_until(lambda: questions(chat) == ["q"])
+    wait_until(chat.dock.is_idle)
+    assert chat.dock.thread is not None
+    assert chat.dock.thread.thread_id != thread.thread_id
+    thread.close()
+
+
+# -- what can be done with a question
+
+
+def menu_of(chat: Chat, wait_until: Wait, index: int) -> QMenu:
+    """The menu that the button beside a question opens."""
+    bubble = chat.dock.conversation.runs[index].bubble
+    QTest.mouseClick(bubble.more, LEFT)
+    wait_until(lambda: bubble.findChildren(QMenu))
+    return bubble.findChildren(QMenu)[-1]
+
+
+def choose(menu: QMenu, text: str) -> None:
+    action = next(item for item in menu.actions() if item.text() == text)
+    QTest.mouseClick(menu, LEFT, pos=menu.actionGeometry(action).center())
+
+
+def test_the_menu_of_a_question_asks_again_and_copies(chat: Chat, wait_until: Wait):
+    show(chat, wait_until, past(chat.store, ("What & <b>where</b>?", "There.")).thread_id)
+    choose(menu_of(chat, wait_until, 0), "Copy")
+    assert QGuiApplication.clipboard().text() == "What & <b>where</b>?"
+    choose(menu_of(chat, wait_until, 0), "Ask again")
+    wait_until(lambda: chat.runner.asked)
+    assert chat.runner.asked[0][1].text == "What & <b>where</b>?"
+
+
+def test_the_button_of_a_question_is_seen_on_hover_and_with_the_focus(chat: Chat, wait_until: Wait):
+    show(chat, wait_until, past(chat.store, ("q", "a")).thread_id)
+    more = chat.run.bubble.more
+    wait_until(more.isVisible)
+    assert not more.seen
+    chat.dock.activateWindow()
+    more.setFocus()
+    wait_until(lambda: more.seen)
+    QTest.keyClick(more, Qt.Key.Key_Space)
+    wait_until(lambda: chat.run.bubble.findChildren(QMenu))
+    menu = chat.run.bubble.findChildren(QMenu)[-1]
+    assert [item.text() for item in menu.actions()] == ["Ask again", "Branch from here…", "Copy"]
+    menu.close()
+
+
+def test_the_context_menu_of_the_text_offers_the_same(chat: Chat, wait_until: Wait):
+    show(chat, wait_until, past(chat.store, ("q", "a")).thread_id)
+    view = chat.run.bubble.view
+    at = view.viewport().rect().center()
+    event = QContextMenuEvent(QContextMenuEvent.Reason.Mouse, at, view.mapToGlobal(at))
+    QApplication.sendEvent(view.viewport(), event)
+    wait_until(lambda: view.findChildren(QMenu))
+    menu = view.findChildren(QMenu)[-1]
+    texts = [item.text() for item in menu.actions() if item.text()]
+    assert texts[-3:] == ["Ask again", "Branch from here…", "Copy"]
+    menu.close()
+
+
+def test_a_branch_opens_with_what_came_before_and_the_question_to_change(
+    chat: Chat, wait_until: Wait
+):
+    thread = past(chat.store, ("one", "1"), ("two", "2"), ("three", "3"))
+    show(chat, wait_until, thread.thread_id)
+    choose(menu_of(chat, wait_until, 1), "Branch from here…")
+    wait_until(lambda: questions(chat) == ["one"])
+    wait_until(chat.dock.is_idle)
+    assert chat.dock.thread is not None
+    assert chat.dock.thread.thread_id != thread.thread_id
+    assert chat.dock.composer.text == "two"
+    assert [item.text for item in chat.dock.thread.history] == ["one", "1"]
+    QTest.keyClicks(chat.dock.composer.edit, " instead")
+    QTest.keyClick(chat.dock.composer.edit, Qt.Key.Key_Return)
+    wait_until(lambda: chat.runner.asked)
+    assert chat.runner.asked[0][1].text == "two instead"
+    assert chat.runner.asked[0][1].thread is chat.dock.thread
+    assert [run.question for run in chat.store.open(thread.thread_id).runs()] == [
+        "one", "two", "three",
+    ]  # fmt: skip
+
+
+def test_a_question_of_this_session_can_be_branched_from(chat: Chat, wait_until: Wait):
+    for number, text in enumerate(("one", "two"), start=1):
+        ask(chat, wait_until, text)
+        assert chat.dock.thread is not None
+        end = (RunFinished, {"answer": f"answer {number}"})
+        add_run(chat.dock.thread, f"run-{number}", text, end)
+        chat.runner.finish(f"answer {number}")
+        wait_until(lambda: chat.run.ended)
+    choose(menu_of(chat, wait_until, 1), "Branch from here…")
+    wait_until(lambda: chat.dock.composer.text == "two")
+    wait_until(chat.dock.is_idle)
+    assert questions(chat) == ["one"]
+
+
+# -- export
+
+
+def test_a_thread_is_exported_after_one_warning(chat: Chat, wait_until: Wait, tmp_path: Path):
+    show(chat, wait_until, past(chat.store, ("What is it?", "A lung.")).thread_id)
+    for name, wanted in (("a.md", "A lung."), ("b.html", "<html"), ("c.json", '"question"')):
+        QTest.mouseClick(chat.dock.header.more, LEFT)
+        menu = chat.dock.header.more_menu
+        wait_until(menu.isVisible)
+        choose(menu, "Export…")
+        if name == "a.md":
+            wait_until(lambda: chat.dock.findChildren(QMessageBox))
+            box = chat.dock.findChildren(QMessageBox)[0]
+            assert "patient" in box.text()
+            accept = next(item for item in box.buttons() if "Choose" in item.text())
+            assert box.defaultButton() is not accept
+            QTest.mouseClick(accept, LEFT)
+        wait_until(lambda: [item for item in _dialogs(chat) if item.isVisible()])
+        dialog = next(item for item in _dialogs(chat) if item.isVisible())
+        suggested = Path(dialog.selectedFiles()[0]).name
+        assert suggested.startswith("Sightline conversation")
+        dialog.selectFile(str(tmp_path / name))
+        dialog.accept()
+        wait_until((tmp_path / name).exists)
+        wait_until(chat.dock.is_idle)
+        assert wanted in (tmp_path / name).read_text(encoding="utf-8")
+    told = [notice.view.plain() for notice in chat.dock.findChildren(Notice)]
+    assert f"Exported to {tmp_path / 'a.md'}" in told
+
+
+def test_an_export_that_is_not_wanted_or_cannot_be_written(
+    chat: Chat, wait_until: Wait, tmp_path: Path
+):
+    show(chat, wait_until, past(chat.store, ("q", "a")).thread_id)
+    assert chat.dock.thread is not None
+    chat.dock.header.export_wanted.emit()
+    wait_until(lambda: chat.dock.findChildren(QMessageBox))
+    QTest.keyClick(chat.dock.findChildren(QMessageBox)[0], Qt.Key.Key_Escape)
+    wait_until(lambda: not chat.dock.findChildren(QMessageBox))
+    assert _dialogs(chat) == []
+    folder = tmp_path / "folder.md"
+    folder.mkdir()
+    chat.dock._exporter._save(chat.dock.thread, folder)
+    wait_until(lambda: chat.dock.conversation._notes)
+    told = [notice.view.plain() for notice in chat.dock.findChildren(Notice)]
+    assert any("cannot be written" in text for text in told)
+
+
+def test_without_a_question_there_is_nothing_to_export(chat: Chat):
+    assert not chat.dock.header.more.isEnabled()
+
+
+def _dialogs(chat: Chat) -> list[QFileDialog]:
+    return chat.dock.findChildren(QFileDialog)

@@ -55,8 +55,10 @@ class ApprovalCard(QFrame):
         self._add_head(event)
         self._add_what(event)
         self._add_answers(event)
+        self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
+        self._arming.timeout.connect(self._arm)
         if live:
-            QTimer.singleShot(ARM_MS, self, self._arm)
+            self._arming.start()
 
     def resolve(self, granted: bool, reason: str = "", scope: str = "once") -> None:
         """Show the answer that holds."""
@@ -171,7 +173,7 @@ class ApprovalCard(QFrame):
         if self.answered:
             return
         if self.arguments is not None and not self.arguments.complete:
-            QTimer.singleShot(ARM_MS, self, self._arm)
+            self._arming.start()
             return
         self._enable_allow(True)
 

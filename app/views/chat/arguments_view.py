@@ -6,13 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtGui import (
-    QColor,
-    QResizeEvent,
-    QTextBlockFormat,
-    QTextCharFormat,
-    QTextCursor,
-)
+from PySide6.QtGui import QColor, QTextBlockFormat, QTextCharFormat, QTextCursor
 
 from app.views.chat.arguments import Part, argument_lines
 from app.views.chat.longtext import BLOCK, PIECE
@@ -62,12 +56,6 @@ class ArgumentsView(TextView):
         self._steps = _steps(arguments)
         self._fill()
 
-    def resizeEvent(self, event: QResizeEvent) -> None:
-        """Lines that break anew must not scroll the first ones away."""
-        super().resizeEvent(event)
-        if not self.hasFocus():
-            self.verticalScrollBar().setValue(0)
-
     def _fill(self) -> None:
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
@@ -85,6 +73,7 @@ class ArgumentsView(TextView):
         else:
             self._steps = None
         cursor.endEditBlock()
+        self.caret_to_start()
         if self._steps is not None:
             self._timer.start()
         else:

@@ -168,7 +168,7 @@ class Composer(QFrame):
             stopping: How it was told to stop: "", "after_tool" (it may still be stopped at once)
                 or "now".
         """
-        if not busy and (self.stop.hasFocus() or self.stop_more.hasFocus()):
+        if not busy and self.window().focusWidget() in (self.stop, self.stop_more):
             self.edit.setFocus()  # else the focus would go to whatever comes next
         self._busy = busy
         self.stop.setVisible(busy)

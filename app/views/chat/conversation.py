@@ -78,6 +78,11 @@ class Conversation(QScrollArea):
         self._anchor: int | None = None  # distance from the end to keep while text comes above
         self._ticker = QTimer(self, interval=_TICK_MS)
         self._ticker.timeout.connect(self._tick)
+        # Timers of their own: a pending QTimer.singleShot keeps its receiver alive for good.
+        self._steer_soon = QTimer(self, singleShot=True, interval=0)
+        self._steer_soon.timeout.connect(self._steer)
+        self._letting_go = QTimer(self, singleShot=True, interval=0)
+        self._letting_go.timeout.connect(self._let_go)
         self._jump = self._make_jump()
         bar = self.verticalScrollBar()
         bar.rangeChanged.connect(self._on_range)
@@ -104,6 +109,17 @@ class Conversation(QScrollArea):
             self._ticker.start()
         self._trim()
 
+    def add_past(self, run: RunView) -> None:
+        """Add an earlier run below other earlier ones, above those of now."""
+        self._empty.hide()
+        self._stay_active()
+        now = next((item for item in self._runs if item.past is None), None)
+        if now is None:
+            self.add(run)
+            return
+        self._runs.insert(self._runs.index(now), run)
+        self._layout.insertWidget(self._layout.indexOf(now), run)
+
     def prepend(self, run: RunView) -> None:
         """Add an earlier run at the top; what is being read stays where it is."""
         bar = self.verticalScrollBar()
@@ -111,7 +127,7 @@ class Conversation(QScrollArea):
         self._follow = Follow.OFF
         self._runs.insert(0, run)
         self._layout.insertWidget(_FIRST, run)
-        QTimer.singleShot(0, self, self._let_go)
+        self._letting_go.start()
 
     def add_note(self, note: QWidget) -> None:
         """Add something that belongs to no run."""
@@ -203,7 +219,7 @@ class Conversation(QScrollArea):
             return
         self._steer()
         # The range is known before the parts have moved to their places.
-        QTimer.singleShot(0, self, self._steer)
+        self._steer_soon.start()
 
     def _on_value(self, value: int) -> None:
         if self._steering:

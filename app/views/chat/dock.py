@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
 
-from app.agent.events import RunEvent
+from app.agent.events import RunEvent, ToolStarted
 from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
 from app.errors import SightlineError
 from app.tools.api import Artifact
@@ -19,6 +19,7 @@ from app.views.chat.card import CardTools
 from app.views.chat.composer import Composer
 from app.views.chat.conversation import Conversation
 from app.views.chat.empty import EmptyState
+from app.views.chat.exporting import Exporter
 from app.views.chat.header import Header
 from app.views.chat.links import FindingLinks
 from app.views.chat.message import Notice
@@ -32,6 +33,7 @@ from app.views.theme import SPACE
 from app.workspace.workspace import Workspace
 
 BATCH = 20  # earlier questions shown at once
+CARDS = 80  # and cards of their calls: each costs time with every change of the layout
 
 
 class ChatDock(QWidget):
@@ -86,6 +88,7 @@ class ChatDock(QWidget):
             CardTools(self._links, self._background, self._open_artifact),
         )
         self._build()
+        self._exporter = Exporter(self, self._background, self._told)
         self.set_model(model, remote_host)
         self._connect()
         self._show_state()
@@ -196,6 +199,7 @@ class ChatDock(QWidget):
         self.header.history_wanted.connect(self._list_threads)
         self.header.thread_chosen.connect(self.open_thread)
         self.header.model_wanted.connect(self.model_settings_wanted)
+        self.header.export_wanted.connect(self._export)
         self.empty.chosen.connect(self.submit)
         self.composer.submitted.connect(self.submit)
         self.composer.stop_wanted.connect(self._agent.stop)
@@ -219,7 +223,6 @@ class ChatDock(QWidget):
         self._live = None
         if question.thread is not self.thread:
             return  # asked before the user turned to another thread
-        self._replayer.show_all()
         self._live = RunView(question.text, self._actions)
         self.conversation.add(self._live)
 
@@ -272,10 +275,9 @@ class ChatDock(QWidget):
 
     def _on_opened(self, opened: Opened) -> None:
         thread = opened.thread
-        self._older = max(0, len(opened.runs) - BATCH)
+        self._older = first_shown(opened.runs)
         for place, run in list(enumerate(opened.runs))[self._older :]:
-            view = RunView(run.question, self._actions, run, place)
-            self._replayer.add(view, thread, self.conversation.add)
+            self._replayer.add(self._past_view(run, place), thread, self.conversation.add_past)
         self.conversation.keep_all = thread.folder is None
         self.conversation.set_older(self._older > 0)
         if thread.problems:
@@ -334,9 +336,16 @@ class ChatDock(QWidget):
     def _list_failed(self, _error: SightlineError) -> None:
         self.header.show_threads((), "")
 
+    def _export(self) -> None:
+        if self.thread is not None:
+            self._exporter.export(self.thread)
+
     def _told(self, notice: Notice) -> None:
         self.conversation.follow()
         self.conversation.add_note(notice)
+
+    def _past_view(self, run: PastRun, place: int) -> Callable[[], RunView]:
+        return lambda: RunView(run.question, self._actions, run, place)
 
     def _on_trimmed(self, run: RunView) -> None:
         if run.run_id or run.past is not None:  # what the runner never got is in no file
@@ -356,8 +365,8 @@ class ChatDock(QWidget):
             chosen = list(enumerate(runs[: self._older]))[-BATCH // 4 :]
             self._older = chosen[0][0] if chosen else 0
             for place, run in reversed(chosen):
-                view = RunView(run.question, self._actions, run, place)
-                self._replayer.add(view, thread, self.conversation.prepend, first_fill=True)
+                make = self._past_view(run, place)
+                self._replayer.add(make, thread, self.conversation.prepend, first_fill=True)
             self.conversation.set_older(self._older > 0)
 
         def failed(error: SightlineError) -> None:
@@ -365,3 +374,14 @@ class ChatDock(QWidget):
             self._told(Notice(error.reason, error.remedy, tone="error"))
 
         self._background.submit(thread.runs, show, failed)
+
+
+def first_shown(runs: Sequence[PastRun]) -> int:
+    """Place of the first of the last questions that are shown when a thread opens."""
+    room, place = CARDS, len(runs)
+    for run in reversed(runs[-BATCH:]):
+        room -= sum(isinstance(event, ToolStarted) for event in run.events)
+        if room < 0 and place < len(runs):
+            break
+        place -= 1
+    return place

@@ -64,7 +64,7 @@ class Header(QWidget):
         layout.addStretch(1)
         layout.addWidget(self.new)
         layout.addWidget(self.history)
-        self.more.hide()
+        layout.addWidget(self.more)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
         self.more_menu = QMenu(self)

@@ -69,3 +69,4 @@ class LongText(TextView):
         if cursor.positionInBlock() + len(piece.split("\n", 1)[0]) > BLOCK:
             cursor.insertBlock()
         cursor.insertText(piece)
+        self.caret_to_start()

@@ -86,6 +86,7 @@ class ReasoningView(QWidget):
             self.view = LongText(_MAX_HEIGHT, tone="thinking")
             self.view.setAccessibleName("The model's thinking")
             self._layout.addWidget(self.view)
+            self.view.show()
             self.view.append_plain(self.text)
             opened = True
         else:

@@ -24,15 +24,20 @@ Show = Callable[[RunView], object]
 
 @dataclass(slots=True)
 class _Job:
-    view: RunView
-    events: Iterator[RunEvent]
-    show: Show | None
+    """A view to fill; it is made and put on screen when its turn comes."""
+
+    make: Callable[[], RunView]
+    show: Show
+    thread: Thread
     first_fill: bool
+    view: RunView | None = None
+    events: Iterator[RunEvent] | None = None
+    shown: bool = False
 
     def put_on_screen(self) -> None:
-        if self.show is not None:
-            show, self.show = self.show, None
-            show(self.view)
+        if self.view is not None and not self.shown:
+            self.shown = True
+            self.show(self.view)
 
 
 class Replayer(QObject):
@@ -55,27 +60,24 @@ class Replayer(QObject):
         """Whether something is still to be shown."""
         return bool(self._waiting)
 
-    def add(self, view: RunView, thread: Thread, show: Show, *, first_fill: bool = False) -> None:
-        """Fill `view` with its `past`, and put it on screen with `show(view)` when its turn comes.
+    def add(
+        self, make: Callable[[], RunView], thread: Thread, show: Show, *, first_fill: bool = False
+    ) -> None:
+        """Make a view when its turn comes, put it on screen and fill it with its `past`.
 
         Args:
-            view: An empty view.
+            make: Makes the empty view.
             thread: What it belongs to.
             show: Puts it on screen.
             first_fill: Show it whole, so that what is below moves once.
         """
-        self._waiting.append(_Job(view, self._events(view, thread.folder), show, first_fill))
+        self._waiting.append(_Job(make, show, thread, first_fill))
         self._timer.start()
-
-    def show_all(self) -> None:
-        """Put every view on screen: what comes next stands below them. They fill up later."""
-        for job in self._waiting:
-            job.put_on_screen()
 
     def clear(self) -> None:
         """Show nothing more."""
         for job in self._waiting:
-            if job.show is not None:  # it has no parent yet
+            if job.view is not None and not job.shown:  # it has no parent yet
                 job.view.deleteLater()
         self._waiting.clear()
         self._timer.stop()
@@ -83,17 +85,25 @@ class Replayer(QObject):
     def _work(self) -> None:
         until = time.perf_counter() + SLICE_S
         while self._waiting and time.perf_counter() < until:
-            job = self._waiting[0]
-            if not job.first_fill:
-                job.put_on_screen()
-            event = next(job.events, None)
-            if event is not None:
-                job.view.handle(event)
-                continue
-            job.put_on_screen()
-            self._waiting.popleft()
+            if self._step(self._waiting[0]):
+                self._waiting.popleft()
         if self._waiting:
             self._timer.start()
+
+    def _step(self, job: _Job) -> bool:
+        """A little of a job; True when it is done."""
+        if job.view is None or job.events is None:
+            job.view = job.make()
+            job.events = self._events(job.view, job.thread.folder)
+            if not job.first_fill:
+                job.put_on_screen()
+            return False
+        event = next(job.events, None)
+        if event is not None:
+            job.view.handle(event)
+            return False
+        job.put_on_screen()
+        return True
 
     def _events(self, view: RunView, folder: Path | None) -> Iterator[RunEvent]:
         run = view.past or PastRun("", view.question)

@@ -63,6 +63,15 @@ class TextView(QTextBrowser):
         """All text, as it is shown."""
         return self.toPlainText()
 
+    def caret_to_start(self) -> None:
+        """The caret goes along with text that is put in where it stands, and the view with it."""
+        cursor = self.textCursor()
+        if not cursor.hasSelection() and not self.hasFocus():
+            cursor.movePosition(cursor.MoveOperation.Start)
+            value = self.verticalScrollBar().value()
+            self.setTextCursor(cursor)
+            self.verticalScrollBar().setValue(value)
+
     def loadResource(self, kind: int, name: QUrl) -> Any:
         """Nothing is loaded, whatever asks."""
         return None

@@ -1,0 +1,283 @@
+"""An approval card shows exactly what would be done, and no key or slip of the mouse allows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.agent.approvals import consent_request, picture_request
+from app.agent.events import ApprovalRequested, ApprovalResolved, ToolStarted
+from app.agent.request import Decision
+from app.views.chat.approval import ApprovalCard
+from app.views.chat.arguments import argument_lines
+from tests.gui.chat_support import Chat, ask, opened
+from tests.gui.heartbeat import Heartbeat
+
+pytestmark = pytest.mark.gui
+
+Wait = Callable[..., None]
+LEFT = Qt.MouseButton.LeftButton
+Key = Qt.Key
+ARGUMENTS: dict[str, Any] = {
+    "path": "C:\\reports\\lungs.pdf",
+    "pages": [1, 2],
+    "options": {"dpi": 300, "colour": False, "title": None},
+    "text": "Both lungs are clear.\npath: elsewhere",
+}
+
+
+@pytest.fixture
+def chat(qapp: object, tmp_path: Path) -> Iterator[Chat]:
+    yield from opened(tmp_path / "sessions")
+
+
+def request(chat: Chat, wait_until: Wait, **fields: Any) -> ApprovalCard:
+    """Ask for a call of `export_report`, and wait until its card can be answered."""
+    ask(chat, wait_until)
+    given = {
+        "title": "Allow export_report?", "detail": "", "tool": "export_report",
+        "arguments": ARGUMENTS, "effect": "write", "scopes": ["once", "session"],
+    } | fields  # fmt: skip
+    chat.runner.say(ApprovalRequested, approval_id="a1", **given)
+    wait_until(lambda: chat.run.approvals)
+    card = chat.run.approvals["a1"]
+    wait_until(card.allow.isEnabled)
+    return card
+
+
+def shown(arguments: dict[str, Any]) -> str:
+    return "\n".join("  " * line.level + line.text for line in argument_lines(arguments))
+
+
+# -- what is shown
+
+
+def test_the_exact_arguments_are_a_list_of_keys_and_values(chat: Chat, wait_until: Wait):
+    card = request(chat, wait_until)
+    assert card.effect.text() == "It writes files outside this conversation's own folder."
+    assert card.tool.full == "Export report · export_report"
+    assert card.arguments is not None
+    assert card.arguments.plain().splitlines() == [
+        'path: "C:\\reports\\lungs.pdf"',
+        "pages: [1, 2]",
+        "options:",
+        "dpi: 300",
+        "colour: false",
+        "title: null",
+        "text: (text of 2 lines)",
+        "│ Both lungs are clear.",
+        "│ path: elsewhere",
+    ]
+    assert not card.arguments.hidden
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("report\u202efdp.exe", r'"report\u202efdp.exe"'),
+        ("a\u2066b\u2069", r'"a\u2066b\u2069"'),
+        ("a\u200bb\ufeff", r'"a\u200bb\ufeff"'),
+        ("a\tb\rc\x1b[0m", r'"a\tb\rc\u001b[0m"'),
+        ("a\u00a0b\u3164", r'"a\u00a0b\u3164"'),
+        ("\ud800", r'"\ud800"'),
+        ("\U000e0041", r'"\U000e0041"'),
+        ("<b>bold</b>&amp;", '"<b>bold</b>&amp;"'),
+        (["\u202e"], r'["\u202e"]'),
+        ("one\n\u2028two", "(text of 2 lines)\n  │ one\n  │ \\u2028two"),
+    ],
+)
+def test_what_cannot_be_seen_is_written_as_its_code(value: Any, text: str):
+    assert shown({"v": value}) == f"v: {text}"
+
+
+def test_a_key_cannot_pass_for_another():
+    lines = shown({"path": 1, "p\u0430th": 2, "path\u200b": 3, "path: 4\nx": 5, "│": 6})
+    assert lines.splitlines() == [
+        "path: 1", r'"p\u0430th": 2', r'"path\u200b": 3', r'"path: 4\nx": 5', r'"\u2502": 6',
+    ]  # fmt: skip
+
+
+def test_deep_and_large_arguments_are_whole():
+    deep: Any = "end"
+    for _ in range(60):
+        deep = {"k": [deep]}
+    assert shown({"v": deep}).count("k") == 60
+    many = {f"k{index}": list(range(50)) for index in range(40)}
+    assert shown(many).count("\n") == 40 * 51 - 1
+
+
+def test_hidden_characters_are_told_of(chat: Chat, wait_until: Wait):
+    card = request(chat, wait_until, arguments={"path": "x\u202ey"})
+    assert card.arguments is not None
+    assert card.arguments.plain() == 'path: "x\\u202ey"'
+    assert card._hidden.isVisible()
+    chat.runner.finish()
+    wait_until(chat.dock.is_idle)
+    assert not request(chat, wait_until, arguments={"path": "xy"})._hidden.isVisible()
+
+
+def test_a_megabyte_is_shown_whole_before_it_can_be_allowed(
+    chat: Chat, wait_until: Wait, heartbeat: Heartbeat
+):
+    arguments = {"text": "x y" * 100_000, "lines": "line\n" * 3_000, "odd": "\u202e" * 3_000}
+    ask(chat, wait_until)
+    chat.runner.say(
+        ApprovalRequested,
+        approval_id="a1", title="t", detail="", tool="t", arguments=arguments, effect="send",
+    )  # fmt: skip
+    wait_until(lambda: chat.run.approvals)
+    card = chat.run.approvals["a1"]
+    view = card.arguments
+    assert view is not None
+    QTest.mouseClick(card.allow, LEFT)
+    assert chat.runner.answers == []
+    wait_until(lambda: view.complete, 60)
+    assert heartbeat.computed_ms < 50
+    flat = view.plain().replace("\n", "")
+    assert "x y" * 100_000 in flat
+    assert flat.count("│ line") == 3_000
+    assert flat.count(r"\u202e") == 3_000
+    assert view.height() <= 240
+    assert view.verticalScrollBar().maximum() > 0
+    assert view.verticalScrollBar().value() == 0
+    wait_until(card.allow.isEnabled)
+
+
+def test_html_in_a_request_shows_literally(chat: Chat, wait_until: Wait):
+    evil = "<h1>Big</h1><img src='file:///etc/hostname'>"
+    card = request(
+        chat, wait_until,
+        title=evil, tool=evil, effect=evil, arguments={evil: evil}, scopes=["once"],
+    )  # fmt: skip
+    assert card.title.plain() == evil
+    assert card.effect.text() == evil
+    assert card.tool.full.endswith(evil)
+    assert card.arguments is not None
+    assert card.arguments.plain() == f'"{evil}": "{evil}"'
+
+
+@pytest.mark.parametrize("pictures", [False, True])
+def test_a_consent_is_the_same_card_without_arguments(chat: Chat, wait_until: Wait, pictures: bool):
+    fields = (
+        picture_request("gpt-x", "api.example.org", 1, "YES")
+        if pictures
+        else consent_request("gpt-x", "api.example.org")
+    )
+    empty: dict[str, Any] = {"tool": "", "arguments": {}, "effect": "", "scopes": ["once"]}
+    card = request(chat, wait_until, **empty, **fields)
+    assert card.arguments is None
+    assert card.detail.isVisible()
+    assert card.detail.plain() == fields["detail"]
+    assert card.allow.text() == "Allow"
+    assert not card.allow_session.isVisible()
+
+
+# -- answers
+
+
+@pytest.mark.parametrize(
+    ("button", "decision", "state"),
+    [
+        ("allow", Decision(granted=True), "Allowed once"),
+        ("allow_session", Decision(granted=True, scope="session"), "Allowed in this conversation"),
+        ("deny", Decision(granted=False), "Denied"),
+    ],
+)
+def test_an_answer_reaches_the_runner_once_and_the_card_says_which(
+    chat: Chat, wait_until: Wait, button: str, decision: Decision, state: str
+):
+    card = request(chat, wait_until)
+    QTest.mouseClick(getattr(card, button), LEFT)
+    for other in (card.allow, card.allow_session, card.deny):
+        QTest.mouseClick(other, LEFT)
+    assert chat.runner.answers == [("a1", decision)]
+    chat.runner.say(
+        ApprovalResolved, approval_id="a1", granted=decision.granted, scope=decision.scope
+    )
+    wait_until(card.state.isVisible)
+    assert card.state.full == state
+    assert not card.allow.isVisible()
+    assert not card.what.isVisible()
+    QTest.mouseClick(card._show, LEFT)
+    assert card.arguments is not None
+    assert card.arguments.isVisible()
+
+
+def test_enter_in_the_reason_denies_with_the_reason(chat: Chat, wait_until: Wait):
+    card = request(chat, wait_until)
+    QTest.keyClicks(card.reason, "  wrong   folder ")
+    QTest.keyClick(card.reason, Key.Key_Return)
+    assert chat.runner.answers == [("a1", Decision(granted=False, reason="wrong folder"))]
+    chat.runner.say(ApprovalResolved, approval_id="a1", granted=False, reason="wrong folder")
+    wait_until(lambda: card.state.full == "Denied: wrong folder")
+
+
+def test_a_reason_is_no_part_of_a_yes(chat: Chat, wait_until: Wait):
+    card = request(chat, wait_until)
+    QTest.keyClicks(card.reason, "hm")
+    QTest.mouseClick(card.allow, LEFT)
+    assert chat.runner.answers == [("a1", Decision(granted=True))]
+
+
+def test_once_is_all_that_is_offered_when_only_once_may_be(chat: Chat, wait_until: Wait):
+    card = request(chat, wait_until, scopes=["once"])
+    assert not card.allow_session.isVisible()
+    assert card.allow.text() == "Allow once"
+
+
+def test_the_focus_never_lands_on_an_allow_button(chat: Chat, wait_until: Wait):
+    chat.dock.activateWindow()
+    chat.dock.focus_composer()
+    wait_until(chat.dock.composer.edit.hasFocus)
+    card = request(chat, wait_until)
+    assert chat.dock.focusWidget() is chat.dock.composer.edit
+    QTest.keyClick(chat.dock.composer.edit, Key.Key_Return)
+    QTest.keyClick(chat.dock.composer.edit, Key.Key_Space)
+    assert chat.runner.answers == []
+    card.setFocus()
+    assert chat.dock.focusWidget() is card.reason
+    QTest.keyClick(card.reason, Key.Key_Tab)
+    assert chat.dock.focusWidget() is card.deny
+    QTest.keyClick(card.deny, Key.Key_Tab)
+    assert chat.dock.focusWidget() is card.allow
+    QTest.keyClick(card.allow, Key.Key_Space)
+    assert chat.runner.answers == [("a1", Decision(granted=True))]
+
+
+def test_a_click_meant_for_what_was_there_before_allows_nothing(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ApprovalRequested, approval_id="a1", title="May I?", detail="")
+    wait_until(lambda: chat.run.approvals)
+    card = chat.run.approvals["a1"]
+    assert not card.allow.isEnabled()
+    assert card.deny.isEnabled()
+    QTest.mouseClick(card.allow, LEFT)
+    assert chat.runner.answers == []
+    wait_until(card.allow.isEnabled)
+
+
+def test_the_card_of_the_call_waits_with_its_question(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="t", arguments={})
+    chat.runner.say(
+        ApprovalRequested, approval_id="a1", title="May I?", detail="", call_id="c", tool="t"
+    )
+    wait_until(lambda: chat.run.approvals)
+    assert chat.run.cards["c"]._word.text() == "Waiting"
+    chat.runner.say(ApprovalResolved, approval_id="a1", granted=True)
+    wait_until(lambda: chat.run.cards["c"]._word.text() == "Running")
+
+
+def test_two_requests_are_answered_each_by_its_own_card(chat: Chat, wait_until: Wait):
+    first = request(chat, wait_until)
+    chat.runner.say(ApprovalRequested, approval_id="a2", title="And this?", detail="")
+    wait_until(lambda: len(chat.run.approvals) == 2)
+    second = chat.run.approvals["a2"]
+    QTest.mouseClick(second.deny, LEFT)
+    QTest.mouseClick(first.allow, LEFT)
+    assert chat.runner.answers == [("a2", Decision(False)), ("a1", Decision(True))]
