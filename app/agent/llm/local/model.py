@@ -23,6 +23,10 @@ FIRST_TIMEOUT_S = 900.0
 STILL_S = 15.0
 CONTEXT_TOKENS = 8_192
 
+_READING = (
+    "The model reads the conversation before it begins to answer: on this computer's processor "
+    "that can take half a minute and more."
+)
 _NO_TOOLS = (
     "The model's chat template has no form for tools: its calls are written as JSON {how}, which "
     "small models do badly."
@@ -119,7 +123,7 @@ class LocalModel:
             try:
                 async with aclosing(self._asked(ready, tools).stream(messages, tools)) as events:
                     async for event in events:
-                        yield event
+                        yield Note(_READING) if isinstance(event, Note) else event
             except ModelFailed as error:
                 raise await self._told_apart(error) from error
 
