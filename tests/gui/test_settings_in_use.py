@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import multiprocessing
+import multiprocessing.process
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -13,13 +15,16 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication
 
+from app.agent.events import Noted, RunEvent
 from app.settings import ProviderSettings
+from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.views.settings.dialog import SettingsDialog
 from app.wiring import Program, ViewRequest, build_window
 from tests.gui.test_settings_window import choose, click, open_page, retype
 from tests.support.openai_server import OpenAIServer, text_reply
+from tests.support.small_model import gguf
 
 pytestmark = pytest.mark.gui
 
@@ -51,14 +56,19 @@ class Opened:
         dialog.destroyed.connect(lambda: gone.append(True))
         self.wait_until(lambda: gone)
 
-    def ask(self, text: str) -> None:
+    @property
+    def agent(self) -> AgentThread:
+        """What runs the questions."""
+        return self.chat._agent
+
+    def ask(self, text: str, timeout: float = 30) -> None:
         """Ask a question and wait for its end."""
         edit = self.chat.composer.edit
         edit.setFocus()
         QTest.keyClicks(edit, text)
         QTest.keyClick(edit, Qt.Key.Key_Return)
         self.wait_until(lambda: not self.chat.is_idle())
-        self.wait_until(self.chat.is_idle, timeout=30)
+        self.wait_until(self.chat.is_idle, timeout=timeout)
 
     def close(self) -> None:
         self.window.close()
@@ -171,3 +181,40 @@ def test_a_local_model_that_is_no_longer_chosen_is_ended(
     choose(dialog.model.provider, "Offline planner")
     here.save(dialog)
     wait_until(lambda: not here.program.is_kept(model))
+
+
+@pytest.mark.slow
+def test_a_real_model_on_this_computer_is_tried_chosen_asked_and_ended(
+    opened: Callable[[], Opened], wait_until: Wait
+):
+    file = gguf()
+    here = opened()
+    dialog = here.settings()
+    choose(dialog.model.provider, "Model on this computer")
+    form = dialog.model.forms["local"]
+    retype(form.path, str(file))
+    wait_until(lambda: "of memory" in form.file_note.text())
+    click(dialog.model.test_button)
+    assert "half a minute" in dialog.model.outcome.plain()
+    wait_until(lambda: dialog.model.outcome.plain() == "This model can be used.", timeout=120)
+    assert "is loaded and answers" in dialog.model.steps.plain()
+    wait_until(lambda: not servers())
+    here.save(dialog)
+    assert not servers(), "nothing runs before the first question"
+    events: list[RunEvent] = []
+    here.agent.run_event.connect(events.append)
+    here.ask("Say hello.", timeout=150)
+    assert len(servers()) == 1
+    assert events[-1].kind == "run_finished"
+    assert next(event.text for event in events if isinstance(event, Noted)).endswith(
+        "The first answer can take half a minute and more."
+    )
+    dialog = here.settings()
+    choose(dialog.model.provider, "Offline planner")
+    here.save(dialog)
+    wait_until(lambda: not servers())
+
+
+def servers() -> list[multiprocessing.process.BaseProcess]:
+    """The processes of language models that this one started."""
+    return [each for each in multiprocessing.active_children() if "language" in each.name]
