@@ -43,7 +43,12 @@ def make(file: Path) -> Iterator[Make]:
     made: list[LocalModel] = []
 
     def new(path: Path = file, **changes: Any) -> LocalModel:
-        options = {"context_tokens": 2048, "output_tokens": 60, "temperature": 0.0, "seed": 1}
+        options: dict[str, Any] = {
+            "context_tokens": 2048,
+            "output_tokens": 60,
+            "temperature": 0.0,
+            "seed": 1,
+        }
         made.append(LocalModel(path, **{**options, **changes}))
         return made[-1]
 
