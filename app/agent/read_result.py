@@ -49,7 +49,7 @@ class ReadOutput(BaseModel):
     """A page of the part, under the names that lead to it."""
 
     id: str
-    path: str
+    part: str
     value: dict[str, Any]
     total: int | None = None
     next_offset: int | None = None
@@ -97,7 +97,8 @@ class ReadResult:
         page, total, end = self._page(value, ref, _joined(names), offset, _least(args, window))
         output: dict[str, Any] = {
             "id": ref,
-            "path": _joined(names),
+            # Not "path": what stands under that name is taken for a file's.
+            "part": _joined(names),
             # Under its names: by them what identifies a patient is known, and removed.
             "value": _nested(names, page),
             "total": total,

@@ -82,7 +82,7 @@ class Redactor:
                 self._collect_image(note)
         for message in messages:
             for call in message.tool_calls:
-                self._collect(call.arguments)
+                self._collect(_files_of(call))
             self._collect(message.data)
         self._in_text = {
             form: name
@@ -144,7 +144,7 @@ class Redactor:
             ToolCall(
                 id=call.id,
                 name=call.name,
-                arguments=self.value(call.arguments),
+                arguments=self._arguments(call),
                 raw=self.text(call.raw),
             )
             for call in message.tool_calls
@@ -163,6 +163,13 @@ class Redactor:
             "pictures": pictures,
         }
         return message.model_copy(update=changed)
+
+    def _arguments(self, call: ToolCall) -> dict[str, Any]:
+        files = _files_of(call)
+        return {
+            self.text(key): self.value(value, key if key in files else "")
+            for key, value in call.arguments.items()
+        }
 
     def _collect_image(self, note: Mapping[str, Any]) -> None:
         path, name = note.get("path"), note.get("id")
@@ -190,6 +197,13 @@ class Redactor:
             made = sum(1 for name in self._names.values() if name.startswith("result-"))
             self._names[path] = f"result-{made + 1}{_suffix(path)}"
         return self._names[path]
+
+
+def _files_of(call: ToolCall) -> dict[str, Any]:
+    """A call's arguments but the `path` of `read_result`, which is a place in a result."""
+    if call.name != "read_result":
+        return call.arguments
+    return {key: value for key, value in call.arguments.items() if key != "path"}
 
 
 def _pure(path: str) -> PurePath:

@@ -181,3 +181,22 @@ def test_what_identifies_a_patient_is_removed_from_every_part_that_is_read():
             for word in ("DOE", "JANE", "4711", "97.25"):
                 assert word not in cleaned, path
         assert REMOVED in cleaned, path
+
+
+def test_the_places_that_notices_and_calls_name_are_not_taken_for_files():
+    long = {"summary": "s", "output": {"items": list(range(45)), "made.png": "/out/made.png"}}
+    made = thread(long)
+    where = {"id": "r1", "path": "output.items[20:40]"}
+    made.append(
+        Message(
+            role="assistant", tool_calls=[ToolCall(id="r", name="read_result", arguments=where)]
+        )
+    )
+    found = ReadResult(made).run(ReadInput.model_validate(where), context())
+    data = {"summary": found.summary, "output": found.output, "metadata": {}}
+    made.append(result_message("r", "read_result", data))
+    prompt = ContextWindow(ModelInfo()).build("", made.history, redactor=Redactor(made.history))
+    assert 'path=\\"output.items[20:40]\\"' in prompt.messages[3].text
+    assert prompt.messages[4].tool_calls[0].arguments == where
+    assert '"part": "output.items"' in prompt.messages[5].text
+    assert "/out" not in "".join(message.text for message in prompt.messages)

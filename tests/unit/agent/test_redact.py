@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from app.agent.context import build_messages, result_message
-from app.agent.messages import Message, ToolCall
+from app.agent.messages import Message, Picture, ToolCall
 from app.agent.redact import REMOVED, Redactor, is_identifying
 
 IDENTIFYING = [
@@ -112,3 +112,41 @@ def test_units_and_fractions_are_no_paths():
     redactor = Redactor([])
     for text in ("a ratio of 0.47 (1/2)", "and/or", "10 mm/px", "</data>", "PA/AP 3/4/5"):
         assert redactor.text(text) == text
+
+
+def test_the_thread_itself_can_be_cleaned_before_its_results_are_marked_as_data():
+    note = {"id": "image-1", "path": "/data/DOE JANE/scan 1.dcm"}
+    history = [
+        Message(role="user", text="Who is Jane Doe?", images=[note]),
+        Message(role="assistant", tool_calls=[ToolCall(id="1", name="t", arguments={})]),
+        result_message("1", "t", {"summary": "s", "metadata": {"PatientName": "DOE^JANE"}}),
+    ]
+    cleaned = Redactor(history).messages(history)
+    assert json.loads(cleaned[2].text) == cleaned[2].data
+    built = build_messages("system", cleaned)
+    marked = build_messages("system", history)
+    assert built == Redactor(marked).messages(marked)
+    assert built[1].text.splitlines()[0] == "image_path: image-1"
+    assert "doe" not in "".join(message.text for message in built).lower()
+
+
+def test_captions_plans_and_broken_calls_are_cleaned_and_pictures_stay_where_they_are():
+    picture = Picture(path="/home/u/files/seen/ab.png", caption="image-1 of Jane Doe, /data/x/y")
+    steps = [{"title": "Compare with Jane Doe's scan of 1970-05-31"}]
+    history = [
+        Message(role="user", text="q", pictures=[picture]),
+        Message(
+            role="assistant",
+            tool_calls=[
+                ToolCall(id="1", name="update_plan", arguments={"steps": steps}),
+                ToolCall(id="2", name="t", arguments={}, raw='{"name": "DOE^JANE'),
+            ],
+        ),
+    ]
+    cleaned = Redactor(history, ["DOE^JANE", "19700531"]).messages(history)
+    assert cleaned[0].pictures == [
+        Picture(path=picture.path, caption=f"image-1 of {REMOVED}, [file]")
+    ]
+    text = json.dumps([message.model_dump() for message in cleaned]).lower()
+    assert "jane" not in text
+    assert "1970" not in text
