@@ -19,8 +19,8 @@ from app.agent.llm.base import (
     Tokens,
     ToolSchema,
 )
-from app.agent.llm.deltas import CUT_NOTE, FILTER_NOTE, Parts, tool_call
-from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load, patiently
+from app.agent.llm.deltas import CUT_NOTE, FILTER_NOTE, MAX_CALLS, Parts, tool_call
+from app.agent.llm.endpoint import Allowance, Bounds, host_of, is_loopback, load, patiently
 from app.agent.llm.failures import Endpoint, cut, failure, too_much, unreadable
 from app.agent.llm.openai_model import wire_name
 from app.agent.llm.png import MEDIA_TYPE, encoded, missing
@@ -83,7 +83,7 @@ class AnthropicModel:
         Raises:
             ModelFailed: The endpoint is down, refuses, stalls or sends what cannot be read.
         """
-        answer = _Answer(self._at, self._bounds.chars)
+        answer = _Answer(self._at, self._bounds)
         packages = await asyncio.to_thread(load, _PACKAGE)
         request = await asyncio.to_thread(self._request, messages, tools)
         try:
@@ -163,10 +163,10 @@ class AnthropicModel:
 class _Answer:
     """Puts the events of one streamed message together."""
 
-    def __init__(self, at: Endpoint, chars: int) -> None:
+    def __init__(self, at: Endpoint, bounds: Bounds) -> None:
         self.started = False
         self._at = at
-        self._left = chars
+        self._allowed = Allowance(bounds, at)
         self._stop = ""
         self._calls: dict[int, Parts] = {}
         self._input_tokens = 0
@@ -182,6 +182,8 @@ class _Answer:
                 if event.content_block.type == "tool_use":
                     block = event.content_block
                     self._calls[event.index] = Parts(str(block.id), str(block.name))
+                    if len(self._calls) > MAX_CALLS:
+                        raise too_much(self._at)
             case "content_block_delta":
                 yield from self._delta(event.index, event.delta)
             case "message_delta":
@@ -212,22 +214,17 @@ class _Answer:
     def _delta(self, index: int, delta: Any) -> Iterable[ModelEvent]:
         match delta.type:
             case "text_delta":
-                self._spend(delta.text)
+                self._allowed.spend(0, text=len(delta.text))
                 yield Text(delta.text)
             case "thinking_delta":
-                self._spend(delta.thinking)
+                self._allowed.spend(len(delta.thinking))
                 yield Reasoning(delta.thinking)
             case "input_json_delta":
-                self._spend(delta.partial_json)
+                self._allowed.spend(len(delta.partial_json))
                 if index in self._calls:  # not a tool that Anthropic runs itself
                     self._calls[index].arguments += delta.partial_json
             case _:  # signatures and citations
                 return
-
-    def _spend(self, text: str) -> None:
-        self._left -= len(text)
-        if self._left < 0 or len(self._calls) > 128:
-            raise too_much(self._at)
 
     def _count(self, usage: Any) -> None:
         """Usage is cumulative; what was read from or written to a cache was sent as well."""

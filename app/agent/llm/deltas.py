@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 from app.agent.llm.base import Call, ModelEvent, Reasoning, Text, Tokens
+from app.agent.llm.endpoint import Allowance, Bounds
 from app.agent.llm.failures import Endpoint, cut, too_much, unreadable
 from app.agent.llm.repair import parse_arguments
 from app.agent.messages import ToolCall
@@ -47,14 +48,14 @@ class Assembly:
 
     Args:
         at: The endpoint, for messages.
-        chars: The most characters of the answer.
+        bounds: How much it may hold.
         text_filter: Finds calls in the text; None where there are none.
     """
 
-    def __init__(self, at: Endpoint, chars: int, text_filter: TextFilter | None = None) -> None:
+    def __init__(self, at: Endpoint, bounds: Bounds, text_filter: TextFilter | None = None) -> None:
         self.started = False
         self._at = at
-        self._left = chars
+        self._allowed = Allowance(bounds, at)
         self._filter = text_filter
         self._thinking = _Thinking()
         self._finish = ""
@@ -105,7 +106,7 @@ class Assembly:
 
     def _delta(self, delta: Any) -> Iterable[ModelEvent]:
         thought, text = _texts(delta)
-        self._spend(len(thought) + len(text))
+        self._allowed.spend(len(thought), text=len(text))
         if thought:
             yield Reasoning(thought)
         if text:
@@ -127,11 +128,6 @@ class Assembly:
             else:
                 yield event
 
-    def _spend(self, chars: int) -> None:
-        self._left -= chars
-        if self._left < 0:
-            raise too_much(self._at)
-
     def _add(self, part: Any) -> None:
         function = getattr(part, "function", None)
         name = str(getattr(function, "name", None) or "")
@@ -139,7 +135,7 @@ class Assembly:
         if not isinstance(arguments, str):  # some servers send the object itself
             arguments = json.dumps(arguments)
         call_id = str(getattr(part, "id", None) or "")
-        self._spend(len(name) + len(arguments) + len(call_id))
+        self._allowed.spend(len(name) + len(arguments) + len(call_id))
         parts = self._call(getattr(part, "index", None), call_id, name, arguments)
         parts.id = call_id or parts.id
         parts.name = parts.name or name

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from app.agent.llm.base import Note
-from app.agent.llm.failures import Endpoint, stalled, too_long
+from app.agent.llm.failures import Endpoint, stalled, too_long, too_much
 from app.errors import UsageError
 
 LOADING = (
@@ -36,6 +36,8 @@ class Bounds:
         poll_s: Between two questions to a server that says that it still loads the model.
         body_bytes: The largest answer as it is sent; a token takes 200 to 400 bytes.
         line_bytes: Its longest line, which has to be in memory at once.
+        text_chars: The most characters of text. What is longer nobody reads, and a window that
+            shows it while it comes gets slow.
         chars: The most characters of text, reasoning and calls' arguments together.
     """
 
@@ -47,7 +49,28 @@ class Bounds:
     poll_s: float = 1.0
     body_bytes: int = 64 * 2**20
     line_bytes: int = 4 * 2**20
-    chars: int = 1_000_000
+    text_chars: int = 200_000
+    chars: int = 600_000
+
+
+class Allowance:
+    """What an answer may still hold, of the characters that its bounds allow."""
+
+    def __init__(self, bounds: Bounds, at: Endpoint) -> None:
+        self._at = at
+        self._text = bounds.text_chars
+        self._all = bounds.chars
+
+    def spend(self, chars: int, *, text: int = 0) -> None:
+        """Count characters of reasoning or calls, and of text.
+
+        Raises:
+            ModelFailed: The answer is too long.
+        """
+        self._all -= chars + text
+        self._text -= text
+        if min(self._all, self._text) < 0:
+            raise too_much(self._at)
 
 
 T = TypeVar("T")

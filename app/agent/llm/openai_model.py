@@ -92,7 +92,7 @@ class OpenAIModel:
         Raises:
             ModelFailed: The endpoint is down, refuses, stalls or sends what cannot be read.
         """
-        assembly = Assembly(self._at, self._bounds.chars, self._filter(messages, tools))
+        assembly = Assembly(self._at, self._bounds, self._filter(messages, tools))
         # Imports and pictures take a moment; on the loop they would delay a cancel.
         packages = await asyncio.to_thread(load, "openai")
         request = await asyncio.to_thread(self._request, messages, tools)

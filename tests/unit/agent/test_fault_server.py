@@ -31,7 +31,6 @@ SHORT = Bounds(
     poll_s=0.05,
     body_bytes=2**20,
     line_bytes=2**19,
-    chars=400_000,
 )
 ENDS_S = 1.5 + 1.5
 """The longest of those times, and as much again for a busy machine."""
