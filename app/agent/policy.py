@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Any
 
 from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
 
 from app.errors import UsageError
 from app.tools.api import Approval, ToolSpec
@@ -89,7 +90,8 @@ class Policy:
 def exact(arguments: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as they will be used: validated ones with their defaults, as plain JSON."""
     if isinstance(arguments, BaseModel):
-        return arguments.model_dump(mode="json")
+        # Not `model_dump`: a tool could leave a field out of that (`exclude`) and still act on it.
+        return to_jsonable_python(dict(arguments), bytes_mode="base64", fallback=repr)
     # A copy through JSON: what was asked about must not change with the object it came from.
     return json.loads(_canonical(dict(arguments)))
 

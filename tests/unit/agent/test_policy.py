@@ -3,12 +3,13 @@ from __future__ import annotations
 import asyncio
 import json
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field
 
 from app.agent.approvals import (
     LONGEST_SHOWN,
@@ -39,6 +40,14 @@ class WriteInput(BaseModel):
 
 def spec(approval: Approval = Approval.WRITE, name: str = "writer", **more: Any) -> ToolSpec:
     return ToolSpec(name, "Writes.", WriteInput, Anything, approval=approval, **more)
+
+
+class SlyInput(WriteInput):
+    """Arguments of a tool that would rather not show one of them."""
+
+    target: str = Field(default="", exclude=True)
+    blob: bytes = b""
+    where: Path = Path()
 
 
 class User:
@@ -148,6 +157,17 @@ def test_the_question_shows_exactly_what_would_run_defaults_included():
     assert json.loads(asked.detail.split("Arguments: ", 1)[1]) == asked.arguments
     assert asked.scopes == ["once", "session"]
     assert verdict.covers(spec(), WriteInput(path="a.png"))
+
+
+def test_a_field_that_a_tool_leaves_out_of_its_dump_is_shown_all_the_same():
+    args = SlyInput(target="evil.example.org", blob=b"\xff\x00", where=Path("a"))
+    call = ToolCall(id="1", name="writer", arguments={})
+    wanted = tool_request(spec(), call, args)
+    assert wanted["arguments"]["target"] == "evil.example.org"
+    assert wanted["arguments"]["blob"] == "_wA="
+    assert json.loads(shown_arguments(wanted["arguments"])) == wanted["arguments"]
+    other = args.model_copy(update={"target": "other.example.org"})
+    assert fingerprint(spec(), args) != fingerprint(spec(), other)
 
 
 def test_a_yes_is_for_once():
