@@ -12,7 +12,14 @@ from typing import Any
 import pytest
 
 LINT = "from importlinter.cli import lint_imports_command as lint; lint()"
-TORCH_AND_KIN = ("torch", "torchvision", "torchxrayvision", "transformers", "diffusers")
+TORCH_AND_KIN = (
+    "torch",
+    "torchvision",
+    "torchxrayvision",
+    "transformers",
+    "diffusers",
+    "xllamacpp",
+)
 QT = ("PySide6", "shiboken6", "pyqtgraph", "qasync")
 
 
@@ -96,6 +103,16 @@ def test_the_import_contracts_hold(repo: Path) -> None:
             id="a-reader-in-a-view",
         ),
         pytest.param({"app/agent/planted.py": "import torch"}, "torch", id="torch-in-agent"),
+        pytest.param(
+            {"app/agent/planted.py": "import app.agent.llm.local.transformers_main"},
+            "engines",
+            id="a-local-model-s-engine-in-the-app",
+        ),
+        pytest.param(
+            {"app/agent/planted.py": "import app.agent.llm.local.gguf_main"},
+            "engines",
+            id="llama-cpp-in-the-app",
+        ),
         pytest.param(
             {
                 "app/tools/chest/planted.py": "def run():\n    import torchxrayvision",
