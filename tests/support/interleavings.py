@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import sys
 from collections import Counter
@@ -22,7 +23,7 @@ from app.agent.llm.base import ModelEvent, ModelFailed, Reasoning, Text, Tokens
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message
 from app.agent.retry import Retry
-from app.agent.sessions import SessionStore, Thread
+from app.agent.sessions import SessionStore, Thread, writer
 from app.tools.api import CancelToken, ToolContext, ToolFailed, ToolResult
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, box, request
 from tests.support.scripted_model import ScriptedModel, call, says
@@ -269,7 +270,23 @@ def _check_closed(thread: Thread) -> None:
     assert ended == Counter({event["run_id"] for event in events})
 
 
+def without_waiting_for_the_disk() -> None:
+    """Leave out fsync: it is for a power cut, and a killed program's writes are kept without."""
+    writer.os = _Unsynced()  # pyright: ignore[reportAttributeAccessIssue]
+
+
+class _Unsynced:
+    """The module `os`, but for fsync."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(os, name)
+
+    def fsync(self, handle: int) -> None:
+        """Nothing."""
+
+
 async def _endless(root: Path, seed: int) -> None:
+    without_waiting_for_the_disk()
     chance = random.Random(seed)
     store = SessionStore(root)
     registry = tools()

@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 
 from app.agent.events import RunEvent
-from app.agent.sessions import SessionStore, Thread
+from app.agent.sessions import SessionStore, Thread, writer
 from app.tools.api import CancelToken, ToolContext, ToolFailed
 from app.tools.host import ProcessHost
 from tests.support.interleavings import (
@@ -28,6 +28,7 @@ from tests.support.interleavings import (
     check_thread,
     play,
     tools,
+    without_waiting_for_the_disk,
 )
 
 SEED = int(os.environ.get("SIGHTLINE_SEED", "1"))
@@ -36,6 +37,13 @@ CUTS = 930  # kills at a byte of the file, in this process
 KILLS = 60  # of a real process
 CRASHES = 10  # of a real model process
 BATCHES = 10
+
+
+@pytest.fixture(autouse=True)
+def unsynced(monkeypatch: pytest.MonkeyPatch):
+    """Writes are not waited for: what is killed here is a program, not the computer."""
+    monkeypatch.setattr(writer, "os", writer.os)
+    without_waiting_for_the_disk()
 
 
 def size_of(thread: Thread) -> int:
