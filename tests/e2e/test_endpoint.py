@@ -10,6 +10,7 @@ import pytest
 from app.imaging.demo import demo_paths
 from tests.e2e.conftest import Run
 from tests.e2e.test_ask import events_of, of_kind
+from tests.support.fault_server import FaultServer
 from tests.support.openai_server import OpenAIServer, call_reply, text_reply
 
 pytestmark = pytest.mark.e2e
@@ -63,6 +64,18 @@ def test_an_unknown_tool_and_wrong_arguments_go_back_to_the_model(sightline: Run
     assert "root:" not in done.stdout
     statuses = [event["status"] for event in of_kind(events_of(done.stdout), "tool_finished")]
     assert statuses == ["failed"] * 3
+
+
+def test_what_broke_half_way_is_asked_for_again_and_printed_once(sightline: Run, tmp_path: Path):
+    with FaultServer("reset_in_stream", good_from=3) as server:
+        use_endpoint(tmp_path / "home", server.url)
+        done = sightline("ask", "Hello", "--json")
+    assert done.returncode == 0, done.stderr
+    events = events_of(done.stdout)
+    retries = of_kind(events, "model_retry")
+    assert [event["attempt"] for event in retries] == [2, 3]
+    assert "broke in the middle" in retries[0]["reason"]
+    assert events[-1]["answer"] == "all is well"
 
 
 @pytest.mark.parametrize("mode", ["broken_json", "cut", "401", "500", "html", "empty"])

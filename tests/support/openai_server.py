@@ -36,7 +36,7 @@ class OpenAIServer:
             JSON), "cut" (the connection closes in the middle), "no_finish" (a clean end without
             finish_reason), "html", "error_event", "401", "404", "429", "500", "redirect", "stall"
             (headers and one word, then silence until the test ends), "silent" (no headers), "slow"
-            (each byte flushed on its own), "empty", "no_counts" (refuses `stream_options`).
+            (each byte flushed on its own), "empty", "no_counts" and "no_tools" (refuse those).
         models: What the list of models holds; None where there is no such list.
         answer: Makes the reply to a request, instead of `replies`.
     """
@@ -131,8 +131,9 @@ class _Handler(BaseHTTPRequestHandler):
             self.send_header("content-length", "0")
             self.end_headers()
         elif mode == "no_counts" and "stream_options" in state.requests[-1]:
-            body = {"error": {"message": "Unrecognized request argument: stream_options"}}
-            self._whole(400, json.dumps(body).encode(), "application/json")
+            self._error(400, "Unrecognized request argument: stream_options")
+        elif mode == "no_tools" and "tools" in state.requests[-1]:
+            self._error(400, "the model does not support tools")
         elif not self.path.startswith(("/v1/", "/openai/deployments/")):
             self._error(404)
         elif mode == "silent":
@@ -182,8 +183,9 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.write(f"{len(data):x}\r\n".encode() + data + b"\r\n")
         self.wfile.flush()
 
-    def _error(self, status: int) -> None:
-        body = json.dumps({"error": {"message": f"no luck ({status})", "type": "x"}}).encode()
+    def _error(self, status: int, message: str = "") -> None:
+        message = message or f"no luck ({status})"
+        body = json.dumps({"error": {"message": message, "type": "x"}}).encode()
         self._whole(status, body, "application/json")
 
     def _whole(self, status: int, body: bytes, kind: str) -> None:

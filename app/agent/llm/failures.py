@@ -164,8 +164,9 @@ def no_connection(error: BaseException, at: Endpoint) -> ModelFailed:
     """The connection was never made, or ended before the answer began."""
     for item in _causes(error):
         if isinstance(item, ssl.SSLCertVerificationError):
+            why = str(getattr(item, "verify_message", "") or "no reason given").rstrip(".")
             return _made(
-                f"its certificate is not trusted ({item.verify_message.rstrip('.')})",
+                f"its certificate is not trusted ({why})",
                 at,
                 "Check the address and this computer's clock; a hospital's own certificate has "
                 "to be installed by its administrator. Nothing was sent.",

@@ -279,6 +279,29 @@ def test_the_list_of_models():
         asyncio.run(OpenAIModel(server.url, "").models())
 
 
+@pytest.mark.parametrize(
+    ("status", "retryable"),
+    [
+        *((status, False) for status in (402, 403, 413, 418, 422)),
+        *((status, True) for status in (408, 409, 425, 429, 500, 502, 503, 599)),
+    ],
+)
+def test_which_refusals_may_get_better(status: int, retryable: bool):
+    with OpenAIServer(mode=str(status)) as server, pytest.raises(ModelFailed) as caught:
+        drain(OpenAIModel(server.url, "m"))
+    assert caught.value.retryable is retryable
+    assert caught.value.retry_after_s == (7.0 if status == 429 else None)
+    assert len(server.requests) == 1, "only the loop repeats a request"
+
+
+def test_a_server_whose_model_calls_no_tools_gets_the_advice_for_that():
+    with OpenAIServer(mode="no_tools") as server, pytest.raises(ModelFailed) as caught:
+        drain(OpenAIModel(server.url, "gemma:2b"))
+    found = caught.value
+    assert "calls no tools by itself: the model does not support tools" in found.reason
+    assert "another form of tool calls" in found.remedy
+
+
 def test_how_long_an_endpoint_asks_to_wait():
     soon = format_datetime(datetime.now(UTC) + timedelta(seconds=90), usegmt=True)
     past = format_datetime(datetime.now(UTC) - timedelta(seconds=90), usegmt=True)
