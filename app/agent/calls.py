@@ -7,7 +7,6 @@ a call that was started has its `tool_finished`. A call is never repeated here.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections import deque
 from collections.abc import Sequence
@@ -168,11 +167,7 @@ class Calls:
         except asyncio.CancelledError:
             for task in tasks:
                 task.cancel()
-            # They end at once, since none waits for its tool any more; a second cancel changes
-            # nothing: each call still gets its result before the transcript is closed.
-            while not all(task.done() for task in tasks):
-                with contextlib.suppress(asyncio.CancelledError):
-                    await asyncio.wait(tasks)
+            await asyncio.wait(tasks)  # at once: none of them waits for its tool any more
             raise
         for task in tasks:
             task.result()
@@ -188,9 +183,6 @@ class Calls:
         except asyncio.CancelledError:
             self._finish(ready, self._stopped(), started, time.monotonic() - clock)
             raise
-        if outcome.status == "failed" and self.request.cancel.cancelled:
-            # What a call says that was stopped half-way is no failure to report.
-            outcome = self._stopped()
         self._finish(ready, outcome, started, time.monotonic() - clock)
 
     async def _outcome(self, ready: Ready, patience: int) -> Outcome:

@@ -36,7 +36,6 @@ class PlanState:
     def write(self, steps: Iterable[tuple[str, str]]) -> None:
         """Take the model's own plan of (title, state)."""
         self._steps = [{"tool": title, "why": "", "state": state} for title, state in steps]
-        self._calls.clear()
         running = self._first("running")
         self._current = running if running is not None else self._first("pending")
         self.changed = True

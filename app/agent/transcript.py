@@ -1,7 +1,7 @@
-"""What a run writes into its conversation, so that the transcript is valid whenever the run ends.
+"""What a run writes into its conversation, so that the transcript is valid wherever the run ends.
 
 Endpoints refuse a transcript in which a call has no result. So every call gets exactly one, in the
-order of the calls, however they end; and once the run is over nothing is added behind it.
+order of the calls, however they end.
 """
 
 from __future__ import annotations
@@ -19,27 +19,25 @@ class Transcript:
     """The writing side of a thread, for one run.
 
     Args:
-        thread: The conversation; another may write to it once this is closed.
+        thread: The conversation.
+
+    Attributes:
+        not_run: The tools of the calls that were not run.
     """
 
     def __init__(self, thread: Thread) -> None:
         self._thread = thread
         self._waiting: deque[ToolCall] = deque()
         self._results: dict[str, Message] = {}
-        self._closed = False
         self.not_run: list[str] = []
-        """The tools of the calls that got no result but why they were not run."""
 
     def say(self, message: Message) -> None:
         """Add a message; its calls, if it makes any, now wait for their results."""
-        if not self._closed:
-            self._thread.append(message)
-            self._waiting.extend(message.tool_calls)
+        self._thread.append(message)
+        self._waiting.extend(message.tool_calls)
 
     def answer(self, call: ToolCall, result: Message) -> None:
         """Take a call's result; it is added as soon as those of all calls before it are there."""
-        if self._closed:
-            return
         self._results[call.id] = result
         while self._waiting and self._waiting[0].id in self._results:
             self._thread.append(self._results.pop(self._waiting.popleft().id))
@@ -56,4 +54,3 @@ class Transcript:
         if partial:
             text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"
             self.say(Message(role="assistant", text=text))
-        self._closed = True

@@ -58,7 +58,7 @@ def test_tool_results_return_to_the_model_in_call_order(tmp_path: Path):
     thread = fake_tools.Thread.in_memory()
     turn = [call("slow", image_path="image-1"), call("quick", image_path="image-1")]
     events = play(tmp_path, turn, says("done"), tools=FakeRegistry(slow, quick), thread=thread)
-    assert [event.tool for event in finished(events)] == ["slow", "quick"]
+    assert {event.tool for event in finished(events)} == {"slow", "quick"}
     results = [item for item in thread.history if item.role == "tool"]
     assert [item.data["summary"] for item in results] == ["slow one", "quick one"]
     assert results[1].data["output"] == {"x": 1.5}
@@ -539,3 +539,24 @@ def test_a_failure_after_results_keeps_them_in_the_conversation(tmp_path: Path):
     assert events[-1].kind == "run_failed"
     assert [item.role for item in thread.history] == ["user", "assistant", "tool", "assistant"]
     assert thread.history[-1].text == f"The heart\n\n{INTERRUPTED_ANSWER}"
+
+
+def test_a_model_that_breaks_off_by_itself_is_a_failure_and_no_cancel(tmp_path: Path):
+    events = play(tmp_path, [Text("x"), asyncio.CancelledError()])
+    assert events[-1].kind == "run_failed"
+    assert "broke off" in events[-1].error
+
+
+def test_what_a_model_says_of_itself_may_change_once_it_is_loaded(tmp_path: Path):
+    thread = fake_tools.Thread.in_memory()
+    for _ in range(10):
+        thread.append(Message(role="user", text="word " * 300))
+        thread.append(Message(role="assistant", text="word " * 300))
+    model = ScriptedModel(says("a"), says("b"))
+    loop = AgentLoop(model, FakeRegistry())
+    notices: list[int] = []
+    for context_tokens in (100_000, 2_000):
+        model.info = ModelInfo(context_tokens, output_tokens=200, own_tools=False, metered=False)
+        events = asyncio.run(collect(loop, request(tmp_path, thread=thread)))
+        notices.append(len([event for event in events if event.kind == "notice"]))
+    assert notices == [0, 1]

@@ -115,6 +115,16 @@ def test_the_calls_of_each_step_of_the_models_plan_are_counted_apart(tmp_path: P
     assert events[-1].answer == "done "
 
 
+def test_a_plan_of_which_nothing_runs_is_at_its_first_open_step(tmp_path: Path):
+    first: Turn = [
+        call("update_plan", **steps(("One", "done"), ("Two", "pending"))),
+        *(call("cardiothoracic_ratio", image_path=name) for name in "abc"),
+    ]
+    _, thread, _ = play(tmp_path, first, says("done"), limits=Limits(calls_per_task=2))
+    told = [item.ok for item in thread.history if item.role == "tool"]
+    assert told == [True, True, True, False]
+
+
 def test_a_plan_with_wrong_states_is_explained_to_the_model(tmp_path: Path):
     turn: Turn = [call("update_plan", steps=[{"title": "Look", "state": "begun"}])]
     events, thread, _ = play(tmp_path, turn, says("sorry"))

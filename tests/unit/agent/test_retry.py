@@ -104,10 +104,10 @@ def test_retry_after_is_honoured_when_it_is_longer_than_our_own_wait(tmp_path: P
 
 
 def test_a_long_retry_after_ends_the_run_and_says_when_to_ask_again(tmp_path: Path):
-    events, waits, _ = play(tmp_path, [busy(3600.0)])
+    events, waits, _ = play(tmp_path, [busy(3601.0)])
     assert waits == []
     assert events[-1].kind == "run_failed"
-    assert "until 2026-11-22 00:50" in events[-1].remedy
+    assert "until 2026-11-22 00:51" in events[-1].remedy
 
 
 @given(
@@ -188,6 +188,19 @@ def test_cancel_ends_the_wait_at_once(tmp_path: Path):
     events, took_s = asyncio.run(main())
     assert events[-1].kind == "run_cancelled"
     assert took_s < 1.0
+
+
+def test_what_was_withdrawn_does_not_come_back_when_the_wait_is_cancelled(tmp_path: Path):
+    asked = request(tmp_path)
+    loop = AgentLoop(ScriptedModel([Text("half an "), busy(50.0)]), FakeRegistry())
+
+    async def main() -> None:
+        async for event in loop.run(asked):
+            if event.kind == "model_retry":
+                asked.cancel.cancel()
+
+    asyncio.run(main())
+    assert [item.text for item in asked.thread.history] == ["question"]
 
 
 def test_stopping_after_the_tool_ends_the_wait_too(tmp_path: Path):
