@@ -27,7 +27,7 @@ _LITERALS: dict[str, bool | None] = {
     "null": None,
     "None": None,
 }
-_FENCE = re.compile(r"```[ \t]*\w*[ \t]*\r?\n(.*?)\s*(?:```)?", re.DOTALL)
+_FENCE = re.compile(r"```[ \t]*\w*[ \t]*\r?\n")
 # A comment to the line's end counts only if the line does end: without its line break it could
 # have swallowed arguments.
 _GAP = re.compile(r"(?:\s|//[^\n]*\n|/\*.*?\*/)*", re.DOTALL)
@@ -80,9 +80,9 @@ def strict(text: str) -> Any:
 
 def _read(text: str, complete: bool, unpack: int) -> Any:
     text = text.strip()
-    fence = _FENCE.fullmatch(text)
+    fence = _FENCE.match(text)
     if fence:
-        text = fence.group(1).strip()
+        text = text[fence.end() :].removesuffix("```").strip()
     try:
         value = strict(text)
     except ValueError:

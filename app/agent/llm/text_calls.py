@@ -81,6 +81,9 @@ class TextCalls:
         self._compact: str | None = None
         self._held = ""
         self._said = ""
+        self._read_to = 0
+        """How much of what is held was already read as calls: `_tail_calls`."""
+        self._tail_calls: list[ToolCall] = []
         self._off = not tools
 
     def take(self, text: str) -> list[ModelEvent]:
@@ -107,8 +110,8 @@ class TextCalls:
                 # Not taken apart any further: a whole call inside broken JSON is no call.
                 self._off = True
             elif found.calls:
-                self._held = self._held[found.end :]
                 events += [Call(call) for call in found.calls]
+                self._drop(found.end)
             else:
                 events += self._say(found.end)
         if self._off:
@@ -116,9 +119,16 @@ class TextCalls:
         return events
 
     def _say(self, count: int) -> list[ModelEvent]:
-        text, self._held = self._held[:count], self._held[count:]
+        text = self._held[:count]
+        if not text:
+            return []
         self._said += text
-        return [Text(text)] if text else []
+        self._drop(count)
+        return [Text(text)]
+
+    def _drop(self, count: int) -> None:
+        self._held = self._held[count:]
+        self._read_to, self._tail_calls = 0, []
 
     def _judge(self, final: bool) -> _Found:
         """What the held text, which begins like a call, is."""
@@ -181,17 +191,18 @@ class TextCalls:
 
     def _tail(self, final: bool) -> _Found:
         """Calls that end the message: one or more, each marked, fenced or bare."""
-        at, calls = 0, []
-        while at < len(self._held):
+        while True:
+            between = _SEPARATOR.match(self._held, self._read_to)
+            at = between.end() if between and self._read_to else self._read_to
+            if at == len(self._held):
+                return _Found(at, tuple(self._tail_calls)) if final else _WAIT
             unit = self._unit(at, final)
             if unit.wait:
                 return _WAIT
             if not unit.calls:
                 return _Found(max(unit.end, 1))
-            calls += unit.calls
-            match = _SEPARATOR.match(self._held, unit.end)
-            at = match.end() if match else unit.end
-        return _Found(at, tuple(calls)) if final else _WAIT
+            self._tail_calls += unit.calls
+            self._read_to = unit.end
 
     def _unit(self, at: int, final: bool) -> _Found:
         held, start = self._held, at

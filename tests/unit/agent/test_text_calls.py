@@ -89,6 +89,12 @@ def test_several_calls_in_one_answer():
     )  # fmt: skip
 
 
+def test_many_calls_are_each_read_once():
+    text = "\n".join([written(INFO)] * 300)
+    assert read(text, size=4, quoted="x" * 100_000) == ("", [INFO] * 300)
+    assert read(f"{text} and so on", size=4, quoted="x" * 100_000) == (f"{text} and so on", [])
+
+
 @pytest.mark.parametrize("size", [1, 5, 10_000])
 def test_closing_marks_inside_a_string_end_nothing(size: int):
     for text in (f"<tool_call>{written(NOTE)}</tool_call>", f"```json\n{written(NOTE)}\n```"):
