@@ -11,7 +11,7 @@ import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -48,6 +48,10 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_UNSAVED = (
+    "They hold until Sightline is closed. Make room on the disk, or ask whoever looks after this "
+    "computer for the right to write into the settings folder."
+)
 IDENTIFYING = ("PatientName", "PatientID", "PatientBirthDate", "AccessionNumber", "StudyDate")
 
 
@@ -69,10 +73,8 @@ class Program:
     secrets: Secrets = field(default_factory=Secrets)
     consents: Consents = field(default_factory=Consents)
     grants: Grants = field(default_factory=Grants)
+    models: providers.Models = field(default_factory=providers.Models)
     settings_notices: list[str] = field(default_factory=list[str])
-    _local: dict[ProviderSettings, LanguageModel] = field(
-        default_factory=dict["ProviderSettings", "LanguageModel"]
-    )
     _temporary: list[tempfile.TemporaryDirectory[str]] = field(
         default_factory=list["tempfile.TemporaryDirectory[str]"]
     )
@@ -84,14 +86,16 @@ class Program:
         self._tell_secrets(loaded)
         return loaded
 
-    def change_settings(self, changed: Settings) -> None:
-        """Use other settings from now on, and keep them."""
+    def change_settings(self, changed: Settings) -> bool:
+        """Use other settings from now on; returns whether they could be kept on disk."""
         self.settings = changed
         self._tell_secrets(changed)
         try:
             settings.save(changed, self.settings_path)
         except OSError as error:  # they then hold until the program ends
             _log.warning("the settings could not be saved (%s)", type(error).__name__)
+            return False
+        return True
 
     def _tell_secrets(self, known: Settings) -> None:
         names = [
@@ -146,7 +150,7 @@ class Program:
         if model:
             named = "path" if kind == "local" else "model"
             fields = fields.model_copy(update={named: model})
-        return self.build_model(providers.Wanted(kind, fields, self._key(kind, fields)))
+        return self.models.get(providers.Wanted(kind, fields, self._key(kind, fields)))
 
     def model_of(self, chosen: ModelSettings) -> LanguageModel:
         """The language model of other settings than those in use.
@@ -155,35 +159,9 @@ class Program:
             UsageError: It is not configured.
         """
         fields = chosen.of(chosen.kind)
-        return self.build_model(
+        return self.models.get(
             providers.Wanted(chosen.kind, fields, self._key(chosen.kind, fields))
         )
-
-    def build_model(self, wanted: providers.Wanted) -> LanguageModel:
-        """A language model; one on this computer is made once, for it takes much memory."""
-        known = self._local.get(wanted.fields) if wanted.kind == "local" else None
-        model = known or providers.build(wanted)
-        if wanted.kind == "local":
-            self._local[wanted.fields] = model
-        return model
-
-    def model_to_try(self, wanted: providers.Wanted) -> LanguageModel:
-        """A language model to be tried and closed, or the one on this computer that is known."""
-        known = self._local.get(wanted.fields) if wanted.kind == "local" else None
-        return known or providers.build(wanted)
-
-    def is_kept(self, model: LanguageModel) -> bool:
-        """Whether it may answer questions, so that only the program closes it."""
-        return any(model is known for known in self._local.values())
-
-    def close_models(self, chosen: Collection[LanguageModel] | None = None) -> None:
-        """End the processes of language models on this computer: of those chosen, or of all."""
-        for fields, model in list(self._local.items()):
-            if chosen is None or any(model is each for each in chosen):
-                self._local.pop(fields, None)
-                end = getattr(model, "close", None)
-                if end is not None:
-                    end()
 
     def _key(self, kind: str, fields: ProviderSettings) -> str:
         return self.secrets.get(key_name(kind, providers.url_of(kind, fields)), chosen=True)
@@ -269,7 +247,7 @@ class Program:
 
     def close(self) -> None:
         """Stop the processes that were started."""
-        self.close_models()
+        self.models.close()
         for name in ("host", "decoder"):
             if name in self.__dict__:
                 self.__dict__[name].close()
@@ -385,7 +363,10 @@ class _SettingsInUse:
 
         program = self._program
 
-        def use(model: LanguageModel) -> None:
+        def use(taken: tuple[LanguageModel, bool]) -> None:
+            model, kept = taken
+            if not kept:
+                window.notices.show_notice("warning", "The settings could not be saved", _UNSAVED)
             self._retired = [old for old in (*self._retired, self._model) if old is not model]
             self._model = model
             if self._runner is not None:
@@ -394,29 +375,31 @@ class _SettingsInUse:
             self._end_others(agent)
 
         def show() -> None:
-            probe = Probe(program.model_to_try, program.is_kept)
+            probe = Probe(program.models.to_try, program.models.is_kept)
             rooms = Rooms(program.secrets, program.consents, program.grants, probe)
             SettingsDialog(program.settings, rooms, self._take, use, window).open()
 
         chat.model_settings_wanted.connect(show)
         agent.run_ended.connect(lambda _run_id, _kind: self._end_others(agent))
 
-    def _take(self, changed: Settings) -> LanguageModel:
+    def _take(self, changed: Settings) -> tuple[LanguageModel, bool]:
         """Keep changed settings and make their model; not on the GUI thread.
+
+        Returns:
+            The model, and whether the settings are on disk.
 
         Raises:
             SightlineError: The model is not configured; then nothing is changed.
         """
         model = self._program.model_of(changed.llm)
-        self._program.change_settings(changed)
-        return model
+        return model, self._program.change_settings(changed)
 
     def _end_others(self, agent: AgentThread) -> None:
         """End local models that are no longer chosen, once the run that uses one has ended."""
         if self._retired and not agent.busy:
             retired, self._retired = tuple(self._retired), []
             # On a thread: a process that does not end must not hold up the window.
-            threading.Thread(target=self._program.close_models, args=(retired,)).start()
+            threading.Thread(target=self._program.models.close, args=(retired,)).start()
 
 
 def _model_or_offline(

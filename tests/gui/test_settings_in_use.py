@@ -174,13 +174,13 @@ def test_a_local_model_that_is_no_longer_chosen_is_ended(
     retype(dialog.model.forms["local"].path, str(file))
     here.save(dialog)
     fields = ProviderSettings(path=str(file), context_tokens=8_192)
-    (model,) = here.program._local.values()
-    assert list(here.program._local) == [fields]
+    (model,) = here.program.models._local.values()
+    assert list(here.program.models._local) == [fields]
     assert "small" in here.chat.header.badge.accessibleName()
     dialog = here.settings()
     choose(dialog.model.provider, "Offline planner")
     here.save(dialog)
-    wait_until(lambda: not here.program.is_kept(model))
+    wait_until(lambda: not here.program.models.is_kept(model))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import threading
 from collections.abc import Callable, Iterator
@@ -33,6 +34,7 @@ from app.secrets import key_name
 from app.settings import LimitSettings, ModelSettings, PolicySettings, ProviderSettings, Settings
 from app.tools.api import CancelToken
 from app.views.settings.dialog import Rooms, SettingsDialog
+from app.views.settings.parts import Column
 from tests.support.fake_tools import FakeTool, Strict, ok
 from tests.support.openai_server import OpenAIServer, text_reply
 
@@ -580,6 +582,9 @@ def test_settings_saved_while_the_window_is_closed_are_used_all_the_same(
     dialog = made.open()
     dialog.save()
     dialog.close()
+    del dialog
+    made.dialog = None  # nobody holds the window any more
+    gc.collect()
     wait_until(lambda: made.told)
     assert len(made.applied) == 1
 
@@ -665,3 +670,23 @@ def test_a_key_of_one_host_never_reaches_another_and_never_a_file(
         assert "sk-very-secret" not in caplog.text
     finally:
         keyring.set_keyring(before)
+
+
+def test_a_long_host_does_not_push_anything_out_of_the_window(
+    rig: Callable[..., Rig], wait_until: Wait
+):
+    host = f"{'a' * 63}.{'b' * 63}.{'c' * 63}.example"
+    fields = ProviderSettings(base_url=f"https://{host}/v1", model="m")
+    made = rig(ModelSettings(kind="openai", openai=fields))
+    made.consents.give("thread", host)
+    dialog = made.open()
+    wait_until(lambda: host in dialog.model.forms["openai"].key.note.text())
+    wait_until(lambda: host in dialog.privacy.key_note.text())
+    for number in range(dialog.pages.count()):
+        dialog.list.setCurrentRow(number)
+        page = dialog.pages.currentWidget()
+        assert isinstance(page, Column)
+        wait_until(lambda page=page: page.widget().width() <= page.viewport().width())
+    button = dialog.privacy.withdraw_buttons[host]
+    right = button.mapTo(dialog, button.rect().topRight()).x()
+    assert 0 < right < dialog.width()

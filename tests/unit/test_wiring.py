@@ -196,18 +196,18 @@ def test_loops_of_one_program_share_consents_and_grants(program: Program):
 
 def test_a_model_on_this_computer_is_made_once_and_closed_with_the_program(program: Program):
     fields = ProviderSettings(path="/models/small.gguf")
-    one = program.build_model(Wanted("local", fields))
-    assert program.build_model(Wanted("local", fields)) is one
-    assert program.model_to_try(Wanted("local", fields)) is one, "not loaded a second time"
-    assert program.is_kept(one)
-    other = program.build_model(Wanted("local", ProviderSettings(path="/models/large.gguf")))
-    tried = program.model_to_try(Wanted("local", ProviderSettings(path="/models/other.gguf")))
-    assert not program.is_kept(tried), "whoever tried it closes it"
-    program.close_models([one])
-    assert not program.is_kept(one)
-    assert program.is_kept(other)
+    one = program.models.get(Wanted("local", fields))
+    assert program.models.get(Wanted("local", fields)) is one
+    assert program.models.to_try(Wanted("local", fields)) is one, "not loaded a second time"
+    assert program.models.is_kept(one)
+    other = program.models.get(Wanted("local", ProviderSettings(path="/models/large.gguf")))
+    tried = program.models.to_try(Wanted("local", ProviderSettings(path="/models/other.gguf")))
+    assert not program.models.is_kept(tried), "whoever tried it closes it"
+    program.models.close([one])
+    assert not program.models.is_kept(one)
+    assert program.models.is_kept(other)
     program.close()
-    assert not program.is_kept(other)
+    assert not program.models.is_kept(other)
 
 
 def asked(title: str, **fields: Any) -> ApprovalRequested:

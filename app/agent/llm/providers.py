@@ -6,7 +6,8 @@ function below that builds it, its line in `_BUILDERS`, and its name in `app.set
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import threading
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
@@ -180,3 +181,58 @@ _BUILDERS: Mapping[str, Callable[[Wanted], LanguageModel]] = {
     "anthropic": _anthropic,
     "local": _local,
 }
+
+
+class Models:
+    """The language models of one program.
+
+    One on this computer is made once, for it takes much memory, and is closed here; the others
+    hold nothing. Safe to use from several threads.
+    """
+
+    def __init__(self) -> None:
+        self._local: dict[ProviderSettings, LanguageModel] = {}
+        self._lock = threading.Lock()
+
+    def get(self, wanted: Wanted) -> LanguageModel:
+        """A model to answer questions.
+
+        Raises:
+            UsageError: It is not configured, or a package for it is missing.
+        """
+        with self._lock:
+            model = self._known(wanted) or build(wanted)
+            if wanted.kind == "local":
+                self._local[wanted.fields] = model
+            return model
+
+    def to_try(self, wanted: Wanted) -> LanguageModel:
+        """A model to be tried and closed; on this computer the one that is kept, if there is one.
+
+        Raises:
+            UsageError: It is not configured, or a package for it is missing.
+        """
+        with self._lock:
+            return self._known(wanted) or build(wanted)
+
+    def is_kept(self, model: LanguageModel) -> bool:
+        """Whether it may answer questions, so that only `close` ends it."""
+        with self._lock:
+            return any(model is known for known in self._local.values())
+
+    def close(self, chosen: Collection[LanguageModel] | None = None) -> None:
+        """End the processes of models on this computer: of those chosen, or of all."""
+        with self._lock:
+            ended = [
+                fields
+                for fields, model in self._local.items()
+                if chosen is None or any(model is each for each in chosen)
+            ]
+            models = [self._local.pop(fields) for fields in ended]
+        for model in models:
+            end = getattr(model, "close", None)
+            if end is not None:
+                end()
+
+    def _known(self, wanted: Wanted) -> LanguageModel | None:
+        return self._local.get(wanted.fields) if wanted.kind == "local" else None

@@ -21,16 +21,6 @@ QTextBrowser#chatText[tone="muted"] { color: ${text_muted}; font-size: ${label}p
 QTextBrowser#chatText[tone="error"] { color: ${text}; }
 QTextBrowser#chatText[tone="warning"] { color: ${warning}; font-size: ${label}px; }
 QTextBrowser#chatText[tone="ok"] { color: ${ok}; }
-#modelDialog QTextBrowser#chatText[tone="error"] { color: ${error}; }
-#modelDialog QRadioButton { font-weight: 500; spacing: 8px; }
-#modelDialog QRadioButton::indicator {
-    width: 12px; height: 12px; border-radius: 8px; border: 2px solid ${text_faint};
-    background: ${window};
-}
-#modelDialog QRadioButton::indicator:checked {
-    border: 5px solid ${accent}; width: 6px; height: 6px; background: ${text};
-}
-#modelDialog QRadioButton::indicator:focus { border-color: ${accent_hover}; }
 QTextBrowser#chatText[tone="mono"] {
     font-family: "${mono}", "DejaVu Sans Mono", monospace; font-size: ${caption}px;
     color: ${text_muted}; background: ${panel}; border: 1px solid ${border};

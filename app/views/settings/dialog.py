@@ -27,11 +27,11 @@ from app.views.settings.aside import Aside
 from app.views.settings.key_field import KeyStore
 from app.views.settings.limits_page import LimitsPage
 from app.views.settings.model_page import ModelPage, Probe, TypedKey
+from app.views.settings.parts import wrapped
 from app.views.settings.permissions_page import Granted, PermissionsPage
 from app.views.settings.privacy_page import Allowed, PrivacyPage
 from app.views.settings.style import sheet
 from app.views.theme import SPACE
-from app.views.widgets import label
 
 _SIZE = QSize(780, 700)
 _LIST_WIDTH = 168
@@ -166,7 +166,7 @@ class SettingsDialog(QDialog):
         foot = QWidget()
         foot.setObjectName("settingsFoot")
         foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.note = label("", "caption", wrap=True)
+        self.note = wrapped("", "caption")
         self.cancel_button = QPushButton("Cancel")
         self.cancel_button.setAutoDefault(False)
         self.cancel_button.clicked.connect(lambda _checked=False: self.reject())

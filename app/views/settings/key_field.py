@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 from app.tools.api import CancelToken
 from app.views.chat.widgets import row
 from app.views.settings.aside import Aside
+from app.views.settings.parts import wrapped
 from app.views.theme import SPACE
-from app.views.widgets import label
 
 LOOK_AFTER_MS = 250  # a keyring is not asked for each letter of an address
 
@@ -82,7 +82,7 @@ class KeyField(QWidget):
         self.forget_button = QPushButton("Forget key")
         self.forget_button.setToolTip("Delete the key that Sightline keeps for this host")
         self.forget_button.hide()
-        self.note = label("", "caption", wrap=True)
+        self.note = wrapped("", "caption")
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE.xs)

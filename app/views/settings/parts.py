@@ -32,6 +32,13 @@ LABEL_WIDTH = 118
 FIELD_HEIGHT = 32
 
 
+def wrapped(text: str, role: str = "") -> QLabel:
+    """A label of several lines, as narrow as it must be: one long name must not widen the page."""
+    made = label(text, role, wrap=True)
+    made.setMinimumWidth(1)
+    return made
+
+
 class Column(QScrollArea):
     """A page: a column that scrolls where the window is too low for it."""
 
@@ -51,7 +58,7 @@ class Column(QScrollArea):
         """A title, and below it what it is about."""
         self.column.addWidget(label(text, "title"))
         if hint:
-            self.column.addWidget(label(hint, "muted", wrap=True))
+            self.column.addWidget(wrapped(hint, "muted"))
         self.column.addSpacing(SPACE.xs)
 
     def section(self, text: str) -> QLabel:
@@ -96,7 +103,7 @@ class Form(QGridLayout):
 
     def note(self, text: str, field: QWidget | None = None) -> QLabel:
         """A line of help below the last field; also told to screen readers."""
-        made = label(text, "caption", wrap=True)
+        made = wrapped(text, "caption")
         self.addWidget(made, self.rowCount(), 1)
         if field is not None:
             field.setAccessibleDescription(text)

@@ -8,9 +8,8 @@ from PySide6.QtWidgets import QPushButton
 
 from app.settings import PolicySettings
 from app.views.chat.widgets import row
-from app.views.settings.parts import Choice, Column, Form
+from app.views.settings.parts import Choice, Column, Form, wrapped
 from app.views.theme import SPACE
-from app.views.widgets import label
 
 _FREE = (("allow", "Runs freely"), ("ask", "Asks in the chat"), ("deny", "Is refused"))
 _EFFECTS = (
@@ -63,11 +62,13 @@ class PermissionsPage(Column):
         if policy.tools:
             self.section("Rules for single tools, from the settings file")
             listed = ", ".join(f"{name}: {rule}" for name, rule in sorted(policy.tools.items()))
-            self.column.addWidget(label(listed, "muted", wrap=True))
+            self.column.addWidget(wrapped(listed, "muted"))
         self.section("Calls allowed for a conversation")
-        self.grants = label("", "muted", wrap=True)
+        self.grants = wrapped("", "muted")
         self.withdraw_button = QPushButton("Withdraw all")
-        self.column.addLayout(row(self.grants, 1, self.withdraw_button, spacing=SPACE.m))
+        line = row(self.grants, self.withdraw_button, spacing=SPACE.m)
+        line.setStretch(0, 1)
+        self.column.addLayout(line)
         self.withdraw_button.clicked.connect(lambda _checked=False: self._withdraw())
         self.column.addStretch(1)
         self._show_grants()

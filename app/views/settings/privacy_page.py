@@ -14,10 +14,10 @@ from app.views.chat.textview import TextView
 from app.views.chat.widgets import row
 from app.views.settings.aside import Aside
 from app.views.settings.key_field import KeyStore
-from app.views.settings.parts import Column
+from app.views.settings.parts import Column, wrapped
 from app.views.settings.words import PROVIDERS, host_of, where_it_runs
 from app.views.theme import SPACE
-from app.views.widgets import label
+from app.views.widgets import ElidedLabel, label
 
 _SENT = (
     "Your questions and the earlier ones of the conversation, with their answers",
@@ -74,7 +74,7 @@ class PrivacyPage(Column):
         self.section("Never sent")
         self.never = self._text(_list(_NEVER))
         self.section("Key")
-        self.key_note = label("", "muted", wrap=True)
+        self.key_note = wrapped("", "muted")
         self.column.addWidget(self.key_note)
         self.column.addStretch(1)
         self.show_hosts()
@@ -94,7 +94,7 @@ class PrivacyPage(Column):
             self._hosts.addWidget(self._host_row(host, host in texts, host in pictures))
         if not (texts or pictures):
             none = "No host: nothing is sent anywhere before you are asked."
-            self._hosts.addWidget(label(none, "muted", wrap=True))
+            self._hosts.addWidget(wrapped(none, "muted"))
 
     def _host_row(self, host: str, text: bool, pictures: bool) -> QWidget:
         what = " and ".join(
@@ -106,7 +106,9 @@ class PrivacyPage(Column):
         button.clicked.connect(lambda _checked=False: self._withdraw(host))
         self.withdraw_buttons[host] = button
         line = QWidget()
-        line.setLayout(row(label(host, "strong"), label(what, "muted"), 1, button))
+        parts = row(ElidedLabel(host, "strong"), label(what, "muted"), button)
+        parts.setStretch(0, 1)
+        line.setLayout(parts)
         return line
 
     def _withdraw(self, host: str) -> None:
