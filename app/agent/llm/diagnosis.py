@@ -8,16 +8,17 @@ from __future__ import annotations
 import asyncio
 import base64
 import difflib
+import json
 import socket
 import ssl
 import tempfile
 import time
 import urllib.request
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal, cast
 from urllib.parse import urlsplit
 
 from app.agent.llm.anthropic_model import AnthropicModel
@@ -44,16 +45,15 @@ ENOUGH = 2_000
 """Characters of an answer; a test needs no more of one."""
 
 _KINDS = {"openai": OPENAI_URL, "azure": "", "anthropic": ANTHROPIC_URL}
-_TOOL = ToolSchema(
-    "note_number",
-    "Notes a number.",
-    {
-        "type": "object",
-        "properties": {"value": {"type": "integer"}},
-        "required": ["value"],
-        "additionalProperties": False,
-    },
-)
+_SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {"value": {"type": "integer"}},
+    "required": ["value"],
+    "additionalProperties": False,
+}
+_TOOL = ToolSchema("note_number", "Notes a number.", _SCHEMA)
+_KEPT: tuple[Literal["✓"], str] = ("✓", "it keeps to a JSON schema")
+_NOT_KEPT: tuple[Literal["–"], str] = ("–", "it does not keep to a JSON schema")
 _RED = base64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAEAAAABACAIAAAAlC+aJAAAAT0lEQVR42u3PQQkAAAgEsAtx/ZMZxgi+hcEKLNO+"
     "FgEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQEBAQGBywKqxUDxqh7TUQAAAABJRU5E"
@@ -127,12 +127,20 @@ def _model(
     api_version: str,
     *,
     form: ToolForm = "native",
+    schema: Mapping[str, Any] | None = None,
 ) -> OpenAIModel | AnthropicModel:
     if kind == "anthropic":
         return AnthropicModel(model, key, base_url=base_url, info=_SEES, bounds=BOUNDS)
     version = (api_version.strip() or AZURE_API_VERSION) if kind == "azure" else ""
     return OpenAIModel(
-        base_url, model, key, info=_SEES, tool_form=form, bounds=BOUNDS, api_version=version
+        base_url,
+        model,
+        key,
+        info=_SEES,
+        tool_form=form,
+        answer_schema=schema,
+        bounds=BOUNDS,
+        api_version=version,
     )
 
 
@@ -220,27 +228,27 @@ class _Examination:
     async def abilities(self) -> None:
         """What it can do beyond text. None of that is needed to be usable."""
         order = Message(role="user", text="Call the tool note_number with the value 7.")
-        native = await self._tried(order, "native")
-        if native:
+        if await self._calls(order, "native"):
             self.say("✓", "it calls tools")
-        if self.kind != "anthropic":
-            kept = await self._tried(order, "json_schema")
-            if kept:
-                self.say("✓", "it keeps to a JSON schema")
-            else:
-                self.say("–", "it did not keep to a JSON schema")
+        elif self.kind != "anthropic" and await self._calls(order, "json_schema"):
+            self.say("✕", 'it calls tools only by JSON: choose "JSON schema" as the form of calls')
         else:
-            kept = False
-        if not native:
-            advice = (
-                'choose "JSON schema" as the form of tool calls'
-                if kept
-                else "choose another model to have it run tools"
-            )
-            self.say("✕", f"it did not call a tool: {advice}")
+            self.say("✕", "it did not call a tool: choose another model to have it run tools")
+        if self.kind != "anthropic":
+            kept = await self._keeps_schema()
+            self.say(*_KEPT if kept else _NOT_KEPT)
         await self._eyes()
 
-    async def _tried(self, order: Message, form: ToolForm) -> bool:
+    async def _keeps_schema(self) -> bool:
+        """Whether an answer has the form that its schema demands, whatever the question is."""
+        try:
+            answer = await self._ask(Message(role="user", text="Say OK."), schema=_SCHEMA)
+            found = json.loads(answer.text)
+        except (ModelFailed, ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and list(cast("dict[str, Any]", found)) == ["value"]
+
+    async def _calls(self, order: Message, form: ToolForm) -> bool:
         try:
             answer = await self._ask(order, [_TOOL], form)
         except ModelFailed:
@@ -263,10 +271,14 @@ class _Examination:
             self.say("–", "it does not see pictures: it could not name the colour of one")
 
     async def _ask(
-        self, message: Message, tools: Sequence[ToolSchema] = (), form: ToolForm = "native"
+        self,
+        message: Message,
+        tools: Sequence[ToolSchema] = (),
+        form: ToolForm = "native",
+        schema: Mapping[str, Any] | None = None,
     ) -> _Answer:
         answer, began = _Answer(), time.monotonic()
-        async with aclosing(self._made(form).stream([message], tools)) as events:
+        async with aclosing(self._made(form, schema).stream([message], tools)) as events:
             async for event in events:
                 if not isinstance(event, Note | Tokens) and not answer.first_s:
                     answer.first_s = max(time.monotonic() - began, 0.001)
@@ -303,8 +315,18 @@ class _Examination:
             return ""
         return better
 
-    def _made(self, form: ToolForm = "native") -> OpenAIModel | AnthropicModel:
-        return _model(self.kind, self.base_url, self.model, self.key, self.api_version, form=form)
+    def _made(
+        self, form: ToolForm = "native", schema: Mapping[str, Any] | None = None
+    ) -> OpenAIModel | AnthropicModel:
+        return _model(
+            self.kind,
+            self.base_url,
+            self.model,
+            self.key,
+            self.api_version,
+            form=form,
+            schema=schema,
+        )
 
 
 def _add(event: ModelEvent, answer: _Answer) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
@@ -35,6 +35,8 @@ class OpenAIModel:
             that the endpoint enforces; "text" as JSON at the end of its text; "auto" is native.
         text_calls: Whether calls that stand in the text are taken as calls as well: local models
             write them when their server doesn't know their format. None: unless "native".
+        answer_schema: A JSON schema that the whole answer has to keep to; for answers without
+            tools, since calls have a schema of their own.
         read_timeout_s: The longest silence in an answer; None for that of `bounds`.
         first_timeout_s: The longest time until its first piece; None for that of `bounds`.
         bounds: How long and how much it may answer.
@@ -53,6 +55,7 @@ class OpenAIModel:
         info: ModelInfo | None = None,
         tool_form: ToolForm = "native",
         text_calls: bool | None = None,
+        answer_schema: Mapping[str, Any] | None = None,
         read_timeout_s: float | None = None,
         first_timeout_s: float | None = None,
         bounds: Bounds | None = None,
@@ -66,6 +69,7 @@ class OpenAIModel:
         self._api_version = api_version.strip()
         self._form: ToolForm = "native" if tool_form == "auto" else tool_form
         self._text_calls = tool_form != "native" if text_calls is None else text_calls
+        self._answer_schema = answer_schema
         self._bounds = replace(
             bounds,
             silence_s=bounds.silence_s if read_timeout_s is None else read_timeout_s,
@@ -195,6 +199,9 @@ class OpenAIModel:
             request["tools"] = [_wire_tool(tool) for tool in tools]
         if self._form == "json_schema":
             request["response_format"] = response_format(tools)
+        elif self._answer_schema is not None and not tools:
+            named = {"name": "answer", "strict": True, "schema": dict(self._answer_schema)}
+            request["response_format"] = {"type": "json_schema", "json_schema": named}
         request["messages"] = [wire_message(item, images=self.info.images) for item in messages]
         return request
 

@@ -44,6 +44,8 @@ def able(request: dict[str, Any]) -> Reply:
         assert any(part["type"] == "image_url" for part in content)
         return text_reply("Red.")
     if "response_format" in request:
+        if request["response_format"]["json_schema"]["name"] == "answer":
+            return text_reply('{"value": 3}')
         return text_reply(json.dumps({"tool": "note_number", "arguments": {"value": 7}}))
     if "tools" in request:
         return call_reply("note_number", {"value": 7})
@@ -75,7 +77,7 @@ def test_a_model_that_only_talks_is_usable_and_its_limits_are_named():
     assert found.ok
     said = " ".join(found.lines)
     assert "✕ It did not call a tool: choose another model" in said
-    assert "– It did not keep to a JSON schema" in said
+    assert "– It does not keep to a JSON schema" in said
     assert "– It does not see pictures" in said
 
 
