@@ -17,7 +17,7 @@ from app.agent.sessions.branching import branch
 from app.agent.sessions.lines import FILE, FORMAT, VERSION, encode, parsed
 from app.agent.sessions.reading import close_runs, read
 from app.agent.sessions.thread import Thread, shortened, unwritable
-from app.agent.sessions.writer import LineWriter, ThreadLock
+from app.agent.sessions.writer import LineWriter, ThreadLock, in_use
 from app.errors import FileProblem
 
 
@@ -100,7 +100,14 @@ class SessionStore:
         Raises:
             FileProblem: There is no such thread, or a newer Sightline wrote it.
         """
-        return _opened(thread_id, self._folder(thread_id), None)
+        folder = self._folder(thread_id)
+        self._flush(thread_id)
+        content = read(folder / FILE)
+        busy = in_use(folder)
+        if not busy:
+            close_runs(content, utc_now())
+        content.messages = complete(content.messages)
+        return Thread(thread_id, folder, content, in_use=busy)
 
     def branch(self, thread_id: str, question_index: int) -> Thread:
         """A new thread with all that another held before one of its questions.
@@ -113,13 +120,16 @@ class SessionStore:
             FileProblem: There is no such thread or question, or the branch cannot be written.
         """
         source = self._folder(thread_id)
+        self._flush(thread_id)
+        target = self._root / new_id()
+        branch(source, question_index, target)
+        return self.open(target.name)
+
+    def _flush(self, thread_id: str) -> None:
         with self._guard:
             live = self._live.get(thread_id)
         if live is not None:
             live.flush()
-        target = self._root / new_id()
-        branch(source, question_index, target)
-        return self.open(target.name)
 
     def _keep(self, thread: Thread) -> Thread:
         with self._guard:
@@ -160,7 +170,7 @@ def start_file(folder: Path, branched_from: dict[str, Any]) -> None:
         raise writer.error
 
 
-def _opened(thread_id: str, folder: Path, lock: ThreadLock | None) -> Thread:
+def _opened(thread_id: str, folder: Path, lock: ThreadLock) -> Thread:
     content = read(folder / FILE)
     repairs = close_runs(content, utc_now())
     content.messages = complete(content.messages)

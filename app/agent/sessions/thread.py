@@ -42,7 +42,7 @@ class Thread:
     Attributes:
         thread_id: Its id.
         folder: Where it lies, None when it is kept in memory only.
-        read_only: Whether another program may be writing it: nothing is written then.
+        read_only: It is only looked at: nothing is written.
     """
 
     def __init__(
@@ -51,6 +51,8 @@ class Thread:
         folder: Path | None = None,
         content: Content | None = None,
         lock: ThreadLock | None = None,
+        *,
+        in_use: bool = False,
     ) -> None:
         content = content or Content()
         self.thread_id = thread_id
@@ -59,6 +61,7 @@ class Thread:
         self._content = content
         self._history = content.messages
         self._results = {key: call["result"] for key, call in content.calls.items()}
+        self._in_use = in_use  # by a program that may be writing it
         self._lock = lock
         self._writer = LineWriter(folder / FILE) if folder is not None and lock else None
         self._guard = threading.RLock()
@@ -215,7 +218,7 @@ class Thread:
         with self._guard:
             self._write_held()
             content = read(self.folder / FILE)
-            if not self._run_id:
+            if not self._run_id and not self._in_use:
                 close_runs(content, utc_now())
         return content
 
@@ -252,11 +255,11 @@ class Thread:
             if self._lock is not None:
                 self._lock.release()
 
-    def repair(self, lines: list[Entry]) -> None:
-        """Write `lines` before whatever is written next."""
-        if self._writer is not None:
-            for entry in lines:
-                self._writer.prepare(self._line(entry))
+    def repair(self, entries: list[Entry]) -> None:
+        """Write how what a crash left open was closed (`close_runs`)."""
+        with self._guard:
+            for entry in entries:
+                self._put(self._line(entry), sync=entry is entries[-1])
 
     def _line(self, entry: Entry) -> bytes:
         match entry:

@@ -58,11 +58,6 @@ class LineWriter:
             except OSError as error:
                 self._failed(error)
 
-    def prepare(self, line: bytes) -> None:
-        """Put a line before whatever is written next; a file that is only read stays as it is."""
-        with self._guard:
-            self._unwritten += line
-
     @property
     def due(self) -> bool:
         """Whether the last sync was a while ago; one that follows at once is left to the next."""
@@ -152,6 +147,17 @@ class ThreadLock:
     def release(self) -> None:
         """Let others have it."""
         self._close()
+
+
+def in_use(folder: Path) -> bool:
+    """Whether a program, this one included, has the thread open for writing."""
+    if not (folder / _LOCK).exists():
+        return False
+    try:
+        ThreadLock(folder).release()
+    except ThreadInUse:
+        return True
+    return False
 
 
 def _lock(handle: int) -> None:

@@ -114,11 +114,15 @@ def test_reading_alone_changes_no_file(tmp_path: Path):
     thread = SessionStore(tmp_path).new_thread()
     thread.record(RunStarted(**head(0), thread_id=thread.thread_id, question="q", model="m"))
     thread.append(Message(role="user", text="q"))
+    thread.record(TextDelta(**head(1), text="half"))
     assert thread.folder is not None
-    before = (thread.folder / "thread.jsonl").read_bytes()
-    again = after_a_crash(thread)
-    assert again.runs()[0].state == "interrupted"
-    assert (thread.folder / "thread.jsonl").read_bytes() == before
+    path = thread.folder / "thread.jsonl"
+    reader = SessionStore(tmp_path)
+    assert reader.read(thread.thread_id).runs()[0].state == "running", "another program is at it"
+    thread.close()
+    before = path.read_bytes()
+    assert reader.read(thread.thread_id).runs()[0].state == "interrupted"
+    assert path.read_bytes() == before
 
 
 def test_a_large_result_lies_beside_the_file_and_is_whole_after_reopening(tmp_path: Path):
