@@ -20,6 +20,7 @@ from app.imaging.types import ImageRef, Instance, ScanResult, Series, Study
 from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock
 from app.views.chat.run_view import RunView
+from app.views.collector import spare_the_collector
 from app.workspace.workspace import Workspace
 
 REF = ImageRef("2.25.7", 0, "0" * 64)
@@ -131,6 +132,7 @@ def make_chat(folder: Path, parent: QWidget | None = None) -> Chat:
 
 def opened(folder: Path) -> Iterator[Chat]:
     """A chat on screen, put away afterwards; for a fixture to `yield from`."""
+    spare_the_collector()  # as the window does; else what a test process holds is gone through
     chat = make_chat(folder)
     chat.dock.resize(420, 800)
     chat.dock.show()

@@ -10,7 +10,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QFileDialog, QMenu, QMessageBox, QPushButton
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QFileDialog,
+    QLineEdit,
+    QMenu,
+    QMessageBox,
+    QPushButton,
+)
 
 from app.agent.events import (
     ApprovalRequested,
@@ -534,8 +542,16 @@ def test_a_thread_is_exported_after_one_warning(chat: Chat, wait_until: Wait, tm
         dialog = next(item for item in _dialogs(chat) if item.isVisible())
         suggested = Path(dialog.selectedFiles()[0]).name
         assert suggested.startswith("Sightline conversation")
-        dialog.selectFile(str(tmp_path / name))
-        dialog.accept()
+        assert suggested.endswith(".md")
+        kinds = dialog.findChild(QComboBox, "fileTypeCombo")
+        assert isinstance(kinds, QComboBox)
+        kinds.setFocus()
+        for _ in range("abc".index(name[0])):
+            QTest.keyClick(kinds, Qt.Key.Key_Down)
+        field = dialog.findChild(QLineEdit, "fileNameEdit")
+        assert isinstance(field, QLineEdit)
+        field.setText(str(tmp_path / Path(name).stem))
+        QTest.keyClick(field, Qt.Key.Key_Return)
         wait_until((tmp_path / name).exists)
         wait_until(chat.dock.is_idle)
         assert wanted in (tmp_path / name).read_text(encoding="utf-8")
@@ -555,7 +571,7 @@ def test_an_export_that_is_not_wanted_or_cannot_be_written(
     assert _dialogs(chat) == []
     folder = tmp_path / "folder.md"
     folder.mkdir()
-    chat.dock._exporter._save(chat.dock.thread, folder)
+    chat.dock._exporter._save(chat.dock.thread, folder, "md")
     wait_until(lambda: chat.dock.conversation._notes)
     told = [notice.view.plain() for notice in chat.dock.findChildren(Notice)]
     assert any("cannot be written" in text for text in told)

@@ -15,8 +15,12 @@ from app.errors import SightlineError
 from app.views.background import Background
 from app.views.chat.message import Notice
 
-_FILTERS = {"Markdown (*.md)": ".md", "Web page (*.html)": ".html", "JSON (*.json)": ".json"}
-_FORMS: dict[str, Form] = {".md": "md", ".html": "html", ".htm": "html", ".json": "json"}
+_FILTERS: dict[str, Form] = {
+    "Markdown (*.md)": "md",
+    "Web page (*.html)": "html",
+    "JSON (*.json)": "json",
+}
+_SUFFIXES: dict[str, Form] = {".md": "md", ".html": "html", ".htm": "html", ".json": "json"}
 _WARNING = (
     "The document holds this conversation as it is: your questions, the answers, what the tools "
     "were given and what they found. It may name the patient. Save it only where patient data "
@@ -75,24 +79,24 @@ class Exporter(QObject):
         dialog.setNameFilters(list(_FILTERS))
         # The question may name the patient, so the file's name does not repeat it.
         day = datetime.now(UTC).astimezone()
-        dialog.selectFile(f"Sightline conversation {day:%Y-%m-%d %H%M}.md")
+        dialog.selectFile(f"Sightline conversation {day:%Y-%m-%d %H%M}")
         dialog.setDefaultSuffix("md")
-        dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(_FILTERS[name][1:]))
+        dialog.filterSelected.connect(lambda name: dialog.setDefaultSuffix(_FILTERS[name]))
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
 
         def accepted() -> None:
-            chosen = Path(dialog.selectedFiles()[0])
-            self._save(thread, chosen)
+            path = Path(dialog.selectedFiles()[0])
+            form = _SUFFIXES.get(path.suffix.lower(), _FILTERS[dialog.selectedNameFilter()])
+            self._save(thread, path, form)
 
         dialog.accepted.connect(accepted)
         dialog.open()
 
-    def _save(self, thread: Thread, path: Path) -> None:
+    def _save(self, thread: Thread, path: Path, form: Form) -> None:
         def done(_none: None) -> None:
             self._tell(Notice(f"Exported to {path}", tone="done"))
 
         def failed(error: SightlineError) -> None:
             self._tell(Notice(error.reason, error.remedy, tone="error"))
 
-        form = _FORMS.get(path.suffix.lower(), "md")
         self._background.submit(lambda: export(thread.content, form, path), done, failed)
