@@ -17,12 +17,21 @@ from typing import Any
 
 import pytest
 
-from app.agent.events import Noted, RunFinished, ToolFinished, ToolStarted, Usage
+from app.agent.events import (
+    ModelRetry,
+    Noted,
+    RunFinished,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+    Usage,
+)
 from app.agent.llm.base import ModelEvent, ModelFailed, Note, Text
 from app.agent.llm.local.chat_template import BROKEN, MISSING
 from app.agent.llm.local.model import LocalModel
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message
+from app.agent.retry import Retry
 from app.settings import ToolForm
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, ok, request
 from tests.support.small_model import Form, gguf, template
@@ -205,6 +214,31 @@ def test_killed_in_the_middle_of_an_answer_it_says_so_and_the_next_question_work
     events = ask(model)
     assert "is being loaded" in notes_of(events)[0]
     assert text_of(events)
+
+
+def test_a_run_goes_on_when_the_process_is_killed_once(make: Make, tmp_path: Path):
+    model = make(output_tokens=200)
+    loop = AgentLoop(model, FakeRegistry(), retry=Retry(base_s=0.01))
+    killed: list[int] = []
+
+    async def run() -> list[Any]:
+        events: list[Any] = []
+        asked = request(tmp_path, "Tell a long story about a lighthouse.", notes=())
+        async for event in loop.run(asked):
+            events.append(event)
+            if isinstance(event, TextDelta) and not killed:
+                killed.append(model.pid or 0)
+                os.kill(killed[0], signal.SIGTERM)
+        return events
+
+    events = asyncio.run(run())
+    (again,) = [event for event in events if isinstance(event, ModelRetry)]
+    assert again.withdrawn, "the streamed half is taken back"
+    assert isinstance(events[-1], RunFinished)
+    after = events[events.index(again) :]
+    answer = "".join(event.text for event in after if isinstance(event, TextDelta))
+    assert events[-1].answer == answer != ""
+    assert model.pid not in (None, *killed)
 
 
 def test_a_cancel_ends_the_answer_within_a_second_and_leaves_the_model_loaded(make: Make):
