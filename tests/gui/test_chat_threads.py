@@ -507,6 +507,18 @@ def test_a_branch_opens_with_what_came_before_and_the_question_to_change(
     ]  # fmt: skip
 
 
+def test_a_branch_that_cannot_be_made_leaves_everything_as_it_is(chat: Chat, wait_until: Wait):
+    thread = past(chat.store, ("one", "1"), ("two", "2"))
+    show(chat, wait_until, thread.thread_id)
+    assert thread.folder is not None
+    thread.folder.rename(thread.folder.with_name("gone"))
+    choose(menu_of(chat, wait_until, 1), "Branch from here…")
+    wait_until(lambda: chat.dock.conversation._notes)
+    assert questions(chat) == ["one", "two"]
+    assert chat.dock.thread is not None
+    assert chat.dock.thread.thread_id == thread.thread_id
+
+
 def test_a_question_of_this_session_can_be_branched_from(chat: Chat, wait_until: Wait):
     for number, text in enumerate(("one", "two"), start=1):
         ask(chat, wait_until, text)

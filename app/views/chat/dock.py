@@ -275,6 +275,8 @@ class ChatDock(QWidget):
 
     def _on_opened(self, opened: Opened) -> None:
         thread = opened.thread
+        if opened.branched:
+            self._leave()
         self._older = first_shown(opened.runs)
         for place, run in list(enumerate(opened.runs))[self._older :]:
             self._replayer.add(self._past_view(run, place), thread, self.conversation.add_past)
@@ -307,7 +309,6 @@ class ChatDock(QWidget):
             self._threads.make()
 
     def _copy(self, thread_id: str) -> None:
-        self._leave()
         self._threads.branch(thread_id, len, "")
 
     def _branch(self, view: RunView) -> None:
@@ -324,7 +325,6 @@ class ChatDock(QWidget):
             ids = [run.run_id for run in runs]
             return ids.index(run_id) if run_id in ids else len(runs)
 
-        self._leave()
         self._threads.branch(thread.thread_id, find, text)
 
     def _list_threads(self) -> None:

@@ -21,11 +21,13 @@ class Opened:
         thread: For the questions that come.
         runs: Its questions, the oldest first.
         draft: A question that is to be asked again there, changed perhaps.
+        branched: Whether it is a new one that takes the place of the one that is shown.
     """
 
     thread: Thread
     runs: list[PastRun] = field(default_factory=list[PastRun])
     draft: str = ""
+    branched: bool = False
 
 
 class Threads(QObject):
@@ -82,7 +84,7 @@ class Threads(QObject):
         self._submit(work, thread_id)
 
     def branch(self, thread_id: str, find: Callable[[list[PastRun]], int], draft: str) -> None:
-        """Open a new thread with all that one held before a question.
+        """Open a new thread with all that one held before a question; until then nothing changes.
 
         Args:
             thread_id: The thread to branch from.
@@ -93,9 +95,8 @@ class Threads(QObject):
         def work() -> Opened:
             runs = self._store.read(thread_id).runs()
             branched = self._store.branch(thread_id, find(runs))
-            return Opened(branched, branched.runs(), draft)
+            return Opened(branched, branched.runs(), draft, branched=True)
 
-        self.leave()
         self._submit(work, thread_id)
 
     def _submit(self, work: Callable[[], Opened], thread_id: str) -> None:
