@@ -144,13 +144,22 @@ class Program:
         Raises:
             UsageError: There is no such model, or it is not configured.
         """
+        return self.model_of(self.settings.llm if name is None else self._named(name))
+
+    def choose(self, name: str) -> None:
+        """Take the model that the command line names, until another one is chosen; not kept.
+
+        Raises:
+            UsageError: There is no such model.
+        """
+        self.settings = self.settings.model_copy(update={"llm": self._named(name)})
+        self._tell_secrets(self.settings)
+
+    def _named(self, name: str) -> ModelSettings:
+        kind, model = providers.parse(name)
         chosen = self.settings.llm
-        kind, model = providers.parse(name) if name is not None else (chosen.kind, "")
-        fields = chosen.of(kind)
-        if model:
-            named = "path" if kind == "local" else "model"
-            fields = fields.model_copy(update={named: model})
-        return self.models.get(providers.Wanted(kind, fields, self._key(kind, fields)))
+        named = {"path" if kind == "local" else "model": model} if model else {}
+        return chosen.with_provider(kind, chosen.of(kind).model_copy(update=named))
 
     def model_of(self, chosen: ModelSettings) -> LanguageModel:
         """The language model of other settings than those in use.
@@ -407,7 +416,8 @@ def _model_or_offline(
 ) -> tuple[LanguageModel, SightlineError | None]:
     """The chosen model. Settings that do not work must not keep the window from opening."""
     if name is not None:
-        return program.language_model(name), None
+        program.choose(name)  # the settings then show what is in use
+        return program.language_model(), None
     try:
         return program.language_model(), None
     except SightlineError as error:

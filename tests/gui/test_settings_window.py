@@ -16,6 +16,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QAbstractButton,
     QComboBox,
+    QFileDialog,
     QLabel,
     QLineEdit,
     QListWidget,
@@ -467,6 +468,23 @@ def test_every_providers_fields_are_what_is_saved(rig: Callable[..., Rig], wait_
         output_price=10,
     )
     assert saved.anthropic == ModelSettings().anthropic, "what was not touched is as it was"
+
+
+@pytest.mark.parametrize("which", ["file", "folder"])
+def test_a_model_is_chosen_with_the_systems_own_dialog(
+    rig: Callable[..., Rig], wait_until: Wait, tmp_path: Path, which: str
+):
+    (tmp_path / "small.gguf").write_bytes(b"GGUF")
+    (tmp_path / "folder").mkdir()
+    wanted = tmp_path / ("small.gguf" if which == "file" else "folder")
+    form = rig(ModelSettings(kind="local")).open().model.forms["local"]
+    click(form.file_button if which == "file" else form.folder_button)
+    (asked,) = form.findChildren(QFileDialog)
+    asked.setDirectory(str(tmp_path))
+    asked.selectFile(str(wanted))
+    asked.accept()
+    wait_until(lambda: Path(form.fields().path) == wanted)
+    wait_until(lambda: form.file_note.text() == f"about {form.fields().path}")
 
 
 @pytest.mark.parametrize("price", ["cheap", "-1", "nan", "1e9"])

@@ -72,6 +72,16 @@ def test_a_name_on_the_command_line_changes_only_what_it_names(program: Program)
     assert program.settings.llm.openai.model == "m"
 
 
+def test_a_model_that_the_command_line_chose_is_in_use_but_not_kept(program: Program):
+    program.change_settings(endpoint("openai", "http://127.0.0.1:9/v1"))
+    program.choose("local:/models/small.gguf")
+    assert program.settings.llm.kind == "local", "as the settings window shows it"
+    assert "small" in program.language_model().name
+    assert program.settings.llm.openai.model == "m"
+    kept = json.loads(program.settings_path.read_text())
+    assert kept["llm"]["kind"] == "openai"
+
+
 @pytest.mark.parametrize("name", ["telepathy", "", "openai", "azure:m", "local"])
 def test_what_is_unknown_or_not_configured_says_what_to_do(program: Program, name: str):
     with pytest.raises(UsageError) as raised:

@@ -28,7 +28,7 @@ _SENT = (
 _NEVER = (
     "DICOM files or their pixel data",
     "Names, ids, birth dates, study dates, institutions and file paths of the open study: they are "
-    "cut from everything that is sent. What you type yourself is only searched for them",
+    "cut from everything that is sent. In what you type yourself nothing else is cut",
     "Keys of other hosts",
 )
 
