@@ -206,7 +206,7 @@ class _Examination:
             self.say("✓", f'the model "{self.model}" is there')
         else:
             self.say(
-                "✕", f'the model "{self.model}" is not in the list{_offered(self.model, names)}'
+                "–", f'the model "{self.model}" is not in the list{_offered(self.model, names)}'
             )
 
     async def answer(self) -> None:
@@ -221,7 +221,7 @@ class _Examination:
                 f'the model "{self.model}" ended its answer without a word',
                 remedy="Test again, or choose another model.",
             )
-        self.say("✓", f"it streams: the first word came after {answer.first_s:.1f} s")
+        self.say("✓", f"it streams: the first word came after {max(answer.first_s, 0.1):.1f} s")
         if not answer.counted:
             self.say("–", "it does not count tokens: limits then rest on estimates")
 

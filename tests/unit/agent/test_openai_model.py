@@ -282,6 +282,23 @@ def test_a_proxy_in_the_environment_gets_nothing_meant_for_this_machine(
         assert not proxy.requests
 
 
+def test_a_proxy_in_the_environment_is_used_for_other_hosts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    async def yes(_event: Any) -> bool:
+        return True
+
+    with OpenAIServer(mode="401") as proxy:
+        for name in ("HTTP_PROXY", "http_proxy"):
+            monkeypatch.setenv(name, proxy.url.removesuffix("/v1"))
+        for name in ("NO_PROXY", "no_proxy"):
+            monkeypatch.delenv(name, raising=False)
+        model = OpenAIModel("http://api.example.invalid/v1", "m", "test-key")
+        events = run(model, tmp_path, approve=yes)
+        assert proxy.paths == ["http://api.example.invalid/v1/chat/completions"]
+    assert "key was refused" in events[-1].error
+
+
 def test_a_wrong_tool_name_is_sent_back_in_allowed_characters():
     call = ToolCall(id="1", name="no such/tool", arguments={})
     wire = wire_message(Message(role="assistant", tool_calls=[call]))
