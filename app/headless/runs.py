@@ -105,7 +105,8 @@ async def _print_events(loop: AgentLoop, run: RunRequest, *, as_json: bool) -> i
 def _print_for_people(event: RunEvent, streaming: bool) -> bool:
     """Print an event; the answer to stdout, what led to it to stderr."""
     if isinstance(event, TextDelta):
-        print(event.text, end="", flush=True)
+        # What a model writes must not steer the terminal.
+        print(printable(event.text.expandtabs(4), lines=True), end="", flush=True)
         return True
     if streaming:
         print(flush=True)

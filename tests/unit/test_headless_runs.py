@@ -1,0 +1,68 @@
+"""`ask` without a window: what is printed where, and that nothing acts unasked."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.events import ModelRetry, Noted, TextDelta, ToolFinished
+from app.agent.loop import AgentLoop
+from app.headless.runs import AskRequest, _approver, _print_for_people, ask
+from app.tools.api import Approval
+from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request
+from tests.support.scripted_model import ScriptedModel, call, says
+
+FIELDS: dict[str, Any] = {"run_id": "r", "seq": 0, "time": ""}
+
+
+def test_the_answer_goes_to_stdout_and_what_led_to_it_to_stderr(
+    capsys: pytest.CaptureFixture[str],
+):
+    events = (
+        Noted(text="The model is being loaded.", **FIELDS),
+        TextDelta(text="Half an ans", **FIELDS),
+        ModelRetry(
+            attempt=2, attempts=3, wait_s=1.5, reason="it broke\x1b[2J", withdrawn=True, **FIELDS
+        ),
+        TextDelta(text="The\tanswer\x1b[2J.", **FIELDS),
+    )
+    streaming = False
+    for event in events:
+        streaming = _print_for_people(event, streaming)
+    printed = capsys.readouterr()
+    assert printed.out.startswith("Half an ans\n[What the model wrote last does not count")
+    assert printed.out.endswith("The answer\\x1b[2J.")
+    assert "The model is being loaded." in printed.err
+    assert "it broke\\x1b[2J: asked again in 1.5 s" in printed.err, "nothing steers the terminal"
+
+
+def test_settings_that_were_not_understood_are_told(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "settings.json").write_text(json.dumps({"limits": {"steps": -1}}))
+    assert ask(AskRequest("What can you do?")) == 0
+    printed = capsys.readouterr()
+    assert printed.out.strip(), "the offline planner says what it can do"
+    assert 'settings: "steps" had an unusable value' in printed.err
+
+
+@pytest.mark.parametrize("effect", [Approval.WRITE, Approval.SEND, Approval.EXECUTE])
+def test_what_acts_is_not_run_and_the_model_is_told_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, effect: Approval
+):
+    monkeypatch.setenv("SIGHTLINE_ALLOW_REMOTE", "api.example.org")
+    tool = FakeTool("act", Strict, ok(), approval=effect)
+    with ScriptedModel([call("act")], says("Then not."), remote_host="api.example.org") as model:
+        run = request(tmp_path, approve=_approver(model))
+        events = asyncio.run(collect(AgentLoop(model, FakeRegistry(tool)), run))
+    (finished,) = [event for event in events if isinstance(event, ToolFinished)]
+    assert finished.status == "failed"
+    assert tool.calls == []
+    assert "Nobody can be asked here" in model.requests[1][-1].text
+    assert events[-1].kind == "run_finished"
