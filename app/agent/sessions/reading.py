@@ -269,6 +269,8 @@ def close_runs(content: Content, time: str) -> list[Entry]:
     Returns:
         The entries that say the same in the file.
     """
+    from app.agent.transcript import INTERRUPTED_ANSWER  # which needs a Thread
+
     added: list[Entry] = []
     for message in _missing_results(content):
         added.append({"type": "message", "time": time, "run_id": "closed", "message": message})
@@ -276,9 +278,10 @@ def close_runs(content: Content, time: str) -> list[Entry]:
     for run in content.runs:
         if run.state != "running":
             continue
-        partial = _partial(run, content.messages)
+        partial = _partial(run, content.messages) if run is content.runs[-1] else ""
         if partial:
-            message = Message(role="assistant", text=partial)
+            text = f"{partial.rstrip()}\n\n{INTERRUPTED_ANSWER}"
+            message = Message(role="assistant", text=text)
             added.append(
                 {"type": "message", "time": time, "run_id": run.run_id, "message": message}
             )
@@ -363,4 +366,5 @@ def _partial(run: PastRun, messages: list[Message]) -> str:
     held = "".join(
         item.text for item in messages[asked[-1] if asked else 0 :] if item.role == "assistant"
     )
-    return streamed[len(held) :] if streamed.startswith(held) else ""
+    rest = streamed[len(held) :] if streamed.startswith(held) else ""
+    return rest if rest.strip() else ""
