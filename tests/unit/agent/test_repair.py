@@ -32,6 +32,8 @@ _values = st.recursive(
 )
 _objects = st.dictionaries(_texts, _values, max_size=4)
 
+unhurried = settings(deadline=None)
+
 
 def same(one: Any, other: Any) -> bool:
     """Equal as JSON: 1, 1.0 and True are three values."""
@@ -43,6 +45,7 @@ def undone_or_refused(text: str, original: dict[str, Any], *, complete: bool = T
     return found is None or same(found, original)
 
 
+@unhurried
 @given(_objects, st.booleans(), st.booleans(), st.sampled_from([None, 2]))
 def test_any_json_object_survives_unchanged(
     value: dict[str, Any], complete: bool, ascii_only: bool, indent: int | None
@@ -51,12 +54,14 @@ def test_any_json_object_survives_unchanged(
     assert same(parse_arguments(text, complete=complete), value)
 
 
+@unhurried
 @given(_objects)
 def test_a_code_fence_is_taken_off(value: dict[str, Any]):
     for info in ("", "json"):
         assert same(parse_arguments(f"```{info}\n{json.dumps(value)}\n```\n"), value)
 
 
+@unhurried
 @given(_objects)
 def test_packed_into_a_json_string_it_is_unpacked(value: dict[str, Any]):
     packed = json.dumps(json.dumps(value))
@@ -64,6 +69,7 @@ def test_packed_into_a_json_string_it_is_unpacked(value: dict[str, Any]):
     assert same(parse_arguments(json.dumps(packed)), value)
 
 
+@unhurried
 @given(_objects)
 def test_what_python_would_write_is_read_or_refused(value: dict[str, Any]):
     assert undone_or_refused(repr(value), value)
@@ -83,6 +89,7 @@ def _with_extras(value: Any, before_closer: str, after: str) -> str:
     return json.dumps(value)
 
 
+@unhurried
 @given(_objects, st.booleans())
 def test_trailing_commas_and_comments_are_dropped(value: dict[str, Any], complete: bool):
     text = _with_extras(value, ",", "")
@@ -91,6 +98,7 @@ def test_trailing_commas_and_comments_are_dropped(value: dict[str, Any], complet
     assert same(parse_arguments(text, complete=complete), value)
 
 
+@unhurried
 @given(_objects)
 def test_raw_line_ends_and_tabs_in_strings_stay(value: dict[str, Any]):
     text = json.dumps(value).replace("\\\\", "\x00").replace("\\n", "\n").replace("\\t", "\t")
@@ -102,6 +110,7 @@ _plain = st.text(
 )
 
 
+@unhurried
 @given(st.dictionaries(_plain, st.one_of(_plain, st.integers(), st.none()), max_size=4))
 def test_typographic_quotes_delimit(value: dict[str, Any]):
     for opener, closer in ("“”", "‘’", "''"):
@@ -113,6 +122,7 @@ def test_typographic_quotes_delimit(value: dict[str, Any]):
         assert same(parse_arguments(text), value)
 
 
+@unhurried
 @given(_objects, st.integers(1, 6))
 def test_missing_closers_are_added_or_the_text_is_refused(value: dict[str, Any], count: int):
     text = json.dumps(value)
@@ -122,7 +132,7 @@ def test_missing_closers_are_added_or_the_text_is_refused(value: dict[str, Any],
     assert parse_arguments(cut, complete=False) is None
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(_objects.filter(bool), st.data())
 def test_an_answer_cut_at_its_length_limit_gives_nothing(value: dict[str, Any], data: Any):
     for text in (json.dumps(value), repr(value), _with_extras(value, ",", " /* x */ ")):
@@ -130,7 +140,7 @@ def test_an_answer_cut_at_its_length_limit_gives_nothing(value: dict[str, Any], 
         assert parse_arguments(text[:end], complete=False) is None
 
 
-@settings(max_examples=300)
+@settings(max_examples=300, deadline=None)
 @given(_objects, st.data())
 def test_a_cut_never_shortens_a_value(value: dict[str, Any], data: Any):
     """Where the answer claims to be whole, what is read is a beginning of what was meant."""
@@ -154,12 +164,14 @@ def _begins(part: Any, whole: Any) -> bool:
     return same(part, whole)
 
 
+@unhurried
 @given(_objects, _texts.filter(lambda text: text.strip(" \n\t") != ""))
 def test_prose_around_the_object_is_refused_or_no_part_of_it(value: dict[str, Any], prose: str):
     for text in (json.dumps(value) + prose, prose + json.dumps(value)):
         assert undone_or_refused(text, value)
 
 
+@unhurried
 @given(st.text(max_size=60))
 def test_no_text_breaks_it(text: str):
     found = parse_arguments(text)
