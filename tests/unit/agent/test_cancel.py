@@ -253,6 +253,21 @@ def test_stopping_after_the_tool_ends_a_silent_model_at_once(tmp_path: Path):
     assert asked.thread.history[-1].text == f"half an\n\n{INTERRUPTED_ANSWER}"
 
 
+def test_stopping_after_the_tool_does_not_wait_for_the_users_answer(tmp_path: Path):
+    async def approve(event: Any) -> bool:
+        await asyncio.Event().wait()
+        return True
+
+    tool = FakeTool("writer", ImageInput, ok(), approval=Approval.WRITE)
+    asked = request(tmp_path, approve=approve)
+    turn = [call("writer", image_path="a"), call("writer", image_path="b")]
+    loop = AgentLoop(ScriptedModel(turn), FakeRegistry(tool))
+    events = asyncio.run(run_and_stop(loop, asked, "approval_requested", 1))
+    assert events[-1].kind == "run_cancelled"
+    assert not tool.calls
+    assert len(tool_results(asked.thread)) == 2
+
+
 def test_stopping_after_the_tool_and_then_at_once(tmp_path: Path):
     held, asked = Held(), request(tmp_path)
     loop = AgentLoop(ScriptedModel([call("held", image_path="a")]), FakeRegistry(held.tool))
