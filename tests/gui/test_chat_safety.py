@@ -16,8 +16,13 @@ from PySide6.QtWidgets import QLabel, QWidget
 
 from app.agent.events import (
     ApprovalRequested,
+    ApprovalResolved,
+    ModelRetry,
+    Noted,
     PlanUpdated,
+    ReasoningDelta,
     RunFailed,
+    RunFinished,
     TextDelta,
     ToolFinished,
     ToolProgress,
@@ -27,6 +32,7 @@ from app.errors import FileProblem
 from app.tools.api import Artifact
 from app.views.chat import thumbnail
 from app.views.chat.header import Header
+from app.views.chat.notes import RetryLine
 from app.views.chat.textview import TextView
 from app.views.chat.thumbnail import SIDE, read
 from tests.conftest import REPO
@@ -91,6 +97,44 @@ def test_html_from_model_tool_and_user_shows_literally(
     assert not any(text.strip() == "Big" for text in texts(chat.dock))
     assert loaded == []
     assert opened_urls == []
+
+
+def test_html_in_thinking_notices_retries_and_reasons_shows_literally(
+    chat: Chat, wait_until: Wait, monkeypatch: pytest.MonkeyPatch
+):
+    loaded: list[Any] = []
+    monkeypatch.setattr(TextView, "loadResource", lambda *args: loaded.append(args))
+    chat.dock.submit("q")
+    wait_until(lambda: chat.runner.asked)
+    say = chat.runner.say
+    say(Noted, text=EVIL)
+    say(ModelRetry, attempt=2, attempts=4, wait_s=5.0, reason=EVIL)
+    wait_until(lambda: isinstance(chat.run.note, RetryLine))
+    line = chat.run.note
+    assert line is not None
+    assert line.text.startswith(EVIL.rstrip(";"))
+    say(ReasoningDelta, text=EVIL)
+    say(ApprovalRequested, approval_id="a", title="t", detail="", tool=EVIL, arguments={"a": EVIL})
+    say(ApprovalResolved, approval_id="a", granted=False, reason=EVIL)
+    say(RunFinished, answer="a", stopped_by=EVIL)
+    wait_until(lambda: chat.run.ended)
+    run = chat.run
+    run.thoughts[0].toggle()
+    thought, arguments = run.thoughts[0].view, run.approvals["a"].arguments
+    assert thought is not None
+    assert arguments is not None
+    assert thought.plain() == EVIL
+    assert EVIL in arguments.plain()
+    assert run.approvals["a"].state.full == f"Denied: {EVIL}"
+    shown = texts(chat.dock)
+    assert EVIL in shown  # the notice, as a line that stays
+    assert not any(text.strip() == "Big" for text in shown)
+    formats = {item.textFormat().name for item in chat.dock.findChildren(QLabel) if item.text()}
+    assert formats == {"PlainText"}
+    tips = [widget.toolTip() for widget in chat.dock.findChildren(QWidget)]
+    assert not any("<h1>" in tip or "<img" in tip for tip in tips)
+    chat.dock.grab()
+    assert loaded == []
 
 
 def test_no_label_guesses_rich_text(chat: Chat, wait_until: Wait):
