@@ -201,7 +201,11 @@ def image_argument(schema: ToolSchema) -> str:
 
 def image_arguments(schema: ToolSchema) -> list[str]:
     """The arguments that take images, the one for the image itself first."""
-    properties: Mapping[str, Any] = schema.parameters.get("properties", {})
+    properties: Mapping[str, Any] = {
+        name: field
+        for name, field in schema.parameters.get("properties", {}).items()
+        if field.get("type") not in ("boolean", "integer", "number")
+    }
     found = [name for name in _IMAGE_ARGUMENTS if name in properties]
     found += [name for name in properties if name not in found and _takes_path(name)]
     return found

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from app.agent.llm.base import ToolSchema
 from app.agent.planner import decide, plan_only, schema_of
-from app.agent.planning.steps import NoRule, Reply, Scene, Steps
+from app.agent.planning.steps import NoRule, Reply, Scene, Steps, image_arguments
 from app.tools.registry import load_packs
 from tests.support.fake_tools import DICOM_NOTE, PNG_NOTE, FakeRegistry, pack
 
@@ -524,3 +525,10 @@ def test_what_a_name_in_a_sentence_is_about():
     for question in ("What is cell_counter?", "what does the cell counter do?"):
         assert "Works cell_counter" in decision(question, TWO, FOREIGN).text
     assert names("What is the cardiothoracic ratio?") == [RATIO]
+
+
+def test_an_argument_with_the_name_of_an_image_but_of_another_type_takes_none():
+    fields = {"image": {"type": "boolean"}, "image_id": {"type": "integer"}, "x_path": {}}
+    assert image_arguments(ToolSchema("t", "", {"properties": fields})) == ["x_path"]
+    files = {"output_path": {"type": "string"}, "weights_path": {"type": "string"}}
+    assert image_arguments(ToolSchema("t", "", {"properties": files})) == []
