@@ -211,7 +211,7 @@ def _reset_in_headers(line: Line) -> None:
 
 def _reset_in_stream(line: Line) -> None:
     line.answer(_event("half an "))
-    time.sleep(0.05)  # a reset takes away what the client has not read yet
+    time.sleep(0.25)  # a reset takes away what the client has not read yet
     line.reset()
 
 

@@ -29,6 +29,17 @@ _FINAL = (
     "request_too_large",
 )
 """Types of errors that Anthropic and OpenAI send inside a stream and that stay as they are."""
+_BROKEN = {
+    "ConnectionResetError",
+    "ConnectionAbortedError",
+    "BrokenPipeError",
+    "SSLError",
+    "ReadError",
+    "WriteError",
+    "RemoteProtocolError",
+    "EndOfStream",
+}
+"""Errors of a connection that was made, in Python, anyio and httpx2."""
 _NO_TLS = ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE")
 _ELSE = "or choose another model in the settings"
 
@@ -186,11 +197,10 @@ def no_connection(error: BaseException, at: Endpoint) -> ModelFailed:
                 item.errno == socket.EAI_AGAIN,
             )
     refused = any(isinstance(item, ConnectionRefusedError) for item in _causes(error))
-    kinds = {type(item).__name__ for item in _causes(error)}
-    if not refused and kinds & {"ReadError", "WriteError", "RemoteProtocolError", "SSLEOFError"}:
+    kinds = {kind.__name__ for item in _causes(error) for kind in type(item).__mro__}
+    if kinds & _BROKEN and not refused:
         return _made("the connection broke before the answer began", at, "Ask again.", True)
-    reset = any(isinstance(item, ConnectionResetError | ssl.SSLError) for item in _causes(error))
-    return _made("the language model cannot be reached", at, _ADDRESS, reset and not refused)
+    return _made("the language model cannot be reached", at, _ADDRESS)
 
 
 def _status(error: Any, at: Endpoint) -> ModelFailed:

@@ -52,7 +52,7 @@ SAID: dict[str, tuple[str, bool]] = {
     "drip": ("was not complete after 1.5 seconds", False),
     "drip_of_bytes": (NO_ANSWER, True),
     "drip_of_headers": (NO_ANSWER, True),
-    "tls_cut_in_handshake": ("cannot be reached", True),
+    "tls_cut_in_handshake": (EARLY, True),
     "tls_silent": ("does not accept the connection", True),
     "tls_garbage": ("does not speak TLS", False),
     "tls_truncated": (BROKE, True),
