@@ -8,7 +8,15 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QHBoxLayout,
+    QMenu,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.views import wording
 from app.views.chat.text import clean
@@ -134,15 +142,16 @@ class AnswerView(QWidget):
         self.note = Elided(f"{wording.NOT_FOR_DIAGNOSIS} · {model}", "faint")
         copy = link_button("Copy", "copy", lambda: copy_text(self.text))
         copy.setAccessibleName("Copy the answer")
-        lines = QVBoxLayout()
-        lines.setSpacing(1)
-        lines.addWidget(self.note)
+        foot = QGridLayout()
+        foot.setContentsMargins(0, 0, 0, 0)
+        foot.setHorizontalSpacing(SPACE.s)
+        foot.setVerticalSpacing(0)
+        foot.setColumnStretch(0, 1)
+        foot.addWidget(self.note, 0, 0)
+        foot.addWidget(copy, 0, 1)
         if usage:
             self.usage = Elided(usage, "faint")
-            lines.addWidget(self.usage)
-        foot = row(spacing=SPACE.s)
-        foot.addLayout(lines, 1)
-        foot.addWidget(copy, 0, Qt.AlignmentFlag.AlignTop)
+            foot.addWidget(self.usage, 1, 0, 1, 2)
         self._layout.addLayout(foot)
 
 
