@@ -58,7 +58,8 @@ def shorten(value: Any, ref: str, limit: float, count: Count, path: str = "") ->
     text = to_text(listed)
     if _fits(text, limit, count):
         return listed
-    if _fits(to_text(_texts(listed, where, _SHORTEST)), limit, count):
+    few = not _more_parts(listed, limit)
+    if few and _fits(to_text(_texts(listed, where, _SHORTEST)), limit, count):
         longest = _chars_of(text, limit, count)
         while longest > _SHORTEST:
             cut = _texts(listed, where, longest)
@@ -193,6 +194,18 @@ def _ends(listed: Any, text: str, where: _Where, limit: float, count: Count) -> 
             return made
         longest = longest * 4 // 5
     return {"_truncated": True, "_notice": where.hint()}
+
+
+def _more_parts(value: Any, most: float) -> bool:
+    """Whether it has so many parts that they do not fit however short each is."""
+    waiting, seen = [value], 0
+    while waiting and seen <= most:
+        part = waiting.pop()
+        inner = list(part.values()) if isinstance(part, dict) else part
+        if isinstance(inner, list):
+            seen += len(inner)
+            waiting.extend(item for item in inner if not _is_plain(item))
+    return seen > most
 
 
 def _fits(text: str, limit: float, count: Count) -> bool:

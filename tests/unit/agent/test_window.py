@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from app.agent.context import build_messages, result_message
@@ -300,47 +300,61 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 
 # -- what holds for every thread --------------------------------------------------------------
 
+LONG = 10_000  # integers from here on stand for texts of so many more words: short to print
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-9999, 9999) | st.text(max_size=30)
-    | st.integers(1, 4000).map(text),
+    | st.integers(LONG, LONG + 3000),
     lambda inner: st.lists(inner, max_size=40)
     | st.dictionaries(st.text(max_size=12), inner, max_size=8),
-    max_leaves=25,
+    max_leaves=15,
 )  # fmt: skip
-RESULTS = st.fixed_dictionaries(
-    {
-        "summary": st.text(max_size=60),
-        "output": st.dictionaries(st.text(max_size=10), VALUES, max_size=5),
-        "metadata": st.just({"status": "ok"}),
-    }
+OUTPUTS = st.dictionaries(st.text(max_size=10), VALUES, max_size=4)
+EXCHANGES = st.lists(
+    st.tuples(
+        st.sampled_from([3, 30, 300]),  # words of the question
+        st.integers(1, 3),  # the image that is open
+        st.lists(st.lists(OUTPUTS, min_size=1, max_size=3), max_size=3),  # steps, their calls
+        st.integers(1, 400),  # words of the answer
+    ),
+    min_size=1,
+    max_size=5,
 )
 
 
-@st.composite
-def threads(draw: st.DrawFn) -> list[Message]:
+def expanded(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: expanded(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [expanded(item) for item in value]
+    if isinstance(value, int) and value >= LONG:
+        return text(value - LONG)
+    return value
+
+
+def thread_of(exchanges: Sequence[Any], cut: int) -> list[Message]:
+    """The thread; its last `cut` messages did not come about."""
     made: list[Message] = []
     number = 0
-    for index in range(draw(st.integers(1, 6))):
-        images = [{"id": f"image-{draw(st.integers(1, 3))}", "path": ""}]
-        question = draw(st.sampled_from([3, 30, 300]))
-        made.append(Message(role="user", text=text(question, index), images=images))
-        for _ in range(draw(st.integers(0, 4))):
-            ids = [f"c{number + n}" for n in range(draw(st.integers(1, 3)))]
+    for question, image, steps, answer in exchanges:
+        images = [{"id": f"image-{image}", "path": ""}]
+        made.append(Message(role="user", text=text(question, image), images=images))
+        for outputs in steps:
+            ids = [f"c{number + n}" for n in range(len(outputs))]
             number += len(ids)
             made.append(step(*ids))
-            made += [result_message(item, "tool", draw(RESULTS)) for item in ids]
-        made.append(Message(role="assistant", text=text(draw(st.integers(1, 400)))))
-    for _ in range(draw(st.integers(0, min(3, len(made) - 1)))):
-        made.pop()
-    assume(made[-1].role != "assistant" or not made[-1].tool_calls)
-    return made
+            for item, output in zip(ids, outputs, strict=True):
+                data = {"summary": f"Did {item}.", "output": expanded(output), "metadata": {}}
+                made.append(result_message(item, "tool", data))
+        made.append(Message(role="assistant", text=text(answer)))
+    return made[: max(1, len(made) - cut)]
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=SLOW)
-@given(threads(), st.sampled_from([3_000, 6_000, 12_000, 60_000]))
+@given(EXCHANGES, st.integers(0, 3), st.sampled_from([3_000, 6_000, 12_000, 60_000]))
 def test_it_fits_is_valid_and_leaves_the_question_and_the_last_results(
-    thread: list[Message], context: int
+    exchanges: Sequence[Any], cut: int, context: int
 ):
+    thread = thread_of(exchanges, cut)
     view = window(context)
     try:
         prompt = view.build("system", thread)
@@ -361,8 +375,9 @@ def test_it_fits_is_valid_and_leaves_the_question_and_the_last_results(
 
 
 @settings(max_examples=30, deadline=None, suppress_health_check=SLOW)
-@given(threads())
-def test_results_within_the_limit_are_untouched_while_all_of_it_fits(thread: list[Message]):
+@given(EXCHANGES)
+def test_results_within_the_limit_are_untouched_while_all_of_it_fits(exchanges: Sequence[Any]):
+    thread = thread_of(exchanges, 0)
     prompt = window(10_000_000).build("system", thread)
     assert prompt.shortened == 0
     whole = build_messages("system", thread)
@@ -372,8 +387,10 @@ def test_results_within_the_limit_are_untouched_while_all_of_it_fits(thread: lis
 
 
 @settings(max_examples=50, deadline=None, suppress_health_check=SLOW)
-@given(RESULTS, st.sampled_from([3_000, 12_000]))
-def test_what_was_shortened_once_is_not_shortened_again(data: dict[str, Any], context: int):
+@given(OUTPUTS, st.sampled_from([3_000, 12_000]))
+def test_what_was_shortened_once_is_not_shortened_again(output: dict[str, Any], context: int):
+    data = {"summary": "s", "output": expanded(output)}
+
     def shown(content: dict[str, Any]) -> dict[str, Any]:
         call = result_message("a", "tool", content)
         thread = [Message(role="user", text="q"), step("a"), call]
@@ -384,7 +401,8 @@ def test_what_was_shortened_once_is_not_shortened_again(data: dict[str, Any], co
 
 
 def _over(data: dict[str, Any]) -> bool:
-    return len(json.dumps(data)) > 30_000 or _long_list(data)
+    # A byte of UTF-8 takes one token at most.
+    return len(json.dumps(data, ensure_ascii=False).encode()) > 9_000 or _long_list(data)
 
 
 def _long_list(value: Any) -> bool:
