@@ -132,6 +132,8 @@ def test_it_calls_a_tool_in_each_form_and_answers_with_the_result(
     events = asyncio.run(run())
     (started,) = [event for event in events if isinstance(event, ToolStarted)]
     assert (started.tool, started.arguments) == ("image_facts", {"image_path": "image-1"})
+    by_the_server = not started.call_id.startswith("call-")  # the loop names the other calls
+    assert by_the_server == (form == "native")
     (finished,) = [event for event in events if isinstance(event, ToolFinished)]
     assert finished.status == "ok"
     assert isinstance(events[-1], RunFinished)

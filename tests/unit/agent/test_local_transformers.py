@@ -30,10 +30,8 @@ transformers = pytest.importorskip("transformers")
 transformers_main = pytest.importorskip("app.agent.llm.local.transformers_main")
 
 LONGEST = 300
-WITH_TOOLS = (
-    "{% for tool in tools or [] %}{{ tool.function.name }}: {{ tool.function.description }} {% endfor %}"
-    + CHATML
-)
+SHOWN = "{{ tool.function.name }}: {{ tool.function.description }}"
+WITH_TOOLS = "{% for tool in tools or [] %}" + SHOWN + "{% endfor %}" + CHATML
 LOOK = ToolSchema("look", "Look at it", {"type": "object", "properties": {}})
 
 
