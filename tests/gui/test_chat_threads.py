@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -390,6 +391,9 @@ def test_a_thread_of_many_calls_opens_without_a_stall(
         QTest.mouseClick(older, LEFT)
         wait_until(chat.dock.is_idle)
     assert questions(chat) == [f"q{index}" for index in range(10)]
+    chat.dock.new_thread()
+    wait_until(chat.dock.is_idle)
+    gc.collect()  # 250 cards: not in the middle of the next test
 
 
 def test_a_question_asked_while_an_old_thread_fills_stands_below_it(chat: Chat, wait_until: Wait):

@@ -33,7 +33,7 @@ from app.views.theme import SPACE
 from app.workspace.workspace import Workspace
 
 BATCH = 20  # earlier questions shown at once
-CARDS = 80  # and cards of their calls: each costs time with every change of the layout
+CARDS = 60  # and cards of their calls: each costs time with every change of the layout
 
 
 class ChatDock(QWidget):
