@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import importlib.util
 import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
@@ -27,6 +26,7 @@ from app.agent.llm.png import MEDIA_TYPE, encoded, missing
 from app.agent.messages import Message
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL
+from app.tools.needs import is_installed
 
 _PACKAGE = "anthropic"
 _INPUT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
@@ -55,10 +55,12 @@ class AnthropicModel:
         info: ModelInfo | None = None,
         bounds: Bounds | None = None,
     ) -> None:
-        if importlib.util.find_spec(_PACKAGE) is None:
+        if not is_installed(_PACKAGE):
             raise UsageError(
                 'Anthropic\'s models need the package "anthropic", which is not installed',
-                remedy="Install it (pip install anthropic), or choose another provider.",
+                remedy="Start it once with `python3 installer/bootstrap.py run` without "
+                "--viewer-only, which adds it; in an environment of your own: "
+                "`pip install anthropic`. Or choose another provider.",
             )
         self.info = info or ModelInfo(context_tokens=200_000, images=True)
         self._base_url = _without_version(base_url.strip() or ANTHROPIC_URL)
