@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from app.agent.messages import Message
@@ -34,12 +34,23 @@ def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
     return [Message(role="system", text=system), *(message for message, _ in marked(history))]
 
 
-def marked(history: Sequence[Message]) -> Iterator[tuple[Message, bool]]:
+def marked_result(message: Message) -> Message:
+    """A tool message with its text marked as data."""
+    return message.model_copy(update={"text": as_data(message.text)})
+
+
+def marked(
+    history: Sequence[Message], result: Callable[[Message], Message] = marked_result
+) -> Iterator[tuple[Message, bool]]:
     """The thread as a model gets it: (message, whether it is a note about the images).
 
     Notes about the images precede a question whenever other images are open than before. Every
     tool result is marked as data. Calls without a result (a crash, a cancel) get one, since
     endpoints refuse a transcript without it.
+
+    Args:
+        history: The thread.
+        result: Marks a result; for who remembers what is marked already.
     """
     noted: list[dict[str, Any]] | None = None
     for message in complete(history):
@@ -48,7 +59,7 @@ def marked(history: Sequence[Message]) -> Iterator[tuple[Message, bool]]:
             if noted:
                 yield Message(role="user", text=image_notes_text(noted), images=noted), True
         if message.role == "tool":
-            yield message.model_copy(update={"text": as_data(message.text)}), False
+            yield result(message), False
         else:
             yield message, False
 

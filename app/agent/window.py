@@ -8,11 +8,18 @@ note. The current question and the results that the model has not answered yet s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Generic, TypeVar
 
-from app.agent.context import NOTES, as_data, image_notes_text, marked, result_ids
+from app.agent.context import (
+    NOTES,
+    as_data,
+    image_notes_text,
+    marked,
+    marked_result,
+    result_ids,
+)
 from app.agent.llm.base import ModelFailed, ModelInfo, ToolSchema
 from app.agent.messages import Message
 from app.agent.prompts import load_prompt
@@ -29,6 +36,7 @@ _TEXT_CHARS = 200
 _QUESTION_CHARS = 120
 _ARGUMENT_CHARS = 200
 
+T = TypeVar("T")
 Tokens = Callable[[Message], float]
 
 
@@ -63,6 +71,8 @@ class ContextWindow:
         self.info = info
         self._calibration = Calibration()
         self._limited: dict[int, tuple[Message, Message]] = {}
+        self._marked = _Memory(marked_result)
+        self._tokens = _Memory(lambda item: message_tokens(item, info.chars_per_token))
         self._limit = 0.0
         self._schemas: dict[str, tuple[ToolSchema, float]] = {}
 
@@ -113,7 +123,10 @@ class ContextWindow:
             system = f"{system}\n\n{load_prompt('PICTURES')}".strip()
         ids = result_ids(shown)
         factor = self._calibration.factor
-        draft = _Draft(self._within_limits(shown, ids), self._tokens, self._shortened, ids)
+        self._marked.turn()
+        self._tokens.turn()
+        messages = marked(self._within_limits(shown, ids), self._marked)
+        draft = _Draft(messages, self._tokens, self._shortened, ids)
         head = Message(role="system", text=system)
         fixed = self._tokens(head) + sum(self._schema_tokens(tool) for tool in tools)
         if not draft.fit(self.room / factor - fixed):
@@ -129,9 +142,6 @@ class ContextWindow:
 
     def _count(self, text: str) -> float:
         return text_tokens(text, self.info.chars_per_token)
-
-    def _tokens(self, message: Message) -> float:
-        return message_tokens(message, self.info.chars_per_token)
 
     def _schema_tokens(self, tool: ToolSchema) -> float:
         known = self._schemas.get(tool.name)
@@ -167,6 +177,26 @@ class ContextWindow:
         return message if made == message.data else _retold(message, made, data)
 
 
+class _Memory(Generic[T]):
+    """What was made of a message, for as long as each request asks for it again."""
+
+    def __init__(self, make: Callable[[Message], T]) -> None:
+        self._make = make
+        self._now: dict[int, tuple[Message, T]] = {}
+        self._before: dict[int, tuple[Message, T]] = {}
+
+    def __call__(self, message: Message) -> T:
+        # The message is kept with it, so that its id() cannot become another's.
+        key = id(message)
+        known = self._now.get(key) or self._before.get(key) or (message, self._make(message))
+        self._now[key] = known
+        return known[1]
+
+    def turn(self) -> None:
+        """Another request begins."""
+        self._before, self._now = self._now, {}
+
+
 @dataclass(slots=True)
 class _Entry:
     message: Message
@@ -186,7 +216,7 @@ class _Draft:
 
     def __init__(
         self,
-        history: Sequence[Message],
+        history: Iterable[tuple[Message, bool]],
         tokens: Tokens,
         limited: Callable[[Message, str, float], Message],
         ids: dict[str, str],
@@ -197,7 +227,7 @@ class _Draft:
         self._entries: list[_Entry] = []
         self._folded = 0
         group = 0
-        for message, is_note in marked(history):
+        for message, is_note in history:
             after_note = bool(self._entries) and self._entries[-1].is_note
             group += message.role != "tool" and not (message.role == "user" and after_note)
             self._entries.append(_Entry(message, tokens(message), group, is_note))
