@@ -301,13 +301,18 @@ SLOW = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.filter_too
 # -- what holds for every thread --------------------------------------------------------------
 
 LONG = 10_000  # integers from here on stand for texts of so many more words: short to print
-VALUES = st.recursive(
+LEAVES = (
     st.none() | st.booleans() | st.integers(-9999, 9999) | st.text(max_size=30)
-    | st.integers(LONG, LONG + 3000),
-    lambda inner: st.lists(inner, max_size=40)
-    | st.dictionaries(st.text(max_size=12), inner, max_size=8),
-    max_leaves=15,
+    | st.integers(LONG, LONG + 3000)
 )  # fmt: skip
+
+
+def nested(inner: st.SearchStrategy[Any]) -> st.SearchStrategy[Any]:
+    parts = st.dictionaries(st.text(max_size=12), inner, max_size=5)
+    return inner | parts | st.lists(inner, max_size=6) | st.lists(inner, min_size=21, max_size=24)
+
+
+VALUES = nested(nested(LEAVES))
 OUTPUTS = st.dictionaries(st.text(max_size=10), VALUES, max_size=4)
 EXCHANGES = st.lists(
     st.tuples(
