@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt
@@ -35,6 +36,13 @@ from app.views.theme import SPACE
 
 _SIZE = QSize(780, 700)
 _LIST_WIDTH = 168
+_PAGES = (
+    ("Language model", "sparkles", "model"),
+    ("Limits", "clock", "limits"),
+    ("Tools", "wrench", "permissions"),
+    ("Privacy", "shield-check", "privacy"),
+)
+"""(title, icon, attribute) of each page."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,13 +99,29 @@ class SettingsDialog(QDialog):
         self._update()
         self._fit()
 
+    @cached_property
+    def limits(self) -> LimitsPage:
+        """The page of the limits."""
+        return LimitsPage(self._settings.limits)
+
+    @cached_property
+    def permissions(self) -> PermissionsPage:
+        """The page of the tools."""
+        return PermissionsPage(self._settings.policy, self._rooms.granted)
+
+    @cached_property
+    def privacy(self) -> PrivacyPage:
+        """The page of what may leave the machine."""
+        rooms = self._rooms
+        return PrivacyPage(self._settings.llm, rooms.allowed, rooms.keys, self._aside)
+
     def current(self) -> Settings:
-        """What is entered on all pages."""
-        changed = {
-            "llm": self.model.settings(),
-            "limits": self.limits.limits(),
-            "policy": self.permissions.policy(),
-        }
+        """What is entered on all pages; what was not looked at is as it was."""
+        changed: dict[str, Any] = {"llm": self.model.settings()}
+        if "limits" in self.__dict__:
+            changed["limits"] = self.limits.limits()
+        if "permissions" in self.__dict__:
+            changed["policy"] = self.permissions.policy()
         return self._settings.model_copy(update=changed)
 
     def save(self) -> None:
@@ -132,24 +156,16 @@ class SettingsDialog(QDialog):
     def _build(self) -> None:
         settings, rooms = self._settings, self._rooms
         self.model = ModelPage(settings.llm, rooms.keys, rooms.probe, self._aside)
-        self.limits = LimitsPage(settings.limits)
-        self.permissions = PermissionsPage(settings.policy, rooms.granted)
-        self.privacy = PrivacyPage(settings.llm, rooms.allowed, rooms.keys, self._aside)
         self.pages = QStackedWidget()
         self.list = QListWidget()
         self.list.setObjectName("settingsList")
         self.list.setAccessibleName("Pages of the settings")
         self.list.setFixedWidth(_LIST_WIDTH)
         self.list.setIconSize(QSize(16, 16))
-        for title, name, page in (
-            ("Language model", "sparkles", self.model),
-            ("Limits", "clock", self.limits),
-            ("Tools", "wrench", self.permissions),
-            ("Privacy", "shield-check", self.privacy),
-        ):
+        for title, name, _page in _PAGES:
             self.list.addItem(QListWidgetItem(icon(name), title))
-            self.pages.addWidget(page)
-        self.list.currentRowChanged.connect(self.pages.setCurrentIndex)
+        self.pages.addWidget(self.model)
+        self.list.currentRowChanged.connect(self._turn_to)
         self.list.setCurrentRow(0)
         beside = QHBoxLayout()
         beside.setContentsMargins(0, 0, 0, 0)
@@ -161,6 +177,13 @@ class SettingsDialog(QDialog):
         column.setSpacing(0)
         column.addLayout(beside, 1)
         column.addWidget(self._foot())
+
+    def _turn_to(self, number: int) -> None:
+        """Show a page; it is made when it is first looked at, since each takes some ms."""
+        page = getattr(self, _PAGES[number][2])
+        if self.pages.indexOf(page) < 0:
+            self.pages.addWidget(page)
+        self.pages.setCurrentWidget(page)
 
     def _foot(self) -> QWidget:
         foot = QWidget()

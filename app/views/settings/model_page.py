@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QVBoxLayout
 
 from app.agent.llm.probe import Report
 from app.agent.llm.providers import Wanted, check, url_of
@@ -155,14 +155,8 @@ class ModelPage(Column):
         self.about = form.note("")
         self.column.addLayout(form)
         self.column.addSpacing(SPACE.xs)
-        for kind, _title in PROVIDERS:
-            if kind == "offline":
-                continue
-            hint = "not needed by most local servers" if kind == "openai" else ""
-            key = KeyField(self._keys, self._aside, hint) if kind != "local" else None
-            made = ProviderForm(kind, self._settings.of(kind), key)
-            self.forms[kind] = made
-            self.column.addWidget(made)
+        self._upper = QVBoxLayout()
+        self.column.addLayout(self._upper)
         self.privacy = TextView()
         self.privacy.setAccessibleName("Where the model runs")
         self.privacy.setProperty("tone", "muted")
@@ -177,19 +171,28 @@ class ModelPage(Column):
             view.hide()
             self.column.addWidget(view)
         self.column.addSpacing(SPACE.m)
-        for made in self.forms.values():
-            self.column.addWidget(made.more)
+        self._lower = QVBoxLayout()
+        self.column.addLayout(self._lower)
         self.column.addStretch(1)
 
     def _connect(self) -> None:
         self.provider.currentIndexChanged.connect(lambda _index: self._show_provider())
         self.test_button.clicked.connect(lambda _checked=False: self.test())
-        for kind, form in self.forms.items():
-            form.edited.connect(self._update)
-            if kind != "local":
-                form.list_button.clicked.connect(lambda _checked=False: self.list_models())
+
+    def _make_form(self, kind: Kind) -> None:
+        """The fields of a provider, made when it is first looked at: each takes a few ms."""
+        hint = "not needed by most local servers" if kind == "openai" else ""
+        key = KeyField(self._keys, self._aside, hint) if kind != "local" else None
+        form = self.forms[kind] = ProviderForm(kind, self._settings.of(kind), key)
+        self._upper.addWidget(form)
+        self._lower.addWidget(form.more)
+        form.edited.connect(self._update)
+        if kind != "local":
+            form.list_button.clicked.connect(lambda _checked=False: self.list_models())
 
     def _show_provider(self) -> None:
+        if self.kind != "offline" and self.kind not in self.forms:
+            self._make_form(self.kind)
         for kind, form in self.forms.items():
             form.setVisible(kind == self.kind)
             form.more.setVisible(kind == self.kind)
