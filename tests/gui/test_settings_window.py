@@ -652,6 +652,22 @@ def test_every_field_is_reached_by_the_keyboard_and_named(rig: Callable[..., Rig
                 assert named, f"{child} has no name for a screen reader"
 
 
+def test_tab_goes_down_the_page_and_then_to_the_buttons(rig: Callable[..., Rig]):
+    dialog = rig(ModelSettings()).open()
+    choose(dialog.model.provider, "Azure OpenAI")
+    form = dialog.model.forms["azure"]
+    retype(form.url, "https://ward.openai.azure.com")
+    wanted = [form.url, form.api_version, form.model, form.list_button, form.key.edit]
+    wanted += [form.context, form.images, form.input_price, dialog.cancel_button]
+    order: list[QWidget] = []
+    widget = dialog.model.provider.nextInFocusChain()
+    while widget is not None and widget is not dialog.list:
+        order.append(widget)
+        widget = widget.nextInFocusChain()
+    places = [order.index(field) for field in wanted]
+    assert places == sorted(places)
+
+
 def test_no_text_is_taken_for_rich_text(rig: Callable[..., Rig]):
     dialog = rig().open()
     for number in range(dialog.list.count()):

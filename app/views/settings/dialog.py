@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any
 
 from PySide6.QtCore import QSize, Qt
@@ -28,7 +29,7 @@ from app.views.settings.aside import Aside
 from app.views.settings.key_field import KeyStore
 from app.views.settings.limits_page import LimitsPage
 from app.views.settings.model_page import ModelPage, Probe, TypedKey
-from app.views.settings.parts import wrapped
+from app.views.settings.parts import Column, wrapped
 from app.views.settings.permissions_page import Granted, PermissionsPage
 from app.views.settings.privacy_page import Allowed, PrivacyPage
 from app.views.settings.style import sheet
@@ -96,6 +97,8 @@ class SettingsDialog(QDialog):
         self.finished.connect(self._aside.close)
         self._build()
         self.model.edited.connect(self._update)
+        self.model.provider_shown.connect(self._order)
+        self._order()
         self._update()
         self._fit()
 
@@ -184,6 +187,15 @@ class SettingsDialog(QDialog):
         if self.pages.indexOf(page) < 0:
             self.pages.addWidget(page)
         self.pages.setCurrentWidget(page)
+        self._order()
+
+    def _order(self) -> None:
+        """Tab goes from the list through the page to the buttons, whatever was made first."""
+        page = self.pages.currentWidget()
+        fields = page.tab_fields() if isinstance(page, Column) else []
+        ordered = [self.list, *fields, self.cancel_button, self.save_button]
+        for before, after in pairwise(ordered):
+            QWidget.setTabOrder(before, after)
 
     def _foot(self) -> QWidget:
         foot = QWidget()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from PySide6.QtCore import QTimer, Signal
-from PySide6.QtWidgets import QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
 from app.agent.llm.probe import Report
 from app.agent.llm.providers import Wanted, check, url_of
@@ -19,7 +19,7 @@ from app.views.chat.textview import TextView
 from app.views.chat.widgets import row
 from app.views.settings.aside import Aside
 from app.views.settings.key_field import LOOK_AFTER_MS, KeyField, KeyStore
-from app.views.settings.parts import Choice, Column, Form
+from app.views.settings.parts import Choice, Column, Form, tab_fields
 from app.views.settings.provider_form import ProviderForm
 from app.views.settings.words import ABOUT, PROVIDERS, host_of, where_it_runs
 from app.views.style import restyle
@@ -64,9 +64,11 @@ class ModelPage(Column):
 
     Attributes:
         edited: Something changed; `problem` may have.
+        provider_shown: Another provider's fields are shown.
     """
 
     edited = Signal()
+    provider_shown = Signal()
 
     def __init__(self, settings: ModelSettings, keys: KeyStore, probe: Probe, aside: Aside) -> None:
         super().__init__()
@@ -93,6 +95,13 @@ class ModelPage(Column):
     def form(self) -> ProviderForm | None:
         """The fields of the chosen provider; the offline planner has none."""
         return self.forms.get(self.kind)
+
+    def tab_fields(self) -> list[QWidget]:
+        """What the Tab key goes through: in the order on the screen, not that of making."""
+        form = self.form
+        upper, lower = (tab_fields(form), tab_fields(form.more)) if form else ([], [])
+        tested = (self.privacy, self.test_button, self.steps, self.outcome)
+        return [self.provider, *upper, *tested, *lower]
 
     def wanted(self) -> Wanted:
         """What is chosen now, with the key that was typed, if any."""
@@ -201,6 +210,7 @@ class ModelPage(Column):
         self.test_button.setVisible(self.kind != "offline")
         self.test_button.setText("Test model" if self.kind == "local" else "Test connection")
         self._update()
+        self.provider_shown.emit()
 
     def _update(self) -> None:
         """Something is entered: what was tested is no longer what is entered."""

@@ -39,6 +39,15 @@ def wrapped(text: str, role: str = "") -> QLabel:
     return made
 
 
+def tab_fields(box: QWidget) -> list[QWidget]:
+    """The fields in a widget, in the order in which they were made."""
+    return [
+        field
+        for field in box.findChildren(QWidget)
+        if field.focusPolicy() & Qt.FocusPolicy.TabFocus and field.focusProxy() is None
+    ]
+
+
 class Column(QScrollArea):
     """A page: a column that scrolls where the window is too low for it."""
 
@@ -60,6 +69,10 @@ class Column(QScrollArea):
         if hint:
             self.column.addWidget(wrapped(hint, "muted"))
         self.column.addSpacing(SPACE.xs)
+
+    def tab_fields(self) -> list[QWidget]:
+        """What the Tab key goes through, in order."""
+        return tab_fields(self)
 
     def section(self, text: str) -> QLabel:
         """The title of a group."""
