@@ -15,6 +15,9 @@ from pathlib import Path
 PLUGINS = ("jpeg_ls", "openjpeg")
 """Decoders that pydicom and pylibjpeg find by name; their metadata must be copied too."""
 
+ENDPOINTS = ("anthropic", "openai")
+"""Packages that `app.agent.llm.endpoint.load` imports by name."""
+
 _NAME = re.compile(r"(app(?:\.\w+|\.\*)+)(?::[\w*]+)?")
 
 
@@ -25,7 +28,7 @@ def hidden_imports(repo: Path) -> list[str]:
         repo: The folder in which `app` lies.
     """
     found = {module for named in entry_names(repo) for module in _modules(repo, named)}
-    return sorted(found | set(PLUGINS))
+    return sorted(found.union(PLUGINS, ENDPOINTS))
 
 
 def entry_names(repo: Path) -> set[str]:

@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from app import cli
 from installer import bootstrap, environment, pip_runner, system
 from installer.console import Console, SetupError
 from tests.unit.installer.tiny import REPO, TinyCopy, write_pip_wheel, write_wheel
@@ -361,6 +362,7 @@ def test_the_demo_is_opened_where_nothing_is_named(arguments: list[str], names: 
 
 
 def test_commands_that_open_no_window_need_no_display() -> None:
+    assert set(cli._COMMANDS) == bootstrap.COMMANDS
     assert not bootstrap.opens_window(["ask", "Where?"])
     assert bootstrap.opens_window(["scan.dcm"])
     assert bootstrap.opens_window([])

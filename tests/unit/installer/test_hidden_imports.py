@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import ast
+import asyncio
 import importlib.util
 from pathlib import Path
 
 import pytest
 
-from installer.hidden_imports import PLUGINS, entry_names, hidden_imports
+from app.agent.llm import anthropic_model, openai_model
+from app.agent.llm.base import ModelFailed
+from app.agent.llm.providers import KINDS, Wanted, build
+from app.agent.messages import Message
+from app.settings import Kind, ProviderSettings
+from installer.hidden_imports import ENDPOINTS, PLUGINS, entry_names, hidden_imports
+
+OTHERS = sorted([*PLUGINS, *ENDPOINTS])
 
 
 def test_modules_named_in_strings_are_found(tmp_path: Path) -> None:
@@ -20,7 +28,7 @@ def test_modules_named_in_strings_are_found(tmp_path: Path) -> None:
         'C = "app.pack.none:entry"\nD = "see app.pack.reader"\n'
     )
     assert entry_names(tmp_path) == {"app.pack.reader", "app.pack.net:*", "app.pack.none:entry"}
-    assert hidden_imports(tmp_path) == ["app.pack.net", "app.pack.reader", *PLUGINS]
+    assert hidden_imports(tmp_path) == sorted(["app.pack.net", "app.pack.reader", *OTHERS])
 
 
 def test_a_module_name_that_is_filled_in_stands_for_all_of_its_package(tmp_path: Path) -> None:
@@ -28,7 +36,7 @@ def test_a_module_name_that_is_filled_in_stands_for_all_of_its_package(tmp_path:
     for name in ("one", "two", "__init__"):
         (tmp_path / "app" / "pack" / f"{name}.py").touch()
     (tmp_path / "app" / "main.py").write_text('A = lambda net: f"app.pack.{net}:entry"\n')
-    assert hidden_imports(tmp_path) == ["app.pack.one", "app.pack.two", *PLUGINS]
+    assert hidden_imports(tmp_path) == sorted(["app.pack.one", "app.pack.two", *OTHERS])
 
 
 def test_every_reader_worker_and_model_is_among_them(repo: Path) -> None:
@@ -40,7 +48,35 @@ def test_every_reader_worker_and_model_is_among_them(repo: Path) -> None:
         "app.imaging.reading.object_entries",
         "app.tools.chest.thorax_net",
         "app.tools.chest.densenet",
+        "app.agent.llm.transport",
+        "app.agent.llm.local.gguf_main",
+        "app.agent.llm.local.transformers_main",
     }
+
+
+def test_every_package_that_an_endpoint_loads_by_name_is_among_them(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Asked of the models themselves: each starts an answer, and what it loads is noted."""
+    loaded: list[str] = []
+
+    def note(package: str) -> None:
+        loaded.append(package)
+        raise ModelFailed("noted")
+
+    async def begin(kind: Kind) -> None:
+        model = build(Wanted(kind, ProviderSettings(base_url="http://127.0.0.1:9/v1", model="m")))
+        async for _ in model.stream([Message(role="user", text="?")], []):
+            pass
+
+    endpoints = [kind for kind in KINDS if kind not in ("offline", "local")]
+    for module in (openai_model, anthropic_model):
+        monkeypatch.setattr(module, "load", note)
+    for kind in endpoints:
+        with pytest.raises(ModelFailed, match="noted"):
+            asyncio.run(begin(kind))
+    assert len(loaded) == len(endpoints)
+    assert set(loaded) == set(ENDPOINTS)
 
 
 def test_every_function_named_is_there(repo: Path) -> None:
