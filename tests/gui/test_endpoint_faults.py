@@ -26,7 +26,7 @@ from tests.support.fake_tools import FakeRegistry, NoHost, NoImages
 from tests.support.fault_server import FaultServer
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Generator
 
     from app.agent.events import RunEvent
 
@@ -78,7 +78,7 @@ class Rig:
 
 
 @contextmanager
-def opened(url: str, folder: Path, bounds: Bounds = SHORT) -> Iterator[Rig]:
+def opened(url: str, folder: Path, bounds: Bounds = SHORT) -> Generator[Rig]:
     """A chat on screen."""
     rig = Rig(url, folder, bounds)
     try:

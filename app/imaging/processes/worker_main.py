@@ -82,6 +82,7 @@ def _set_up(config: WorkerConfig) -> None:
 
 
 def lower_priority(amount: int) -> None:
+    """Give way to others by `amount` (of Unix niceness; on Windows: below normal)."""
     if amount <= 0:
         return
     if sys.platform == "win32":
