@@ -69,7 +69,7 @@ def test_every_package_that_an_endpoint_loads_by_name_is_among_them(
         async for _ in model.stream([Message(role="user", text="?")], []):
             pass
 
-    endpoints = [kind for kind in KINDS if kind not in ("offline", "local")]
+    endpoints: list[Kind] = [kind for kind in KINDS if kind not in ("offline", "local")]
     for module in (openai_model, anthropic_model):
         monkeypatch.setattr(module, "load", note)
     for kind in endpoints:
