@@ -37,6 +37,7 @@ GESTURES: tuple[tuple[str, Rows], ...] = (
             ("Ctrl+1 to Ctrl+5", "studies, attributes, findings, assistant, layers"),
             ("Ctrl+Z, Ctrl+Shift+Z", "undo, redo"),
             ("Delete", "remove the selected finding"),
+            ("Esc, Shift+Esc", "in the chat: stop, stop after this tool"),
             ("F1", "this list"),
         ),
     ),

@@ -168,8 +168,8 @@ def test_keys_go_from_series_to_series(window: MainWindow, wait_until: WaitUntil
 
 
 def test_the_help_lists_every_key_of_the_window(window: MainWindow):
-    words = " ".join(keys for _, rows in dialogs.GESTURES for keys, _ in rows)
-    known = set(re.split(r"[ ,]+| and ", words)) | {",", "."}
+    words = "\n".join(keys for _, rows in dialogs.GESTURES for keys, _ in rows)
+    known = set(re.split(r", | and |[ \n]", words)) | {",", "."}
     spans = {f"Ctrl+{number}" for number in range(1, 6)} | {"Ctrl++", "Ctrl+-"}
     text = " ".join(what for _, rows in dialogs.GESTURES for _, what in rows)
     assert "Ctrl+1 to Ctrl+5" in words
