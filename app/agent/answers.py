@@ -167,8 +167,10 @@ class Answers:
                 reply.calls.append(call)
             case Tokens():
                 reply.tokens = event
-            case Note(text) if not reply.streamed:
-                self.emitter.emit(Noted, text=text)
+            case Note(text, passing) if not reply.streamed:
+                self.emitter.emit(Noted, text=text, passing=passing)
+            case Note(passing=True):
+                pass  # the answer has begun: nothing is waited for any more
             case Note() | Plan():
                 # Not between pieces of text: they stay together, so that they can be withdrawn.
                 reply.later.append(event)

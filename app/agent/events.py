@@ -61,10 +61,14 @@ class ModelRetry(_Event):
 
 
 class Noted(_Event):
-    """Something the user should know while it goes on: a model loads, results were shortened."""
+    """Something the user should know while it goes on: a model loads, results were shortened.
+
+    `passing`: it tells only of what goes on right now, and is void with the next event.
+    """
 
     kind: Literal["notice"] = "notice"
     text: str
+    passing: bool = False
 
 
 class PlanUpdated(_Event):

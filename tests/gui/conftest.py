@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -96,6 +98,19 @@ def gui_heartbeat(heartbeat: Heartbeat, request: pytest.FixtureRequest) -> Itera
     yield heartbeat
     heartbeat.stop()
     print(f"\nlongest GUI stall in {request.node.name}: {heartbeat.longest_ms:.0f} ms")  # noqa: T201 - asked for by the issue
+
+
+@pytest.fixture(autouse=True)
+def _no_slot_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Qt goes on when a slot raises, and so would the test: here it fails."""
+    raised: list[str] = []
+
+    def note(kind: type[BaseException], error: BaseException, trace: object) -> None:
+        raised.append("".join(traceback.format_exception(kind, error, trace)))  # type: ignore[arg-type]
+
+    monkeypatch.setattr(sys, "excepthook", note)
+    yield
+    assert not raised, "raised in a slot:\n" + "\n".join(raised)
 
 
 @pytest.fixture(autouse=True)

@@ -137,7 +137,7 @@ CALL = {"call_id": "c", "tool": "t"}
 STATES: dict[str, list[tuple[Callable[..., RunEvent], dict[str, Any]]]] = {
     "thinking": [(ReasoningDelta, {"text": "hm " * 3000})],
     "text": [(TextDelta, {"text": "half an answer"})],
-    "loading": [(Noted, {"text": "The model is being loaded."})],
+    "loading": [(Noted, {"text": "The model is being loaded.", "passing": True})],
     "retrying": [
         (TextDelta, {"text": "half"}),
         (ModelRetry, {"attempt": 2, "attempts": 4, "wait_s": 9.0, "reason": "busy"}),

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QMimeData, Qt, QUrl
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, QUrl
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 
 from tests.gui.chat_support import Chat, open_image, opened
 
@@ -20,6 +21,19 @@ Key = Qt.Key
 @pytest.fixture
 def chat(qapp: object, tmp_path: Path) -> Iterator[Chat]:
     yield from opened(tmp_path / "sessions")
+
+
+class Painted(QObject):
+    """Counts how often a widget is painted."""
+
+    def __init__(self, widget: QWidget) -> None:
+        super().__init__(widget)
+        self.count = 0
+        widget.installEventFilter(self)
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        self.count += event.type() == QEvent.Type.Paint
+        return False
 
 
 def asked(chat: Chat) -> list[str]:
@@ -47,6 +61,16 @@ def test_shift_enter_breaks_the_line_and_the_field_grows(chat: Chat, wait_until:
     wait_until(lambda: asked(chat))
     assert asked(chat) == ["one\ntwo"]
     assert edit.height() == low
+
+
+def test_what_the_empty_field_says_is_seen_to_change(chat: Chat, wait_until: Wait):
+    composer = chat.dock.composer
+    wait_until(lambda: chat.dock.isVisible())
+    painted = Painted(composer.edit.viewport())
+    wait_until(lambda: painted.count)
+    painted.count = 0
+    composer.set_about("CR", "Ask about this image…")
+    wait_until(lambda: painted.count)
 
 
 def test_the_field_stops_growing(chat: Chat):

@@ -116,7 +116,12 @@ def test_a_retried_answer_is_shown_once_and_comes_back_once(make: Make, wait_unt
     reset = ModelFailed("the connection was reset")
     reset.retryable = True
     with ScriptedModel(
-        [Note("The model is being loaded."), Reasoning("I thi"), Text("Half an a"), reset],
+        [
+            Note("The model is being loaded.", passing=True),
+            Reasoning("I thi"),
+            Text("Half an a"),
+            reset,
+        ],
         [Reasoning("I think."), Text("The whole answer."), Tokens(12, 3)],
     ) as model:
         rig = make(model)

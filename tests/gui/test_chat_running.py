@@ -24,7 +24,7 @@ from app.agent.events import (
     Usage,
 )
 from app.agent.llm.endpoint import LOADING, WAITING
-from app.views.chat.notes import RetryLine
+from app.views.chat.notes import NoteLine, RetryLine
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.heartbeat import Heartbeat
 
@@ -127,7 +127,7 @@ def test_a_notice_is_written_anew_in_place_and_gone_when_the_model_answers(
 ):
     ask(chat, wait_until)
     for text in (LOADING, "The model is still being loaded (10 s): reading 40%.", WAITING):
-        chat.runner.say(Noted, text=text)
+        chat.runner.say(Noted, text=text, passing=True)
         wait_until(lambda text=text: chat.run.note and chat.run.note.text == text)
         assert order(chat) == ["UserBubble", "NoteLine"]
     chat.runner.say(TextDelta, text="Hello.")
@@ -142,10 +142,25 @@ def test_a_notice_that_holds_stays_and_the_run_is_seen_to_go_on(chat: Chat, wait
     chat.runner.say(Noted, text="Older <i>results</i> were shortened.")
     wait_until(lambda: chat.run.note)
     assert chat.run.state_text == "Thinking…"
-    chat.runner.say(Noted, text=LOADING)
+    chat.runner.say(Noted, text=LOADING, passing=True)
     chat.runner.finish("Hello.")
     wait_until(lambda: chat.run.ended)
     wait_until(lambda: order(chat) == ["UserBubble", "NoteLine", "AnswerView"])
+
+
+def test_what_a_notice_says_does_not_decide_whether_it_stays(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    kept = "No file while waiting, loading, starting…"
+    chat.runner.say(Noted, text="Reading.", passing=True)
+    chat.runner.say(Noted, text=kept)
+    wait_until(lambda: chat.run.note and chat.run.note.text == kept)
+    assert chat.run.state_text == "Thinking…"
+    chat.runner.say(Noted, text="Reading once more.", passing=True)
+    chat.runner.finish("Hello.")
+    wait_until(lambda: chat.run.ended)
+    wait_until(lambda: order(chat) == ["UserBubble", "NoteLine", "AnswerView"])
+    (line,) = chat.run.findChildren(NoteLine)
+    assert line.text == kept
 
 
 # -- an endpoint that is asked again

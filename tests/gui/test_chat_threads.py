@@ -279,7 +279,7 @@ def test_thinking_comes_back_folded_and_approvals_as_answered(chat: Chat, wait_u
             ModelRetry,
             {"attempt": 2, "attempts": 4, "wait_s": 9.0, "reason": "x", "withdrawn": True},
         ),
-        (Noted, {"text": LOADING}),
+        (Noted, {"text": LOADING, "passing": True}),
         (TextDelta, {"text": "I will send it."}),
         (ToolStarted, {"call_id": "c", "tool": "send", "arguments": {"to": "x"}}),
         (ApprovalRequested, {"approval_id": "a", "effect": "send", "call_id": "c", **asked}),

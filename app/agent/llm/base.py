@@ -76,9 +76,15 @@ class Reasoning:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something the user should know while it goes on, e.g. that the model is being loaded."""
+    """Something the user should know while it goes on, e.g. that the model is being loaded.
+
+    Attributes:
+        text: What it is.
+        passing: Whether it tells only of what goes on right now, not of something that stays true.
+    """
 
     text: str
+    passing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,7 +94,7 @@ async def patiently(
         await asyncio.wait({first}, timeout=min(bounds.note_s, bounds.first_s))
         if not first.done():
             if bounds.note_s < bounds.first_s:
-                yield Note(LOADING if is_loopback(at.host) else WAITING)
+                yield Note(LOADING if is_loopback(at.host) else WAITING, passing=True)
             left_s = min(bounds.first_s, bounds.answer_s) - bounds.note_s
             await asyncio.wait({first}, timeout=max(left_s, 0))
         if not first.done():

@@ -189,6 +189,7 @@ class Composer(QFrame):
         """What the question will be about."""
         self.about.set_full(text)
         self.edit.setPlaceholderText(placeholder)
+        self.edit.viewport().update()  # Qt leaves an older placeholder on the screen
 
     def _button(self, name: str, picture: str, tint: str, tip: str) -> QPushButton:
         button = QPushButton()

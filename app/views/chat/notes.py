@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import math
-import re
 import time
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
-from app.agent.events import ModelRetry
+from app.agent.events import ModelRetry, Noted
 from app.views.chat.text import one_line
 from app.views.chat.widgets import icon_label, label, row
 from app.views.theme import THEME
 
 _CHARS = 400
-# What tells of something that goes on: the line is written anew in place, and gone afterwards.
-_PASSING = re.compile(r"\b(being loaded|not begun|loading|starting|waiting)\b|(…|\.\.\.)$", re.I)
 
 
 class NoteLine(QWidget):
-    """A quiet, wrapped line with a mark; plain text."""
+    """A quiet, wrapped line with a mark; plain text.
+
+    Attributes:
+        passing: Whether it tells of something that goes on ("The model is being loaded"): then it
+            is written anew in place, and gone afterwards.
+    """
+
+    passing = False
 
     def __init__(self, name: str = "info", tint: str = THEME.text_faint) -> None:
         super().__init__()
@@ -39,26 +43,24 @@ class NoteLine(QWidget):
         """What it says."""
         return self._label.text()
 
-    def set_text(self, text: str) -> None:
+    def say(self, event: Noted) -> None:
         """Say something else."""
-        self._show(one_line(text, _CHARS))
+        self.passing = event.passing
+        self._show(one_line(event.text, _CHARS))
 
     def _show(self, text: str) -> None:
         if text != self.text:
             self._label.setText(text)
             self.setAccessibleName(text)
 
-    @property
-    def passing(self) -> bool:
-        """Whether it tells of something that goes on ("The model is being loaded")."""
-        return _PASSING.search(self.text) is not None
-
     def tick(self) -> None:
         """Nothing moves here."""
 
 
 class RetryLine(NoteLine):
-    """Why the endpoint is asked again, and when: counts down."""
+    """Why the endpoint is asked again, and when: counts down; gone as soon as it answers."""
+
+    passing = True
 
     def __init__(self, event: ModelRetry) -> None:
         super().__init__("clock", THEME.warning)
@@ -70,11 +72,6 @@ class RetryLine(NoteLine):
         self._count = f"({event.attempt}\u00a0of\u00a0{event.attempts})"
         self._until = time.monotonic() + max(0.0, event.wait_s)
         self.tick()
-
-    @property
-    def passing(self) -> bool:
-        """It is gone as soon as the model answers."""
-        return True
 
     def tick(self) -> None:
         """Show the seconds that are left."""

@@ -223,10 +223,11 @@ class RunView(QWidget):
                 and not isinstance(self._note, RetryLine)
                 and self._note.passing
             ):
-                self._note.set_text(event.text)
+                self._note.say(event)
+                self._say("" if event.passing else "Thinking…")
                 return
             line = NoteLine()
-            line.set_text(event.text)
+            line.say(event)
         self._drop_note()
         self._note = line
         self._insert(line)

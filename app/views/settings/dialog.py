@@ -168,7 +168,6 @@ class SettingsDialog(QDialog):
         for title, name, _page in _PAGES:
             self.list.addItem(QListWidgetItem(icon(name), title))
         self.pages.addWidget(self.model)
-        self.list.currentRowChanged.connect(self._turn_to)
         self.list.setCurrentRow(0)
         beside = QHBoxLayout()
         beside.setContentsMargins(0, 0, 0, 0)
@@ -180,6 +179,7 @@ class SettingsDialog(QDialog):
         column.setSpacing(0)
         column.addLayout(beside, 1)
         column.addWidget(self._foot())
+        self.list.currentRowChanged.connect(self._turn_to)
 
     def _turn_to(self, number: int) -> None:
         """Show a page; it is made when it is first looked at, since each takes some ms."""

@@ -417,10 +417,13 @@ def test_reasoning_is_told_and_is_no_part_of_the_answer(tmp_path: Path):
 
 
 def test_what_the_model_notes_is_told(tmp_path: Path):
-    events = play(tmp_path, [Note("The model is being loaded."), Text("Hello.")])
+    loads = Note("The model is being loaded.", passing=True)
+    late = (Note("Still loading.", passing=True), Note("The template is broken."))
+    events = play(tmp_path, [loads, Text("Hello."), *late])
     kinds = [event.kind for event in events]
-    assert kinds == ["run_started", "notice", "text_delta", "run_finished"]
-    assert events[1].text == "The model is being loaded."
+    assert kinds == ["run_started", "notice", "text_delta", "notice", "run_finished"]
+    assert (events[1].text, events[1].passing) == ("The model is being loaded.", True)
+    assert (events[3].text, events[3].passing) == ("The template is broken.", False)
 
 
 def test_a_shortened_context_is_noted_once(tmp_path: Path):

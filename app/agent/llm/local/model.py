@@ -123,7 +123,7 @@ class LocalModel:
             try:
                 async with aclosing(self._asked(ready, tools).stream(messages, tools)) as events:
                     async for event in events:
-                        yield Note(_READING) if isinstance(event, Note) else event
+                        yield Note(_READING, passing=True) if isinstance(event, Note) else event
             except ModelFailed as error:
                 raise await self._told_apart(error) from error
 
@@ -133,7 +133,8 @@ class LocalModel:
             await asyncio.to_thread(self._check)
             yield Note(
                 "The model is being loaded on this computer. The first answer can take half a "
-                "minute and more."
+                "minute and more.",
+                passing=True,
             )
         waiting = asyncio.ensure_future(self._server.ready())
         waited = 0.0
@@ -141,7 +142,8 @@ class LocalModel:
             while not (await asyncio.wait({waiting}, timeout=STILL_S))[0]:
                 waited += STILL_S
                 yield Note(
-                    f"The model is still being loaded ({waited:.0f} s): {self._server.stage}."
+                    f"The model is still being loaded ({waited:.0f} s): {self._server.stage}.",
+                    passing=True,
                 )
             await waiting
         finally:
