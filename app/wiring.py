@@ -52,7 +52,19 @@ _UNSAVED = (
     "They hold until Sightline is closed. Make room on the disk, or ask whoever looks after this "
     "computer for the right to write into the settings folder."
 )
-IDENTIFYING = ("PatientName", "PatientID", "PatientBirthDate", "AccessionNumber", "StudyDate")
+IDENTIFYING = (
+    "PatientName",
+    "PatientID",
+    "PatientBirthDate",
+    "OtherPatientIDs",
+    "AccessionNumber",
+    "StudyDate",
+    "SeriesDate",
+    "AcquisitionDate",
+    "ContentDate",
+    "ReferringPhysicianName",
+    "InstitutionName",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,8 +13,10 @@ from itertools import count
 from typing import Any
 from uuid import uuid4
 
+from app.agent.approvals import Consents
 from app.agent.emitter import Emitter
 from app.agent.events import ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
+from app.agent.execute import in_thread
 from app.agent.limits import Meter, Stop
 from app.agent.llm.base import (
     Call,
@@ -38,6 +40,9 @@ from app.agent.window import ContextWindow, Prompt
 
 CANCEL_GRACE_S = 0.4
 """How long a model may take to end its stream once it was told to; then it is left behind."""
+
+SMALLER = 2
+"""How often a request is made smaller that its endpoint found too long."""
 
 
 @dataclass(slots=True)
@@ -72,9 +77,11 @@ class Answers:
 
     Attributes:
         set_plan: Takes a plan that the model streamed.
+        consents: What a remote model may get, as it is now.
         pictures: Pictures may be sent to the model.
         reply: The answer under way; empty in between.
         told_shortened: The user was told that the context was shortened.
+        redactor: Cleans what a remote model gets; made with the first request.
     """
 
     request: RunRequest
@@ -87,22 +94,31 @@ class Answers:
     transcript: Transcript
     meter: Meter
     set_plan: Callable[[Plan], None]
+    consents: Consents
     pictures: bool = False
     reply: Reply = field(default_factory=Reply)
     told_shortened: bool = False
+    redactor: Redactor | None = None
 
     async def process(self) -> Message | Stop:
         """Ask the model, again where its endpoint fails in passing; its message, or a limit."""
-        prompt, redactor = self._prompt()
+        prompt = await self._prompt()
         stop = self.meter.step(prompt.tokens)
         if stop is not None:
             return stop
+        smaller = 0
         for attempt in count(1):
+            self._may_send()
             self.reply = reply = Reply()
             try:
                 await self._listen(prompt, reply)
                 break
             except ModelFailed as error:
+                if error.too_long and not reply.streamed and smaller < SMALLER:
+                    smaller += 1
+                    self.window.overflowed(prompt, error.too_long)
+                    prompt = await self._prompt()
+                    continue
                 wait_s = self.retry.wait_s(attempt, error)
                 if wait_s is None:
                     raise self.retry.given_up(attempt, error) from error
@@ -111,20 +127,45 @@ class Answers:
                     self._account(reply, prompt)
                 await self.retry.sleep(wait_s)
         self._account(self.reply, prompt)
-        return self._accepted(self.reply, redactor)
+        return self._accepted(self.reply)
 
-    def _prompt(self) -> tuple[Prompt, Redactor | None]:
+    async def _prompt(self) -> Prompt:
         """What the model reads: all of the thread that fits, and nothing that names a patient."""
-        history = self.request.thread.history
-        remote = self.model.remote_host
-        redactor = Redactor(history, self.request.identifiers) if remote else None
+        history = list(self.request.thread.history)
+        if self.model.remote_host:
+            # A second for each megabyte that is new: on the loop it would hold up a cancel.
+            cleaned, error = await in_thread(lambda: self._clean(history), "redaction")
+            if isinstance(error, BaseException):
+                raise error
+            self.redactor = cleaned
         prompt = self.window.build(
-            self.system, history, self.schemas, redactor=redactor, pictures=self.pictures
+            self.system, history, self.schemas, redactor=self.redactor, pictures=self.pictures
         )
         if prompt.notice and not self.told_shortened:
             self.told_shortened = True
             self.emitter.emit(Noted, text=prompt.notice)
-        return prompt, redactor
+        return prompt
+
+    def _clean(self, history: list[Message]) -> Redactor:
+        """The run's redactor, which has cleaned all of the thread."""
+        redactor = self.redactor or Redactor(history, self.request.identifiers)
+        redactor.messages(history)
+        return redactor
+
+    def _may_send(self) -> None:
+        """Stop where the consent was withdrawn meanwhile.
+
+        Raises:
+            ModelFailed: It was.
+        """
+        host, thread_id = self.model.remote_host, self.request.thread.thread_id
+        if not host:
+            return
+        if not self.consents.given(thread_id, host):
+            raise ModelFailed(
+                f"You withdrew what {host} was allowed. Nothing more was sent",
+                remedy="Ask again and allow it, or choose a model on this machine.",
+            )
 
     async def _listen(self, prompt: Prompt, reply: Reply) -> None:
         """Take one stream to its end, in a task that can be left behind if it heeds no cancel."""
@@ -210,7 +251,7 @@ class Answers:
             cost=self.meter.cost,
         )
 
-    def _accepted(self, reply: Reply, redactor: Redactor | None) -> Message:
+    def _accepted(self, reply: Reply) -> Message:
         """The message of a complete answer, in the transcript."""
         for event in reply.later:
             if isinstance(event, Note):
@@ -218,7 +259,7 @@ class Answers:
             else:
                 self.set_plan(event)
         known = {item.call_id for item in self.request.thread.history}
-        calls = [_named(call, known, redactor) for call in reply.calls]
+        calls = [_named(call, known, self.redactor) for call in reply.calls]
         message = Message(role="assistant", text=reply.text, tool_calls=calls)
         self.reply = Reply()
         self.transcript.say(message)

@@ -144,6 +144,7 @@ class _Run:
             transcript=self.transcript,
             meter=self.meter,
             set_plan=self._set_plan,
+            consents=agent.consents,
         )
 
     async def drive(self) -> None:
@@ -229,7 +230,11 @@ class _Run:
         finally:
             # Kept also where it is not answered: the user asked it.
             question = Message(
-                role="user", text=self.request.question, images=notes, pictures=pictures
+                role="user",
+                text=self.request.question,
+                images=notes,
+                pictures=pictures,
+                identifiers=list(self.request.identifiers),
             )
             self.transcript.say(question)
 

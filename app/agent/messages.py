@@ -52,6 +52,8 @@ class Message(BaseModel):
         images: For a user message: names of the images open, the current one first
             ({"id", "path", "kind", "modality", "view", "rows", "columns", "frames"}).
         pictures: For a user message: what a model with eyes is shown with it.
+        identifiers: For a user message: names, ids and dates of the patients that were open then,
+            to be removed from all that a remote model gets, in later questions too.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -65,3 +67,4 @@ class Message(BaseModel):
     data: dict[str, Any] = {}
     images: list[dict[str, Any]] = []
     pictures: list[Picture] = []
+    identifiers: list[str] = []

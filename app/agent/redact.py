@@ -1,8 +1,7 @@
 """Removes what identifies a patient from all that a remote model gets. Local models get it whole.
 
-The table follows the attributes that the Basic Application Level Confidentiality Profile (DICOM
-PS3.15, table E.1-1) removes or replaces, as far as tools can return them. Keys are compared without
-case and punctuation, so "PatientName", "patient_name" and "Patient's Name" are one.
+`identifiers.py` says what identifies; here a transcript is cleaned of it: what stands under an
+identifying name goes whole, and its value wherever else it stands; paths and UIDs go everywhere.
 """
 
 from __future__ import annotations
@@ -13,61 +12,47 @@ from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from app.agent.context import as_data, to_text
+from app.agent.identifiers import is_identifying, is_path_key, is_prose, pattern_of
 from app.agent.messages import Message, ToolCall
 
+__all__ = ["REMOVED", "Redactor", "is_identifying"]
+
 REMOVED = "[removed]"
-
-
-def _table(text: str) -> tuple[str, ...]:
-    return tuple(text.split())
-
-
-# Not identifying although a rule below would take them.
-_KEEP = _table("""
-    patientorientation patientposition exposuretime repetitiontime echotime inversiontime frametime
-    triggertime duration
-""")
-_EXACT = _table("""
-    address phone telephone email station stationname studyid studydescription seriesdescription
-    imagecomments occupation ethnicgroup countryofresidence regionofresidence protocolname
-    devicename deviceid detectorid plateid cassetteid gantryid generatorid acquisitioncomments
-    framecomments medicalalerts allergies smokingstatus pregnancystatus militaryrank branchofservice
-    insuranceplanidentification requestedprocedureid requestedproceduredescription mrn dob ssn
-    issuer author
-""")
-_STARTS = _table("""
-    patient otherpatient responsibleperson referring performing requesting institution accession
-    operator physician issuerof admission admitting consulting verifying reviewer ordercallback
-    orderenteredby scheduledperforming filler placer intendedrecipients
-""")
-_ENDS = _table("""
-    birthdate studydate seriesdate acquisitiondate contentdate instancecreationdate birthtime
-    studytime seriestime acquisitiontime contenttime instancecreationtime instanceuid classuid
-    serialnumber physician physicians personname patientid patientname stationname telephonenumbers
-    phonenumber emailaddress accessionnumber
-""")
-_LAST_WORDS = frozenset(("date", "dates", "datetime", "uid", "uids"))
-_PATH_WORDS = frozenset(_table("path paths file files filename folder directory dir"))
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
-
-_GENERIC = frozenset(_table("unknown anonymous anonymized none n/a test patient male female other"))
-_MIN_IDENTIFIER = 3
 _MIN_PATH = 4
+_PIECE = 32_768  # characters that one search goes through: it holds up all threads of the program
+_REACH = 4_096  # characters; what is searched for is no longer
+
+_WORDS = r"""[^\s/\\"'<>|]+(?: [^\s/\\"'<>|,;:]+){0,3}"""
+_LAST = r"""[^\s"'<>|,;)]*(?:(?: [^\s/\\"'<>|,;:]+){1,3}\.[A-Za-z0-9]{1,5}\b)?"""
 _ANY_PATH = re.compile(
-    r"file://\S+"
-    r"|(?<![\w.:/<])~?/(?:[^\s/\"'<>|]+/)+[^\s\"'<>|,;)]*"
-    r"|(?<![\w])[A-Za-z]:[\\/][^\s\"'<>|,;)]+"
-    r"|\\\\[^\s\\\"']+\\[^\s\"'<>|,;)]+"
+    r"(?:file|smb|nfs|afp|s?ftp|s3)://\S+"
+    rf"|(?<![\w.:/<])~?/(?:{_WORDS}/)+{_LAST}"
+    rf"|(?<![\w])[A-Za-z]:[\\/](?:{_WORDS}[\\/])*{_LAST}"
+    rf"|\\\\[^\s\\\"']+\\(?:{_WORDS}\\)*{_LAST}"
+)
+_FILE_NAME = re.compile(
+    r"(?<![\w.-])(?!result-\d)[^\s/\\\"'<>|(),;:]+\.(?:dcm|dicom|ima|nii(?:\.gz)?|mha|mhd|nrrd)\b",
+    re.IGNORECASE,
 )
 _UID = re.compile(r"(?<![\w.])[0-2](?:\.\d+){5,}(?![\w.])")
-_DATE = re.compile(r"(?:19|20)\d{6}")
+_DUMPED = re.compile(r"(\(?\b[0-9A-Fa-f]{4},\s?[0-9A-Fa-f]{4}\b\)?+)[^\n]+")
+_STATED = re.compile(
+    r"\b(patient(?:'?s)?[ _]?(?:name|id|birth[ _]?date)|accession[ _]?(?:number|no\.?)|mrn|dob|"
+    r"(?:date of birth|birth[ _]?date)|study[ _]?date|institution[ _]?name|"
+    r"referring[ _]?physician(?:'?s)?(?:[ _]?name)?)(\s*[:=]\s*)"
+    r"(\"[^\"\n]*\"|'[^'\n]*'|\[[^\]\n]*\]|[^\n;|,\"]{1,64}(?:,\s?[A-Z][\w'-]*)?)",
+    re.IGNORECASE,
+)
+_NAMED_BY = ("keyword", "name", "tag", "attribute", "key", "field")
+"""Where a list of attributes says which one an entry is."""
 
 
 class Redactor:
     """Cleans one transcript, and undoes the image names in what the model answers.
 
     A file is named by the app's id of the open image, else "result-N" with its suffix in order of
-    appearance, so that the names stay the same while the transcript grows.
+    appearance, so that the names stay the same while the transcript grows. What was cleaned once is
+    remembered for as long as the transcript is the same or longer.
 
     Args:
         messages: The whole transcript.
@@ -77,50 +62,93 @@ class Redactor:
     def __init__(self, messages: Sequence[Message], identifiers: Sequence[str] = ()) -> None:
         self._names: dict[str, str] = {}
         self._found: set[str] = set(identifiers)
-        for message in messages:
+        self._prose: set[str] = set()
+        self._pattern: re.Pattern[str] | None = None
+        self._numbers: frozenset[str] = frozenset()
+        self._in_text: list[tuple[str, str]] = []
+        self._paths: dict[str, str] = {}
+        self._made = 0
+        # The message is kept with it, so that its id() cannot become another's.
+        self._known: dict[int, Message] = {}
+        self._cleaned: dict[int, tuple[Message, Message]] = {}
+        self._take_found()
+        self.learn(messages)
+
+    def learn(self, messages: Sequence[Message]) -> None:
+        """Look through what is new in the transcript for names and files."""
+        fresh = [item for item in messages if id(item) not in self._known]
+        if not fresh:
+            return
+        self._known.update((id(item), item) for item in fresh)
+        found, named = len(self._found) + len(self._prose), len(self._names)
+        for message in fresh:
+            self._found.update(message.identifiers)
             for note in message.images:
                 self._collect_image(note)
-        for message in messages:
+        for message in fresh:
             for call in message.tool_calls:
                 self._collect(_files_of(call))
             self._collect(message.data)
-        self._in_text = {
-            form: name
-            for path, name in self._names.items()
-            for form in (path, _basename(path))
-            if len(form) >= _MIN_PATH and set(form) & set("/\\.")
-        }
-        self._pattern = _identifier_pattern(self._found)
-        self._paths = {name: path for path, name in reversed(self._names.items())}
+        if len(self._found) + len(self._prose) != found:
+            self._take_found()
+        if len(self._names) != named:
+            self._take_names(named)
 
     def messages(self, messages: Sequence[Message]) -> list[Message]:
-        """Cleaned copies."""
-        return [self._message(message) for message in messages]
+        """Cleaned copies; the same ones for the same messages while nothing new is to be removed.
+
+        They may be asked for again after others came, which are learnt from first.
+        """
+        self.learn(messages)
+        made: list[Message] = []
+        for message in messages:
+            known = self._cleaned.get(id(message)) or (message, self._message(message))
+            self._cleaned[id(message)] = known
+            made.append(known[1])
+        return made
 
     def text(self, text: str) -> str:
         """`text` without known identifiers, paths and UIDs."""
-        for path in sorted(self._in_text, key=len, reverse=True):
-            text = text.replace(path, self._in_text[path])
-        text = _ANY_PATH.sub("[file]", text)
-        text = _UID.sub(REMOVED, text)
-        return self._pattern.sub(REMOVED, text) if self._pattern else text
+        if not text:
+            return text
+        for path, name in self._in_text:
+            if path in text:
+                text = text.replace(path, name)
+        if "/" in text or "\\" in text:
+            text = _without(_ANY_PATH, text, "[file]")
+        if "." in text:
+            text = _without(_FILE_NAME, text, "[file]")
+            text = _without(_UID, text, REMOVED)
+        if "," in text:
+            text = _DUMPED.sub(_undumped, text)
+        if ":" in text or "=" in text:
+            text = _STATED.sub(rf"\1\2{REMOVED}", text)
+        return _without(self._pattern, text, REMOVED) if self._pattern else text
 
     def value(self, value: Any, key: str = "") -> Any:
         """`value` cleaned, recursively; what stands under an identifying key is removed whole."""
         if key and is_identifying(key):
             return value if value in (None, "") else REMOVED
         if isinstance(value, str):
-            if value and _is_path_key(key):
+            if value and is_path_key(key):
                 return self._names.get(value) or (
                     value if value in self._paths else self._named(value)
                 )
             return self.text(value)
         if isinstance(value, Mapping):
+            named = _names_one(value)
             return {
-                self.text(str(name)): self.value(item, str(name)) for name, item in value.items()
+                self.text(str(name)): REMOVED
+                if named and name not in _NAMED_BY
+                else self.value(item, str(name))
+                for name, item in value.items()
             }
         if isinstance(value, (list, tuple)):
+            if _is_named_pair(value):
+                return [value[0], REMOVED]
             return [self.value(item, key) for item in value]
+        if self._numbers and isinstance(value, int) and str(value) in self._numbers:
+            return REMOVED
         return value
 
     def restored(self, value: Any) -> Any:
@@ -136,10 +164,11 @@ class Redactor:
 
     def _message(self, message: Message) -> Message:
         data = self.value(message.data)
-        text = self.text(message.text)
         if message.role == "tool":
             whole = to_text(data)
             text = as_data(whole) if message.text.startswith(as_data("")[:7]) else whole
+        else:
+            text = self.text(message.text)
         calls = [
             ToolCall(
                 id=call.id,
@@ -161,6 +190,7 @@ class Redactor:
             "tool_calls": calls,
             "images": images,
             "pictures": pictures,
+            "identifiers": [],
         }
         return message.model_copy(update=changed)
 
@@ -178,25 +208,115 @@ class Redactor:
         self._collect({key: item for key, item in note.items() if key != "path"})
 
     def _collect(self, value: Any, key: str = "") -> None:
+        """Look through a value. `key` is the name it stands under.
+
+        Once one identifies, all below does: the parts of a name are names.
+        """
         if isinstance(value, Mapping):
+            named = key if key and is_identifying(key) else _names_one(value)
             for name, item in value.items():
-                self._collect(item, str(name))
+                if not named:
+                    self._collect(item, str(name))
+                elif name not in _NAMED_BY:
+                    self._collect(item, named)
         elif isinstance(value, (list, tuple)):
+            if _is_named_pair(value):
+                self._collect(value[1], value[0])
+                return
             for item in value:
                 self._collect(item, key)
         elif isinstance(value, str) and value:
-            if _is_path_key(key):
+            if is_path_key(key):
                 self._named(value)
-            elif is_identifying(key):
-                self._found.add(value)
+            elif is_identifying(key) and not _UID.fullmatch(value):
+                (self._prose if is_prose(key) else self._found).add(value)
+        elif isinstance(value, int) and is_identifying(key) and abs(value) > 999:
+            self._found.add(str(value))
 
     def _named(self, path: str) -> str:
         if path not in self._names:
-            if path in self._names.values():
+            if path in self._paths or path in self._names.values():
                 return path
-            made = sum(1 for name in self._names.values() if name.startswith("result-"))
-            self._names[path] = f"result-{made + 1}{_suffix(path)}"
+            self._made += 1
+            self._names[path] = f"result-{self._made}{_suffix(path)}"
         return self._names[path]
+
+    def _take_found(self) -> None:
+        """New names: everything is to be looked through for them."""
+        self._pattern = pattern_of(self._found, self._prose)
+        long = (value.strip() for value in self._found)
+        self._numbers = frozenset(
+            value.lstrip("0") for value in long if value.isdecimal() and len(value) >= 5
+        )
+        self._cleaned = {}
+
+    def _take_names(self, since: int) -> None:
+        """New files: what mentions one of them is to be cleaned again."""
+        fresh = _forms_of(list(self._names.items())[since:])
+        forms = {**_forms_of(list(self._names.items())[:since]), **fresh}
+        self._in_text = sorted(forms.items(), key=lambda item: len(item[0]), reverse=True)
+        self._paths = {name: path for path, name in reversed(self._names.items())}
+        written = {text for form in fresh for text in (form, to_text(form)[1:-1])}
+        self._cleaned = {
+            key: known
+            for key, known in self._cleaned.items()
+            if not any(form in part for part in _parts_of(known[0]) for form in written)
+        }
+
+
+def _forms_of(names: Sequence[tuple[str, str]]) -> dict[str, str]:
+    """What files are called in a text -> their names."""
+    return {
+        form: name
+        for path, name in names
+        for form in (path, _pure(path).name)
+        if len(form) >= _MIN_PATH and set(form) & set("/\\.")
+    }
+
+
+def _parts_of(message: Message) -> Iterator[str]:
+    """All of its text, with JSON's escapes where it is JSON."""
+    yield message.text
+    yield from (to_text(call.arguments) + call.raw for call in message.tool_calls)
+    yield from (to_text(note) for note in message.images)
+    yield from (picture.caption for picture in message.pictures)
+
+
+def _names_one(entry: Mapping[Any, Any]) -> str:
+    """What an entry of a list of attributes is called if that identifies, else "".
+
+    Such an entry is {"keyword": "PatientName", "value": "..."}.
+    """
+    names = (entry.get(name) for name in _NAMED_BY if name in entry)
+    return next((name for name in names if isinstance(name, str) and is_identifying(name)), "")
+
+
+def _is_named_pair(value: Sequence[Any]) -> bool:
+    """Whether it is an attribute and its value, as in ["PatientName", "..."]."""
+    return len(value) == 2 and isinstance(value[0], str) and is_identifying(value[0])
+
+
+def _without(pattern: re.Pattern[str], text: str, mark: str) -> str:
+    """`pattern.sub`, in pieces: one search of a long text would hold up the window."""
+    if len(text) <= _PIECE + _REACH:
+        return pattern.sub(mark, text)
+    made: list[str] = []
+    copied, at = 0, 0
+    while at < len(text):
+        stop = min(len(text), at + _PIECE)
+        # Beyond the piece, so that what begins in it is seen whole.
+        match = pattern.search(text, at, min(len(text), stop + _REACH))
+        if match is None or match.start() >= stop:
+            at = stop
+            continue
+        made += (text[copied : match.start()], mark)
+        copied = at = max(match.end(), match.start() + 1)
+    return "".join([*made, text[copied:]])
+
+
+def _undumped(match: re.Match[str]) -> str:
+    """A line of a dump, "(0010,0010) PN [...]", without its value where that identifies."""
+    return f"{match[1]} {REMOVED}" if is_identifying(match[1]) else match[0]
 
 
 def _files_of(call: ToolCall) -> dict[str, Any]:
@@ -210,66 +330,6 @@ def _pure(path: str) -> PurePath:
     return PureWindowsPath(path) if "\\" in path else PurePosixPath(path)
 
 
-def _basename(path: str) -> str:
-    return _pure(path).name
-
-
 def _suffix(path: str) -> str:
     suffix = _pure(path).suffix
     return suffix if re.fullmatch(r"\.[A-Za-z0-9]{1,5}", suffix) else ""
-
-
-def _normal(key: str) -> str:
-    return re.sub(r"'s\b|[^a-z0-9]", "", key.lower())
-
-
-def is_identifying(key: str) -> bool:
-    """Whether what stands under this key identifies a patient, a person or a place."""
-    name = _normal(key)
-    if not name or name in _KEEP:
-        return False
-    if name in _EXACT or name.startswith(_STARTS) or name.endswith(_ENDS):
-        return True
-    # By words, since "update" ends with "date" and "fluid" with "uid".
-    words = _words(key)
-    return words[-1:] != [] and (words[-1] in _LAST_WORDS or words[-2:] == ["date", "time"])
-
-
-def _is_path_key(key: str) -> bool:
-    return bool(_PATH_WORDS.intersection(_words(key)[-1:]))
-
-
-def _words(key: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(key)]
-
-
-def _identifier_pattern(values: set[str]) -> re.Pattern[str] | None:
-    forms = {form for value in values for form in _forms(value) if _is_specific(form)}
-    if not forms:
-        return None
-    ordered = sorted(forms, key=len, reverse=True)
-    joined = "|".join(re.escape(form) for form in ordered)
-    return re.compile(rf"(?<!\w)(?:{joined})(?!\w)", re.IGNORECASE)
-
-
-def _is_specific(form: str) -> bool:
-    return len(form) >= _MIN_IDENTIFIER and form.lower() not in _GENERIC
-
-
-def _forms(value: str) -> Iterator[str]:
-    """The ways in which a value may stand in a text: a name's parts, a date's notations."""
-    value = value.strip()
-    yield value
-    parts = [part for part in re.split(r"[\^=\s,]+", value) if part]
-    if 1 < len(parts) <= 8:
-        yield " ".join(parts)
-        yield " ".join(reversed(parts))
-        yield from parts
-    if _DATE.fullmatch(value[:8]):
-        year, month, day = value[:4], value[4:6], value[6:8]
-        yield value[:8]
-        yield f"{year}-{month}-{day}"
-        yield f"{year}/{month}/{day}"
-        yield f"{day}.{month}.{year}"
-        yield f"{day}/{month}/{year}"
-        yield f"{month}/{day}/{year}"

@@ -77,4 +77,5 @@ def _asked(error: ModelFailed) -> float:
 def _with(error: ModelFailed, reason: str, remedy: str) -> ModelFailed:
     told = ModelFailed(reason, subject=error.subject, remedy=remedy, detail=error.detail)
     told.retryable, told.retry_after_s = error.retryable, error.retry_after_s
+    told.too_long = error.too_long
     return told

@@ -8,6 +8,7 @@ note. The current question and the results that the model has not answered yet s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
@@ -20,7 +21,7 @@ from app.agent.context import (
     marked_result,
     result_ids,
 )
-from app.agent.llm.base import ModelFailed, ModelInfo, ToolSchema
+from app.agent.llm.base import ModelFailed, ModelInfo, TooLong, ToolSchema
 from app.agent.messages import Message
 from app.agent.prompts import load_prompt
 from app.agent.redact import Redactor
@@ -32,6 +33,8 @@ _RESULT_SHARE = 4  # a result takes at most a quarter of the window
 _LEAST_RESULT = 150
 _RESULT_FRAME = 40  # tokens around a result
 _MARGIN = 0.95  # of the window, since the estimate is one
+_SMALLER = 0.7  # of a request that was too long, where the endpoint does not say how much
+_SMALLEST = 0.95  # where it does: the next one is smaller in any case
 _TEXT_CHARS = 200
 _QUESTION_CHARS = 120
 _ARGUMENT_CHARS = 200
@@ -74,12 +77,15 @@ class ContextWindow:
         self._marked = _Memory(marked_result)
         self._tokens = _Memory(lambda item: message_tokens(item, info.chars_per_token))
         self._limit = 0.0
+        self._most = math.inf
+        """Estimated tokens of a request that the endpoint is known to take."""
         self._schemas: dict[str, tuple[ToolSchema, float]] = {}
 
     @property
     def room(self) -> int:
         """Tokens that a request may take: the context without the answer's share and a margin."""
-        return max(0, int((self.info.context_tokens - self.info.output_tokens) * _MARGIN))
+        room = (self.info.context_tokens - self.info.output_tokens) * _MARGIN
+        return max(0, int(min(room, self._most * self._calibration.factor)))
 
     @property
     def result_tokens(self) -> int:
@@ -94,6 +100,16 @@ class ContextWindow:
     def learn(self, prompt: Prompt, input_tokens: int) -> None:
         """Take the endpoint's own count of the tokens of a request."""
         self._calibration.learn(prompt.estimate, input_tokens)
+
+    def overflowed(self, prompt: Prompt, said: TooLong) -> None:
+        """Take it from the endpoint that a request was too long: the next ones are smaller."""
+        share = _SMALLER
+        if said.limit and said.used > said.limit // 2:
+            answer = min(self.info.output_tokens, said.limit // _RESULT_SHARE)
+            share = min(_SMALLEST, (said.limit - answer) * _MARGIN / said.used)
+        elif said.limit:
+            share = min(_SMALLER, said.limit * _SMALLER / max(1, prompt.tokens))
+        self._most = max(prompt.estimate, 1.0) * share
 
     def build(
         self,

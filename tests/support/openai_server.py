@@ -39,6 +39,7 @@ class OpenAIServer:
             (each byte flushed on its own), "empty", "no_counts" and "no_tools" (refuse those).
         models: What the list of models holds; None where there is no such list.
         answer: Makes the reply to a request, instead of `replies`.
+        refuse: Makes the error that a request is refused with (HTTP 400), or None to answer it.
     """
 
     def __init__(
@@ -48,11 +49,13 @@ class OpenAIServer:
         *,
         models: Sequence[str] | None = ("test-model",),
         answer: Callable[[dict[str, Any]], Reply] | None = None,
+        refuse: Callable[[dict[str, Any]], dict[str, Any] | None] | None = None,
     ) -> None:
         self.replies = list(replies)
         self.mode = mode
         self.models = models
         self.answer = answer
+        self.refuse = refuse
         self.paths: list[str] = []
         self.requests: list[dict[str, Any]] = []
         self.headers: list[dict[str, str]] = []
@@ -123,7 +126,10 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _answer(self, state: OpenAIServer) -> None:
         mode = state.mode
-        if mode.isdigit():
+        refused = state.refuse(state.requests[-1]) if state.refuse else None
+        if refused is not None:
+            self._whole(400, json.dumps({"error": refused}).encode(), "application/json")
+        elif mode.isdigit():
             self._error(int(mode))
         elif mode == "redirect":
             self.send_response(307)

@@ -10,16 +10,31 @@ from app.agent.messages import Message, ToolCall
 from app.errors import SightlineError
 
 
+@dataclass(frozen=True, slots=True)
+class TooLong:
+    """A request did not fit into the endpoint's context.
+
+    Attributes:
+        limit: Tokens that it takes, the answer's included; 0 where it did not say.
+        used: Tokens that it counted in the request; 0 where it did not say.
+    """
+
+    limit: int = 0
+    used: int = 0
+
+
 class ModelFailed(SightlineError):
     """The language model gave no usable answer: says which host, why, and what to do.
 
     Attributes:
         retryable: Whether the same request may succeed a little later (busy, reset, stalled).
         retry_after_s: How long the endpoint asked to wait (Retry-After), None when it did not say.
+        too_long: What the endpoint said of a request that is longer than its context.
     """
 
     retryable: bool = False
     retry_after_s: float | None = None
+    too_long: TooLong | None = None
 
 
 @dataclass(frozen=True, slots=True)

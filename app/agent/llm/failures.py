@@ -6,6 +6,7 @@ Also says whether the same request may succeed a little later: the loop repeats 
 from __future__ import annotations
 
 import math
+import re
 import socket
 import ssl
 from collections.abc import Iterator, Mapping
@@ -14,12 +15,30 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import Any
 
-from app.agent.llm.base import ModelFailed
+from app.agent.llm.base import ModelFailed, TooLong
 
 _TEXT_LIMIT = 200
 _KEY_LENGTH = 8
 _RETRY_STATUS = frozenset({408, 409, 425, 429})
 _QUOTA = ("insufficient_quota", "billing", "credit balance", "quota exceeded")
+_TOO_LONG = (
+    "context_length_exceeded",
+    "exceed_context_size",
+    "context length",
+    "context size",
+    "context window",
+    "prompt is too long",
+    "input is too long",
+    "reduce the length",
+)
+"""How OpenAI, vLLM, llama.cpp, LM Studio, Ollama and Anthropic say that a request is too long."""
+_LIMIT = re.compile(
+    r"(?:context (?:length|size|window)(?: of| is|:)? ?\(?|> )(\d{3,9})(?! ?in the)", re.IGNORECASE
+)
+_USED = re.compile(
+    r"(?:resulted in|too long:|requested|your prompt contains(?: at least)?|request \() ?(\d{3,9})",
+    re.IGNORECASE,
+)
 _FINAL = (
     "invalid_request_error",
     "authentication_error",
@@ -88,12 +107,14 @@ def failure(error: BaseException, at: Endpoint, started: bool) -> ModelFailed:
         return cut(at) if started else no_connection(error, at)
     code = _code(error)
     # A server that took the request and then failed may do better the next time.
-    return _made(
+    found = _made(
         f"the language model reported an error{_said(error, at)}",
         at,
         f"Ask again, {_ELSE}.",
         code in _RETRY_STATUS or not (400 <= code < 500 or _body(error).get("type") in _FINAL),
     )
+    found.too_long = None if started else _too_long(error)
+    return found
 
 
 def unreadable(at: Endpoint, detail: str, started: bool = False) -> ModelFailed:
@@ -238,6 +259,9 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
             remedy = "Wait a moment and ask again."
     found = _made(reason, at, remedy, retryable)
     found.retry_after_s = wait_s if retryable else None
+    if status in (400, 413, 422, 500):  # llama.cpp's older servers say 500
+        found.too_long = _too_long(error)
+        found.retryable = retryable and found.too_long is None
     return found
 
 
@@ -260,6 +284,24 @@ def retry_after(headers: Mapping[str, str]) -> float | None:
     if date.tzinfo is None:
         date = date.replace(tzinfo=UTC)
     return max((date - datetime.now(UTC)).total_seconds(), 0.0)
+
+
+def _too_long(error: Any) -> TooLong | None:
+    """What the endpoint said if the request was too long for its context."""
+    words = _words(error)
+    if not any(mark in words for mark in _TOO_LONG):
+        return None
+    body = _body(error)
+    limit, used = (
+        value if isinstance(value := body.get(name), int) and value > 0 else _number(form, words)
+        for name, form in (("n_ctx", _LIMIT), ("n_prompt_tokens", _USED))
+    )
+    return TooLong(limit, used)
+
+
+def _number(form: re.Pattern[str], words: str) -> int:
+    match = form.search(words)
+    return int(match[1]) if match else 0
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:

@@ -102,7 +102,7 @@ class PrivacyPage(Column):
         )
         button = QPushButton("Withdraw")
         button.setAccessibleName(f"Withdraw what {host} was allowed")
-        button.setToolTip("You are asked again before the next question is sent there")
+        button.setToolTip("You are asked again before anything more is sent there")
         button.clicked.connect(lambda _checked=False: self._withdraw(host))
         self.withdraw_buttons[host] = button
         line = QWidget()

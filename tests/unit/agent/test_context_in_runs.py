@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from pathlib import Path
 from typing import Any
 
@@ -11,12 +12,14 @@ import pytest
 from PIL import Image
 
 from app.agent.approvals import Consents
+from app.agent.context import result_message
 from app.agent.events import ApprovalRequested
 from app.agent.llm.base import ModelInfo, Tokens
 from app.agent.loop import AgentLoop
+from app.agent.messages import Message, ToolCall
 from app.agent.request import Decision
 from app.agent.sessions import SessionStore, Thread
-from app.tools.api import Approval
+from app.tools.api import Approval, CancelToken
 from tests.support.fake_tools import (
     PNG_NOTE,
     FakeRegistry,
@@ -214,3 +217,44 @@ def test_pictures_made_for_a_model_here_do_not_follow_to_a_remote_one(tmp_path: 
     assert len(user.asked) == 1
     assert sum(len(message.pictures) for message in remote.requests[0]) == 0
     assert thread.history[0].pictures != []
+
+
+def test_a_consent_that_is_withdrawn_while_a_question_is_answered_ends_the_sending(tmp_path: Path):
+    consents = Consents()
+    tool = FakeTool("reader", ImageInput, ok("Read."))
+    scripted = ScriptedModel(
+        [call("reader", image_path="a")],
+        remote_host="api.example.org",
+        before=lambda _: consents.withdraw("api.example.org"),
+    )
+    loop = AgentLoop(scripted, FakeRegistry(tool), consents=consents)
+    events = run(loop, out_dir=tmp_path)
+    assert events[-1].kind == "run_failed"
+    assert "withdrew" in events[-1].error
+    assert len(scripted.requests) == 1
+
+
+def test_a_cancel_does_not_wait_for_the_cleaning_of_long_results(tmp_path: Path):
+    thread = Thread.in_memory()
+    called = ToolCall(id="1", name="t", arguments={})
+    thread.append(Message(role="assistant", tool_calls=[called]))
+    text = "the left lower lung, 3.4 mm " * 200_000
+    thread.append(result_message("1", "t", {"summary": "s", "output": {"text": text}}))
+    scripted = model(remote="api.example.org")
+    consents = Consents()
+    consents.give(thread.thread_id, "api.example.org")
+    loop = AgentLoop(scripted, FakeRegistry(), consents=consents)
+    cancel = CancelToken()
+    asked = request(tmp_path, thread=thread, cancel=cancel, identifiers=("DOE^JANE", "19700131"))
+
+    async def main() -> float:
+        stream = loop.run(asked)
+        await anext(stream)
+        asyncio.get_running_loop().call_later(0.1, cancel.cancel)
+        began = time.monotonic()
+        kinds = [event.kind async for event in stream]
+        assert kinds[-1] == "run_cancelled"
+        return time.monotonic() - began
+
+    assert asyncio.run(main()) < 1
+    assert scripted.requests == []

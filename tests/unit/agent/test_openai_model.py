@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import socket
 import time
 from pathlib import Path
@@ -8,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from app.agent.llm.base import ModelFailed
+from app.agent.context import result_message
+from app.agent.llm.base import ModelFailed, ModelInfo
 from app.agent.llm.openai_model import OpenAIModel, is_loopback, wire_message
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message, ToolCall
@@ -309,3 +311,62 @@ def test_is_loopback_of_odd_text():
     assert not is_loopback("")
     assert not is_loopback("127.0.0")
     assert isinstance(ModelFailed("x"), Exception)
+
+
+# -- a context that is smaller than the settings say ------------------------------------------
+
+
+TOO_LONG = [
+    {"code": "context_length_exceeded", "type": "invalid_request_error", "message":
+     "This model's maximum context length is 4096 tokens. However, your messages resulted in "
+     "{used} tokens. Please reduce the length of the messages."},
+    {"code": 400, "type": "BadRequestError", "message":
+     "This model's maximum context length is 4096 tokens. However, you requested {used} tokens "
+     "({used} in the messages, 0 in the completion)."},
+    {"code": 400, "type": "exceed_context_size_error", "n_prompt_tokens": 1, "n_ctx": 4096,
+     "message": "the request exceeds the available context size, try increasing it"},
+    {"type": "invalid_request_error", "message":
+     "prompt is too long: {used} tokens > 4096 maximum"},
+    {"message": "Trying to keep the first {used} tokens when context the overflows. However, the "
+     "model is loaded with context length of only 4096 tokens"},
+    {"message": "input exceeds the context window of this model"},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("words", TOO_LONG, ids=lambda words: str(words["message"])[:24])
+def test_a_request_that_the_endpoint_finds_too_long_is_made_again_smaller(
+    tmp_path: Path, words: dict[str, Any]
+):
+    def refuse(asked: dict[str, Any]) -> dict[str, Any] | None:
+        used = len(json.dumps(asked["messages"])) // 3
+        if used <= 4_000:
+            return None
+        error = {**words, "message": words["message"].replace("{used}", str(used))}
+        return error | ({"n_prompt_tokens": used} if "n_ctx" in words else {})
+
+    thread = Thread.in_memory()
+    for number in range(8):
+        called = ToolCall(id=str(number), name="t", arguments={})
+        thread.append(Message(role="user", text=f"question {number}"))
+        thread.append(Message(role="assistant", tool_calls=[called]))
+        data = {"summary": f"Result {number}.", "output": {"text": "seen in the lung " * 150}}
+        thread.append(result_message(str(number), "t", data))
+        thread.append(Message(role="assistant", text="It is so."))
+    with OpenAIServer(refuse=refuse) as server:
+        model = model_at(server, info=ModelInfo(context_tokens=32_768))
+        loop = AgentLoop(model, fake_tools.FakeRegistry())
+        events = asyncio.run(collect(loop, request(tmp_path, "And now?", thread=thread)))
+        assert events[-1].kind == "run_finished"
+        assert len(server.requests) in (2, 3)
+        assert server.requests[-1]["messages"][-1]["content"] == "And now?"
+        told = len(server.requests)
+        asyncio.run(collect(loop, request(tmp_path, "More?", thread=thread, run_id="2")))
+        assert len(server.requests) == told + 1  # learnt
+
+
+def test_one_that_stays_too_long_however_small_ends_with_what_the_endpoint_said(tmp_path: Path):
+    with OpenAIServer(refuse=lambda _asked: TOO_LONG[0]) as server:
+        loop = AgentLoop(model_at(server), fake_tools.FakeRegistry(), system="Be brief. " * 50)
+        events = asyncio.run(collect(loop, request(tmp_path, "why " * 50)))
+    assert events[-1].kind == "run_failed"
+    assert len(server.requests) <= 3

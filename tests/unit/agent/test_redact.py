@@ -150,3 +150,127 @@ def test_captions_plans_and_broken_calls_are_cleaned_and_pictures_stay_where_the
     text = json.dumps([message.model_dump() for message in cleaned]).lower()
     assert "jane" not in text
     assert "1970" not in text
+
+
+NAMES = ("DOE^JOHN", "Wu^Li", "Wang^XiaoDong=王^小東", "Müller^Jürgen", "O'Brien^Mary-Ann^^Dr")
+
+
+@pytest.mark.parametrize("written", [
+    "Doe, John", "DOE_JOHN", "DoeJohn", "JOHN  DOE", "doe.john", "DOE\u200bJOHN",
+    "Wu, Li", "Li Wu", "Li", "王小東", "小東", "Xiaodong Wang", "MUELLER", "Muller", "Mu\u0308ller",
+    "Juergen", "OBrien", "O\u2019Brien", "Mary Ann", "mary-ann o'brien",
+])  # fmt: skip
+def test_a_name_is_removed_however_it_is_written(written: str):
+    assert Redactor([], NAMES).text(f"seen: {written}; well") == f"seen: {REMOVED}; well"
+
+
+def test_names_in_scripts_without_spaces_and_within_file_names_are_removed():
+    redactor = Redactor([], NAMES)
+    assert redactor.text("患者王小東先生") == f"患者{REMOVED}先生"
+    assert redactor.text("DOE_JOHN_17 and x-doe-1") == f"{REMOVED}_17 and x-{REMOVED}-1"
+
+
+def test_other_words_stay():
+    said = "An MR of the doer, wuthering, alike: li, 1 2, johnny, mullerian; 3 mm/s of 1/2"
+    assert Redactor([], (*NAMES, "1.2", "Ct^Us")).text(said) == said
+
+
+@pytest.mark.parametrize("written", [
+    "19700131", "1970-01-31", "1970/1/31", "31.01.1970", "31.1.1970", "1/31/1970", "1/31/70",
+    "31 January 1970", "Jan 31, 1970", "31st of Jan 1970", "31-JAN-1970", "1970 01 31",
+])  # fmt: skip
+def test_a_date_is_removed_however_it_is_written(written: str):
+    for known in ("19700131", "19700131103000.5+0100"):
+        assert Redactor([], [known]).text(f"born {written}.") == f"born {REMOVED}."
+
+
+def test_an_id_is_removed_also_as_a_number_and_within_a_word():
+    redactor = Redactor([], ["MRN0012345", "4711"])
+    assert redactor.text("0012345, ID4711x, 14711") == f"{REMOVED}, ID{REMOVED}x, 14711"
+    assert Redactor([], ["0077123"]).value({"a": [77123, 5], "b": True}) == {
+        "a": [REMOVED, 5],
+        "b": True,
+    }
+
+
+@pytest.mark.parametrize("output", [
+    {"patient_id": 77123},
+    {"PatientName": {"Alphabetic": "77123"}},
+    {"PatientName": ["77123"]},
+    {"00100010": {"vr": "PN", "Value": [{"Alphabetic": "77123"}]}},
+    {"(0010,0010)": "77123"},
+    {"0010,0020": "77123"},
+    {"tags": [{"keyword": "PatientName", "value": "77123"}]},
+    {"tags": [{"tag": "(0010,0020)", "vr": "LO", "Value": ["77123"]}]},
+    {"tags": [["PatientID", "77123"]]},
+    {"surname": "77123", "date_of_birth": "1970"},
+])  # fmt: skip
+def test_attributes_are_known_in_every_shape_that_tools_give_them(output: dict[str, Any]):
+    message = result_message("1", "t", {"summary": "Read 77123.", "output": output})
+    assert "77123" not in Redactor([message]).messages([message])[0].text
+
+
+def test_a_dump_of_a_header_in_a_text_loses_its_identifying_lines():
+    dump = (
+        "(0010,0010) Patient's Name  PN: 'Roe^Jane'\n(0008,0060) Modality CS: 'CR'\n"
+        "PatientID: X-1\nStudyDate=20240115\nAge 50"
+    )
+    assert Redactor([]).text(dump) == (
+        f"(0010,0010) {REMOVED}\n(0008,0060) Modality CS: 'CR'\n"
+        f"PatientID: {REMOVED}\nStudyDate={REMOVED}\nAge 50"
+    )
+
+
+@pytest.mark.parametrize("path", [
+    "C:\\Users\\Jane Roe\\scans\\a.dcm", "/data/Jane Roe/ct.dcm",
+    "/Volumes/Disk One/Roe 1970/ct.dcm",
+    "\\\\srv\\share\\Jane Roe\\x.dcm", "smb://srv/share/Jane",
+    "/scans/ct/Jane Roe.dcm", "Jane_Roe.dcm",
+])  # fmt: skip
+def test_files_nobody_knows_are_removed_with_the_spaces_in_their_names(path: str):
+    cleaned = Redactor([]).text(f"cannot read {path}")
+    assert cleaned == "cannot read [file]"
+
+
+def test_words_of_a_description_are_no_names():
+    data = {"summary": "The chest is clear.", "output": {"StudyDescription": "Chest PA erect"}}
+    message = result_message("1", "t", data)
+    assert "The chest is clear." in Redactor([message]).messages([message])[0].text
+
+
+def test_patients_of_earlier_questions_are_removed_after_they_were_closed():
+    thread = [
+        Message(role="user", text="Is Jane Roe well?", identifiers=["ROE^JANE"]),
+        Message(role="assistant", text="Jane Roe is well."),
+        Message(role="user", text="And this one?", identifiers=["DOE^JOHN"]),
+    ]
+    cleaned = Redactor(thread).messages(thread)
+    assert "Roe" not in str(cleaned)
+    assert "ROE" not in str(cleaned)
+
+
+def test_what_was_cleaned_is_cleaned_again_only_where_something_new_stands_in_it():
+    thread = transcript()
+    redactor = Redactor(thread)
+    first = redactor.messages(thread)
+    calm = result_message("2", "t", {"summary": "calm", "output": {"image_path": "/out/new.png"}})
+    assert all(
+        one is two for one, two in zip(first, redactor.messages([*thread, calm]), strict=False)
+    )
+    early = Message(role="assistant", text="Is new2.png there, Poe?")
+    before = redactor.messages([*thread, calm, early])[-1]
+    assert before.text == early.text
+    late = result_message("3", "t", {"output": {"image_path": "/out/new2.png"}})
+    made = redactor.messages([*thread, calm, early, late])
+    assert made[-2].text == "Is result-3.png there, Poe?"
+    named = result_message("4", "t", {"output": {"PatientName": "Poe^Edgar"}})
+    whole = [*thread, calm, early, late, named]
+    assert redactor.messages(whole) == Redactor(whole).messages(whole)
+    assert redactor.messages(whole)[-3].text == f"Is result-3.png there, {REMOVED}?"
+
+
+def test_long_texts_are_cleaned_in_pieces_as_they_are_whole():
+    redactor = Redactor([], ["DOE^JANE"])
+    for shift in range(0, 40, 3):
+        text = "x" * shift + " Jane Doe, /data/Jane Roe/a.dcm" * 3_000
+        assert redactor.text(text) == "x" * shift + f" {REMOVED}, [file]" * 3_000

@@ -1,0 +1,234 @@
+"""What identifies a patient: the names under which it stands, and the ways in which it is written.
+
+The table follows the attributes that the Basic Application Level Confidentiality Profile (DICOM
+PS3.15, table E.1-1) removes or replaces, as far as tools can return them. Keys are compared without
+case and punctuation, so "PatientName", "patient_name" and "Patient's Name" are one; a DICOM tag in
+hexadecimal digits is its attribute.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from itertools import groupby, permutations
+
+
+def _table(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+# Not identifying although a rule below would take them.
+_KEEP = _table("""
+    patientorientation patientposition exposuretime repetitiontime echotime inversiontime frametime
+    triggertime duration
+""")
+_EXACT = _table("""
+    address phone telephone email station stationname studyid studydescription seriesdescription
+    imagecomments occupation ethnicgroup countryofresidence regionofresidence protocolname
+    devicename deviceid detectorid plateid cassetteid gantryid generatorid acquisitioncomments
+    framecomments medicalalerts allergies smokingstatus pregnancystatus militaryrank branchofservice
+    insuranceplanidentification requestedprocedureid requestedproceduredescription mrn dob ssn
+    issuer author surname firstname lastname middlename fullname givenname familyname maidenname
+    hospital doctor birth clinicaltrialsubjectid
+""")
+_STARTS = _table("""
+    patient otherpatient responsibleperson referring performing requesting institution accession
+    operator physician issuerof admission admitting consulting verifying reviewer ordercallback
+    orderenteredby scheduledperforming filler placer intendedrecipients nameofphysician dateof
+    timeof
+""")
+_ENDS = _table("""
+    birthdate studydate seriesdate acquisitiondate contentdate instancecreationdate birthtime
+    studytime seriestime acquisitiontime contenttime instancecreationtime instanceuid classuid
+    serialnumber physician physicians personname patientid patientname stationname telephonenumbers
+    phonenumber emailaddress accessionnumber
+""")
+_PROSE = _table("description comments history protocolname reason devicename address")
+_LAST_WORDS = frozenset(("date", "dates", "datetime", "uid", "uids"))
+_PATH_WORDS = frozenset(_table("path paths file files filename filenames folder directory dir"))
+_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_TAG = re.compile(r"\s*\(?([0-9A-Fa-f]{4}),?\s?([0-9A-Fa-f]{4})\)?(?![0-9A-Fa-f])\s*")
+
+_GENERIC = frozenset(_table("unknown anonymous anonymized none n/a test patient male female other"))
+_SHORT = frozenset(_table("ap pa ct mr us dx cr mg nm pt xa rf ml cc mm cm st dr no in is on an"))
+"""Two letters that stand for something else more often than for a name."""
+_MIN_IDENTIFIER = 3
+_DATE = re.compile(r"((?:18|19|20)\d\d)(\d\d)(\d\d)")
+_DIGITS = re.compile(r"\d{5,}")
+_MONTHS = _table("jan feb mar apr may jun jul aug sep oct nov dec")
+_GAP = r"[\W_]{0,3}"
+_NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
+"""Letters of scripts that write words without spaces, or put endings right behind a name."""
+_ALIKE = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
+_Form = tuple[str, str]  # what must not stand before it, and the expression
+_WRITTEN_OUT = {"ae": "ä|æ|a\u0308", "oe": "ö|ø|o\u0308", "ue": "ü|u\u0308", "ss": "ß", "aa": "å"}
+
+
+@lru_cache(maxsize=8192)
+def is_identifying(key: str) -> bool:
+    """Whether what stands under this key identifies a patient, a person or a place."""
+    tag = _TAG.match(key)
+    if tag:
+        key = key[tag.end() :] or _keyword(int(tag[1] + tag[2], 16))
+    name = _normal(key)
+    if not name or name in _KEEP:
+        return False
+    if name in _EXACT or name.startswith(_STARTS) or name.endswith(_ENDS):
+        return True
+    # By words, since "update" ends with "date" and "fluid" with "uid".
+    words = _words(key)
+    return words[-1:] != [] and (words[-1] in _LAST_WORDS or words[-2:] == ["date", "time"])
+
+
+@lru_cache(maxsize=8192)
+def is_path_key(key: str) -> bool:
+    """Whether what stands under this key is the path of a file."""
+    return bool(_PATH_WORDS.intersection(_words(key)[-1:]))
+
+
+def is_prose(key: str) -> bool:
+    """Whether what stands under this key is text, whose single words identify nobody."""
+    return _normal(key).endswith(_PROSE)
+
+
+def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[str] | None:
+    """What finds these values in a text, however they are written there; None for none.
+
+    Args:
+        values: Names, ids, dates; parts of a name are found as well.
+        prose: Texts, found only whole.
+    """
+    forms = {form for value in values for form in _forms(unicodedata.normalize("NFC", value))}
+    forms |= {form for text in prose for form in _alone(text.strip())}
+    if not forms:
+        return None
+    # The longest first, so that no part of a name is left beside what was removed. What stands
+    # before is tested once for all forms together: that is three times as fast.
+    ordered = sorted(forms, key=lambda form: (-len(form[1]), form))
+    parts = [
+        f"{border}(?:{'|'.join(form for _, form in group)})"
+        for border, group in groupby(
+            sorted(ordered, key=lambda form: form[0]), lambda form: form[0]
+        )
+    ]
+    return re.compile("|".join(parts), re.IGNORECASE)
+
+
+def _forms(value: str) -> Iterator[_Form]:
+    """Expressions for the value, a name's parts, a date's notations, a number's digits."""
+    value = value.strip()
+    yield from _alone(value)
+    date = _DATE.match(value)
+    if date:
+        yield from _dates(*date.groups())
+    for group in value.split("="):
+        parts = [part for part in re.split(r"[\^\s,]+", group) if part]
+        if not 1 < len(parts) <= 8:
+            continue
+        for order in (*permutations(parts[:3]), parts, parts[::-1]):
+            yield _bounded(_GAP.join(map(_loose, order)), order[0], order[-1])
+        for order in permutations(parts[:2]):
+            yield _bounded(_GAP.join(map(_loose, order)), order[0], order[-1])
+        for part in parts:
+            yield from _alone(part)
+        if "^" in group:
+            yield from (_exactly(part) for part in parts[:2] if _is_short_name(part))
+    for digits in _DIGITS.findall(value):
+        yield _bounded(digits, digits, digits)
+
+
+def _alone(form: str) -> Iterator[_Form]:
+    least = 2 if _NO_SPACES.search(form) else _MIN_IDENTIFIER
+    if len(form) >= least and form.lower() not in _GENERIC and any(map(str.isalnum, form)):
+        yield _bounded(_loose(form), form, form)
+
+
+def _is_short_name(part: str) -> bool:
+    return len(part) == 2 and part.isascii() and part.isalpha() and part.lower() not in _SHORT
+
+
+def _exactly(part: str) -> _Form:
+    """A name of two letters, only as names are written: "Li" and "LI", not "li"."""
+    return _bounded(f"(?-i:{part.title()}|{part.upper()})", part, part)
+
+
+def _bounded(form: str, first: str, last: str) -> _Form:
+    """The form as a word; signs and underscores end words, and numbers end at letters too."""
+    return _border(first[0], "<"), f"{form}{_border(last[-1], '')}"
+
+
+def _border(sign: str, side: str) -> str:
+    if sign.isdigit():
+        return rf"(?{side}!\d)"
+    return "" if not sign.isalnum() or _NO_SPACES.match(sign) else rf"(?{side}![^\W\d_])"
+
+
+def _loose(form: str) -> str:
+    """Without regard to accents and what stands between letters: O'Brien, OBRIEN, Mueller."""
+    made: list[str] = []
+    text, at = form, 0
+    while at < len(text):
+        pair = _WRITTEN_OUT.get(text[at : at + 2].lower())
+        if pair:
+            made.append(f"(?:{text[at : at + 2]}|{pair})")
+            at += 2
+            continue
+        sign = text[at]
+        if sign.isalnum():
+            made.append(_letter(sign))
+        elif text[at - 1 : at].isdigit() and text[at + 1 : at + 2].isdigit():
+            made.append(re.escape(sign))  # 1.2 is not 12
+        elif not made or made[-1] != _GAP:
+            made.append(_GAP)
+        at += 1
+    # Nothing at the ends: a gap there would take the space beside the name.
+    while made and made[-1] == _GAP:
+        made.pop()
+    while made and made[0] == _GAP:
+        made.pop(0)
+    return "".join(made)
+
+
+def _letter(sign: str) -> str:
+    parts = unicodedata.normalize("NFD", sign)
+    other = _ALIKE.get(sign.lower(), "")
+    if (len(parts) == 1 and not other) or _NO_SPACES.match(sign):
+        return re.escape(sign)
+    forms = dict.fromkeys((sign, parts, parts[0], other))
+    return f"(?:{'|'.join(re.escape(form) for form in forms if form)})"
+
+
+def _dates(year: str, month: str, day: str) -> Iterator[_Form]:
+    """Notations of a date, with and without zeros, with the month as a number or in English."""
+    if not 1 <= int(month) <= 12:
+        return
+    m, d, short = f"0?{int(month)}", f"0?{int(day)}", f"(?:{year}|{year[2:]})"
+    gap = r"(?:\s?[-/.]\s?|\s)"
+    name = rf"{_MONTHS[int(month) - 1]}[a-z]*\.?"
+    for form in (
+        rf"{year}{month}{day}",
+        rf"{year}{gap}{m}{gap}{d}",
+        rf"{d}{gap}{m}{gap}{short}",
+        rf"{m}{gap}{d}{gap}{short}",
+        rf"{d}(?:st|nd|rd|th)?\.?[\s-](?:of\s)?{name},?[\s-]{short}",
+        rf"{name}\s{d}(?:st|nd|rd|th)?,?\s{short}",
+        rf"{year},?[\s-]{name}[\s-]{d}",
+    ):
+        yield r"(?<!\d)", rf"{form}(?!\d)"
+
+
+@lru_cache(maxsize=1024)
+def _keyword(tag: int) -> str:
+    from pydicom.datadict import keyword_for_tag
+
+    return keyword_for_tag(tag) or ""
+
+
+def _normal(key: str) -> str:
+    return re.sub(r"'s\b|[^a-z0-9]", "", key.lower())
+
+
+def _words(key: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(key)]
