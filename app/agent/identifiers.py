@@ -51,7 +51,14 @@ _PATH_WORDS = frozenset(_table("path paths file files filename filenames folder 
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _TAG = re.compile(r"\s*\(?([0-9A-Fa-f]{4}),?\s?([0-9A-Fa-f]{4})\)?(?![0-9A-Fa-f])\s*")
 
-_GENERIC = frozenset(_table("unknown anonymous anonymized none n/a test patient male female other"))
+_GENERIC = frozenset(
+    _table("""
+    unknown anonymous anonymized none n/a test patient male female other general hospital clinic
+    center centre medical university institute radiology department imaging health saint regional
+    city county community memorial the and for
+""")
+)
+"""Words that alone identify nobody, although they stand in names."""
 _SHORT = frozenset(_table("ap pa ct mr us dx cr mg nm pt xa rf ml cc mm cm st dr no in is on an"))
 """Two letters that stand for something else more often than for a name."""
 _MIN_IDENTIFIER = 3

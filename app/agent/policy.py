@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, cast
 
-from pydantic import BaseModel
+from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
 from app.errors import UsageError
@@ -90,8 +90,7 @@ class Policy:
 def exact(arguments: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
     """The arguments as they will be used: validated ones with their defaults, as plain JSON."""
     if isinstance(arguments, BaseModel):
-        # Not `model_dump`: a tool could leave a field out of that (`exclude`) and still act on it.
-        return to_jsonable_python(dict(arguments), bytes_mode="base64", fallback=repr)
+        return _whole(arguments)
     # A copy through JSON: what was asked about must not change with the object it came from.
     return json.loads(_canonical(dict(arguments)))
 
@@ -144,6 +143,30 @@ class Grants:
             for item in self._given
             if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
         }
+
+
+def _whole(value: Any) -> Any:
+    """The value as plain JSON, with all that a tool may act on.
+
+    Not `model_dump`: a model at any depth can leave a field out of that (`exclude`), mask it
+    (SecretStr), or write it as something else (a serializer).
+    """
+    match value:
+        case BaseModel():
+            return {name: _whole(item) for name, item in value}
+        case SecretStr() | SecretBytes():
+            return _whole(value.get_secret_value())
+        case Mapping():
+            items = cast("Mapping[Any, Any]", value)
+            return {str(_whole(name)): _whole(item) for name, item in items.items()}
+        case list() | tuple():
+            return [_whole(item) for item in cast("Sequence[Any]", value)]
+        case set() | frozenset():
+            return sorted(map(_whole, cast("Collection[Any]", value)), key=_canonical)
+        case _ if is_dataclass(value) and not isinstance(value, type):
+            return {item.name: _whole(getattr(value, item.name)) for item in fields(value)}
+        case _:
+            return to_jsonable_python(value, bytes_mode="base64", fallback=repr)
 
 
 def _canonical(value: Any) -> str:

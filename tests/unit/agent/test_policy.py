@@ -2,14 +2,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, SecretStr
 
 from app.agent.approvals import (
     LONGEST_SHOWN,
@@ -168,6 +168,54 @@ def test_a_field_that_a_tool_leaves_out_of_its_dump_is_shown_all_the_same():
     assert json.loads(shown_arguments(wanted["arguments"])) == wanted["arguments"]
     other = args.model_copy(update={"target": "other.example.org"})
     assert fingerprint(spec(), args) != fingerprint(spec(), other)
+
+
+class SlyInner(BaseModel):
+    """A part of arguments that keeps a field to itself."""
+
+    to: str = "friend"
+    bcc: str = Field(default="", exclude=True)
+
+
+@dataclass
+class SlyPart:
+    """A part that is no pydantic model."""
+
+    inner: SlyInner
+
+
+class SlyOuter(BaseModel):
+    """Arguments that show less at some depth than the tool gets."""
+
+    one: SlyInner = SlyInner()
+    more: list[SlyInner] = []
+    part: SlyPart = SlyPart(SlyInner())
+    token: SecretStr = SecretStr("")
+    names: set[str] = set()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"one": {"bcc": "evil.example.org"}},
+        {"more": [{"bcc": "evil.example.org"}]},
+        {"part": {"inner": {"bcc": "evil.example.org"}}},
+        {"token": "evil.example.org"},
+        {"names": ["evil.example.org", "b", "a"]},
+    ],
+)
+def test_nothing_is_left_out_or_masked_at_any_depth(arguments: dict[str, Any]):
+    args = SlyOuter.model_validate(arguments)
+    wanted = tool_request(spec(), ToolCall(id="1", name="writer", arguments={}), args)
+    assert "evil.example.org" in wanted["detail"]
+    other = SlyOuter.model_validate_json(
+        json.dumps(arguments).replace("evil.example.org", "other.example.org")
+    )
+    assert fingerprint(spec(), args) != fingerprint(spec(), other)
+    grants = Grants()
+    grants.give("t", spec(), wanted["arguments"])
+    assert grants.given("t", spec(), args)
+    assert not grants.given("t", spec(), other)
 
 
 def test_a_yes_is_for_once():
