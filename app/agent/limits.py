@@ -170,8 +170,8 @@ class WallClock:
         """The time stands still in the block."""
         timeout = self._timeout
         ends = timeout.when() if timeout is not None else None
-        if timeout is None or ends is None:
-            yield
+        if timeout is None or ends is None or timeout.expired():
+            yield  # none is set, or it is over already and cannot stand still any more
             return
         loop = asyncio.get_running_loop()
         left_s = ends - loop.time()

@@ -64,7 +64,7 @@ class Comparison:
             self.renamed[str(before.get("id"))] = str(after.get("id"))
             for key in _FINDING:
                 yield from self._values(f"{where}.{key}", before.get(key), after.get(key))
-            made, now = before.get("provenance") or {}, after.get("provenance") or {}
+            made, now = _mapping(before.get("provenance")), _mapping(after.get("provenance"))
             for key in _MADE_BY:
                 yield from self._values(f"{where}.{key}", made.get(key), now.get(key))
 
@@ -122,6 +122,10 @@ class Comparison:
         for old, new in self.renamed.items():
             text = text.replace(old, new)
         return text.replace(str(self.old_dir), str(self.new_dir))
+
+
+def _mapping(value: Any) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
 
 
 def inside(text: str, folder: Path) -> Path | None:

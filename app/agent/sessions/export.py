@@ -221,12 +221,11 @@ def _facts(content: Content, run: PastRun) -> Iterator[Part]:
     for uid in facts.get("studies") or ():
         yield Part("line", f"Study {uid}")
     for used in facts.get("used") or ():
-        if isinstance(used, dict):
-            yield Part(
-                "line",
-                f"Image {used.get('id')}: SOP instance {used.get('sop_instance_uid')}, frame "
-                f"{used.get('frame')}, pixels sha256 {used.get('pixel_sha256')}",
-            )
+        yield Part(
+            "line",
+            f"Image {used.get('id')}: SOP instance {used.get('sop_instance_uid')}, frame "
+            f"{used.get('frame')}, pixels sha256 {used.get('pixel_sha256')}",
+        )
 
 
 def _events(content: Content, run: PastRun) -> Iterator[Part]:

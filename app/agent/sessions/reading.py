@@ -31,6 +31,13 @@ RunState = Literal["running", "finished", "failed", "cancelled", "interrupted"]
 INTERRUPTED_RUN = "Sightline ended before this question was answered"
 INTERRUPTED_REMEDY = "What was found so far is kept. Ask again to go on."
 
+_LISTS: Mapping[str, type] = {
+    "findings": dict,
+    "artifacts": dict,
+    "used": dict,
+    "studies": str,
+    "weights": str,
+}
 _EVENT: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 _STATES: Mapping[str, RunState] = {
     "run_finished": "finished",
@@ -121,7 +128,7 @@ class _Reader:
                 case "run":
                     run_id = str(entry.get("run_id", ""))
                     known = self._content.run_facts.setdefault(run_id, {})
-                    known.update(entry)
+                    known.update(_well_formed(entry))
                 case _:
                     pass
         self._end_told()
@@ -159,7 +166,8 @@ class _Reader:
         files: Any = entry.get("beside")
         if isinstance(files, dict):
             result = beside.get(self._folder, result, files, self._content.problems)
-        self._content.calls.setdefault(call_id, {**entry, "result": result})
+        whole = {**_well_formed(entry), "result": _well_formed(result)}
+        self._content.calls.setdefault(call_id, whole)
 
     def _event(self, entry: Entry) -> None:
         raw: Any = entry.get("event")
@@ -250,6 +258,17 @@ def _artifact(raw: Any) -> Artifact | None:
         text,
         options=options if isinstance(options, dict) else {},
     )
+
+
+def _well_formed(entry: Entry) -> Entry:
+    """Without the lists in which something else lies than should: a damaged line, or not ours."""
+
+    def is_well(key: str, value: Any) -> bool:
+        kind = _LISTS.get(key)
+        items: list[Any] = value if isinstance(value, list) else []
+        return kind is None or (items is value and all(isinstance(one, kind) for one in items))
+
+    return {key: value for key, value in entry.items() if is_well(key, value)}
 
 
 def _whole_number(value: Any) -> int:

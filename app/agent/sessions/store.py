@@ -87,7 +87,7 @@ class SessionStore:
         """
         with self._guard:
             live = self._live.get(thread_id)
-            if live is not None:
+            if live is not None and not live.closed:
                 return live
             folder = self._folder(thread_id)
             thread = _opened(thread_id, folder, ThreadLock(folder))
@@ -138,8 +138,12 @@ class SessionStore:
 
     def _folder(self, thread_id: str) -> Path:
         folder = self._root / thread_id
-        if Path(thread_id).name != thread_id or not (folder / FILE).is_file():
-            raise FileProblem("there is no such conversation", subject=thread_id)
+        try:
+            known = Path(thread_id).name == thread_id and (folder / FILE).is_file()
+        except OSError:  # no file can have such a name
+            known = False
+        if not known:
+            raise FileProblem("there is no such conversation", subject=thread_id[:80])
         return folder
 
     def _folders(self) -> list[Path]:

@@ -35,7 +35,8 @@ _LARGE = beside.LIMIT
 class Thread:
     """A conversation. Every method may be called from any thread; writing never raises.
 
-    Made by `SessionStore`. Every event is safe from a crash of the program before it is shown. What
+    Made by `SessionStore`. Every event is safe from a crash of the program before it is shown, but
+    for streamed text and progress, which are written together, a fifth of a second at a time. What
     matters (questions, results, approvals, how a run ended) is then safe from a power cut too, and
     the rest if 50 ms have passed since the last time that was made sure of.
 
@@ -43,6 +44,7 @@ class Thread:
         thread_id: Its id.
         folder: Where it lies, None when it is kept in memory only.
         read_only: It is only looked at: nothing is written.
+        closed: It was closed: nothing is written any more.
     """
 
     def __init__(
@@ -58,6 +60,7 @@ class Thread:
         self.thread_id = thread_id
         self.folder = folder
         self.read_only = folder is not None and lock is None
+        self.closed = False
         self._content = content
         self._history = content.messages
         self._results = {key: call["result"] for key, call in content.calls.items()}
@@ -248,6 +251,7 @@ class Thread:
     def close(self) -> None:
         """Write what was held back and let others have the file."""
         with self._guard:
+            self.closed = True
             self._write_held()
             if self._writer is not None:
                 self._writer.close()

@@ -17,6 +17,7 @@ from app.errors import FileProblem
 _FLAGS = os.O_RDWR | os.O_APPEND | os.O_CREAT | getattr(os, "O_BINARY", 0)
 _LOCK = "thread.lock"
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
+_FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
 _SYNC_APART_S = 0.05
 _MOST_UNWRITTEN = 64 * 1024**2
 
@@ -33,7 +34,7 @@ class LineWriter:
     What the disk does not take is kept and written, in order, before the next line that it does.
 
     Attributes:
-        error: What first kept a line from the disk.
+        error: What keeps lines from the disk; None again once all of them are there.
     """
 
     def __init__(self, path: Path) -> None:
@@ -44,19 +45,28 @@ class LineWriter:
         self._sent = 0  # of it
         self._handle = -1
         self._synced = float("-inf")  # when
+        self._lost = False  # lines that will never be there
+        self._warned = False
         self._close = weakref.finalize(self, lambda: None)
 
     def put(self, line: bytes, *, sync: bool = False) -> None:
         """Write a line; with `sync` it and all before it are safe from a power cut."""
         with self._guard:
             self._unwritten += line
-            try:
-                self._write()
-                if sync:
-                    os.fsync(self._handle)
-                    self._synced = time.monotonic()
-            except OSError as error:
-                self._failed(error)
+            self._try(sync=sync)
+
+    def _try(self, *, sync: bool) -> None:
+        try:
+            self._write()
+            if sync:
+                os.fsync(self._handle)
+                self._synced = time.monotonic()
+                self._check_there()
+        except OSError as error:
+            self._failed(error)
+        else:
+            if not self._lost:
+                self.error = None
 
     @property
     def due(self) -> bool:
@@ -64,8 +74,13 @@ class LineWriter:
         return time.monotonic() - self._synced >= _SYNC_APART_S
 
     def close(self) -> None:
-        """Let go of the file; a later line opens it again."""
+        """Write what the disk did not take before, and let go of the file.
+
+        A later line opens it again.
+        """
         with self._guard:
+            if self._unwritten:
+                self._try(sync=True)
             self._handle = -1
             self._close()
 
@@ -92,23 +107,34 @@ class LineWriter:
         else:
             os.ftruncate(handle, whole)  # what a crash cut off: nobody was shown it
 
+    def _check_there(self) -> None:
+        """A deleted file takes lines without a complaint, and nobody will ever read them."""
+        if not os.fstat(self._handle).st_nlink:
+            self._lost = True
+            raise FileNotFoundError(errno.ENOENT, "its file was deleted")
+
     def _failed(self, error: OSError) -> None:
         if len(self._unwritten) > _MOST_UNWRITTEN:
             self._unwritten[:] = b"\n"
             self._sent = 0
-        if self.error is None:
-            self.error = error
+            self._lost = True
+        self.error = self.error or error
+        if not self._warned:
+            self._warned = True
             _log.warning("The session file cannot be written (%s)", type(error).__name__)
 
     @property
     def problem(self) -> str:
-        """Why lines may be missing in the file, for the user; "" when none are."""
+        """Why lines are missing in the file, for the user; "" when none are."""
         if self.error is None:
             return ""
         reason = self.error.strerror or type(self.error).__name__
+        remedy = "Copy what you need before you close Sightline."
+        if self.error.errno in _FULL:
+            remedy = "Free space on the disk, or copy what you need before you close Sightline."
         return (
-            f"This conversation cannot be saved ({reason}). It goes on and is kept in memory; "
-            "free space on the disk, or copy what you need before you close Sightline."
+            f"This conversation cannot be saved ({reason}). "
+            f"It goes on and is kept in memory. {remedy}"
         )
 
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agent.limits import Meter, action_key
+from app.agent.limits import Meter, WallClock, action_key
 from app.agent.llm.base import ModelInfo, Plan, Text, Tokens
 from app.agent.loop import AgentLoop, Limits
 from app.agent.messages import ToolCall
@@ -303,6 +303,31 @@ def test_after_the_user_was_asked_only_what_was_left_of_the_time_is(tmp_path: Pa
         return events
 
     assert run_skipping(main())[-1].stopped_by == "wall_time"
+
+
+def test_a_call_that_begins_at_the_very_end_of_the_time_breaks_nothing():
+    """The time is over, and the run is told in the next round of its loop only."""
+    clock = WallClock(0.001)
+    late: list[bool] = []
+
+    async def call() -> None:
+        for _ in iter(lambda: clock.over, True):
+            await asyncio.sleep(0)
+        with clock.paused():
+            late.append(True)
+
+    async def main() -> None:
+        async with clock.running():
+            tasks = [asyncio.create_task(call())]
+            try:
+                await asyncio.wait(tasks)
+                await asyncio.Event().wait()
+            finally:
+                await asyncio.gather(*tasks)
+
+    with pytest.raises(TimeoutError):
+        asyncio.run(main())
+    assert late
 
 
 def test_the_end_of_another_wait_is_not_taken_for_the_end_of_the_time(tmp_path: Path):

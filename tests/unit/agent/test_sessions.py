@@ -120,7 +120,7 @@ def test_a_file_of_a_newer_version_is_refused_with_a_remedy(tmp_path: Path):
         reopened(thread)
 
 
-@pytest.mark.parametrize("name", ["missing", "../other", "", "."])
+@pytest.mark.parametrize("name", ["missing", "../other", "", ".", "a" * 5000])
 def test_a_thread_that_is_not_there(tmp_path: Path, name: str):
     with pytest.raises(FileProblem, match="no such conversation"):
         SessionStore(tmp_path).open(name)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -295,6 +296,63 @@ def test_a_full_disk_is_told_once_and_loses_nothing_once_there_is_space(
     assert again.history == thread.history
     assert [run.state for run in again.runs()] == ["finished", "finished"]
     assert again.problems == ()
+
+
+def test_what_a_full_disk_did_not_take_is_written_when_there_is_space_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    thread = SessionStore(tmp_path).new_thread()
+    real, full = os.write, [True]
+
+    def write(handle: int, data: bytes) -> int:
+        if full[0]:
+            raise OSError(28, "No space left on device")
+        return real(handle, data)
+
+    monkeypatch.setattr("app.agent.sessions.writer.os.write", write)
+    ask(thread, "one", says("1"))
+    assert "Free space" in thread.unsaved
+    full[0] = False
+    again = after_a_crash(thread)
+    assert again.history == thread.history
+    assert [run.state for run in again.runs()] == ["finished"]
+
+
+def test_a_disk_that_was_full_for_a_moment_is_not_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    thread = SessionStore(tmp_path).new_thread()
+    real, failing = os.write, [2]
+
+    def write(handle: int, data: bytes) -> int:
+        failing[0] -= 1
+        if failing[0] >= 0:
+            raise OSError(28, "No space left on device")
+        return real(handle, data)
+
+    monkeypatch.setattr("app.agent.sessions.writer.os.write", write)
+    ask(thread, "one", says("1"))
+    assert thread.unsaved == "", "all of it is on disk"
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="an open file cannot be deleted there")
+def test_a_conversation_that_is_deleted_while_it_is_open_is_told(tmp_path: Path):
+    thread = SessionStore(tmp_path).new_thread()
+    ask(thread, "one", says("1"))
+    assert thread.folder is not None
+    shutil.rmtree(thread.folder)
+    ask(thread, "two", says("2"))
+    assert "its file was deleted" in thread.take_notice()
+
+
+def test_a_conversation_that_was_closed_is_saved_again_once_it_is_opened_again(tmp_path: Path):
+    store = SessionStore(tmp_path)
+    before = store.new_thread()
+    ask(before, "one", says("1"))
+    before.close()
+    thread = store.open(before.thread_id)
+    ask(thread, "two", says("2"))
+    assert [run.question for run in after_a_crash(thread).runs()] == ["one", "two"]
 
 
 def test_a_list_of_threads_reads_only_the_head_of_each(

@@ -17,7 +17,7 @@ from PIL import Image
 
 from app.agent.loop import AgentLoop
 from app.agent.sessions import SessionStore, Thread
-from app.agent.sessions.export import DISCLAIMER, WARNING, Form, export
+from app.agent.sessions.export import DISCLAIMER, FORMS, WARNING, Form, export
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Provenance, new_id
 from app.tools.api import Artifact, ToolContext, ToolResult
@@ -99,6 +99,32 @@ def test_json_holds_all_of_it(thread: Thread, tmp_path: Path):
     assert made["result"]["output"] == {"text": NASTY}
     assert made["started"] <= made["ended"]
     assert read["messages"][0]["text"].startswith("What?")
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize(
+    ("kind", "damage"),
+    [
+        ("tool_call", {"weights": 7}),
+        ("tool_call", {"weights": [7]}),
+        ("tool_call", {"result": {"status": "ok", "findings": ["x"], "artifacts": {"a": 1}}}),
+        ("run", {"studies": True, "used": ["x"]}),
+    ],
+)
+def test_a_file_with_something_else_in_its_lists_is_exported_all_the_same(
+    thread: Thread, tmp_path: Path, form: Form, kind: str, damage: dict[str, Any]
+):
+    thread.close()
+    assert thread.folder is not None
+    path = thread.folder / "thread.jsonl"
+    entries = [json.loads(line) for line in path.read_bytes().splitlines()]
+    path.write_text(
+        "".join(
+            json.dumps({**one, **damage} if one["type"] == kind else one) + "\n" for one in entries
+        )
+    )
+    again = SessionStore(thread.folder.parent).open(thread.thread_id)
+    assert "find" in exported(again, tmp_path, form)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="POSIX modes")
