@@ -668,6 +668,45 @@ def test_tab_goes_down_the_page_and_then_to_the_buttons(rig: Callable[..., Rig])
     assert places == sorted(places)
 
 
+def test_enter_in_a_field_saves_and_tests_nothing(rig: Callable[..., Rig], wait_until: Wait):
+    made = rig(ModelSettings())
+    dialog = made.open()
+    choose(dialog.model.provider, "Model on this computer")
+    path = dialog.model.forms["local"].path
+    path.setFocus()
+    QTest.keyClick(path, Qt.Key.Key_Return)
+    assert not made.applied  # there is nothing to save yet
+    QTest.keyClicks(path, "model.gguf")
+    QTest.keyClick(path, Qt.Key.Key_Return)
+    wait_until(lambda: made.applied)
+    assert not made.probe.asked
+
+
+def test_the_focus_comes_back_to_the_button_that_tests(rig: Callable[..., Rig], wait_until: Wait):
+    dialog = rig().open()
+    dialog.activateWindow()
+    button = dialog.model.test_button
+    wait_until(dialog.isActiveWindow)
+    button.setFocus()
+    QTest.keyClick(button, Qt.Key.Key_Space)
+    assert not button.isEnabled()
+    wait_until(button.isEnabled)
+    assert button.hasFocus()
+
+
+def test_the_list_of_a_choice_is_not_in_the_order_of_the_page(
+    rig: Callable[..., Rig], capfd: pytest.CaptureFixture[str]
+):
+    dialog = rig(ModelSettings()).open()
+    dialog.model.provider.showPopup()
+    dialog.model.provider.hidePopup()
+    for number in range(dialog.model.provider.count()):
+        dialog.model.provider.setCurrentIndex(number)
+    for number in range(dialog.list.count()):
+        dialog.list.setCurrentRow(number)
+    assert "setTabOrder" not in capfd.readouterr().err
+
+
 def test_no_text_is_taken_for_rich_text(rig: Callable[..., Rig]):
     dialog = rig().open()
     for number in range(dialog.list.count()):

@@ -102,8 +102,8 @@ class Probe:
             question = [Message(role="user", text="Say OK.")]
             async with aclosing(model.stream(question, ())) as events:  # type: ignore[type-var] - a generator
                 async for event in events:
-                    if isinstance(event, Note):
-                        lines.append(f"   {event.text}")
+                    if isinstance(event, Note) and not event.passing:
+                        lines.append(event.text)
                     said = said or isinstance(event, Text | Reasoning)
         except ModelFailed as error:
             reason = f"{error.subject}: {error.reason}" if error.subject else error.reason

@@ -224,14 +224,17 @@ class RunView(QWidget):
                 and self._note.passing
             ):
                 self._note.say(event)
-                self._say("" if event.passing else "Thinking…")
+                self._say("Waiting…" if event.passing else "Thinking…")
                 return
             line = NoteLine()
             line.say(event)
         self._drop_note()
         self._note = line
         self._insert(line)
-        self._say("" if line.passing else "Thinking…")
+        if isinstance(event, ModelRetry):
+            self._say("")  # the countdown moves
+        else:
+            self._say("Waiting…" if event.passing else "Thinking…")
 
     def _put_note_away(self, event: RunEvent) -> None:
         """Something else came: a line about what goes on is gone, any other one stays."""

@@ -179,6 +179,7 @@ class SettingsDialog(QDialog):
         column.setSpacing(0)
         column.addLayout(beside, 1)
         column.addWidget(self._foot())
+        self.save_button.setDefault(True)  # of this window: not before the button is in it
         self.list.currentRowChanged.connect(self._turn_to)
 
     def _turn_to(self, number: int) -> None:
@@ -207,7 +208,6 @@ class SettingsDialog(QDialog):
         self.cancel_button.clicked.connect(lambda _checked=False: self.reject())
         self.save_button = QPushButton("Save")
         self.save_button.setProperty("primary", True)
-        self.save_button.setDefault(True)
         self.save_button.clicked.connect(lambda _checked=False: self.save())
         line = row(self.note, self.cancel_button, self.save_button)
         line.setStretch(0, 1)

@@ -232,11 +232,16 @@ class ModelPage(Column):
     def _ask(self, work: Callable[[CancelToken], object], done: Callable[[object], None]) -> None:
         if self._asked is not None:
             self._asked.cancel()
+        pressed = self.test_button.hasFocus()
+        if pressed:
+            self.setFocus()  # else Qt gives it to some other field for good
         self.test_button.setEnabled(False)
 
         def ended(then: Callable[[], None]) -> None:
             self._asked = None
             self.test_button.setEnabled(not self.problem())
+            if pressed and self.hasFocus():
+                self.test_button.setFocus()
             then()
 
         self._asked = self._aside.run(

@@ -44,7 +44,9 @@ def tab_fields(box: QWidget) -> list[QWidget]:
     return [
         field
         for field in box.findChildren(QWidget)
-        if field.focusPolicy() & Qt.FocusPolicy.TabFocus and field.focusProxy() is None
+        if field.focusPolicy() & Qt.FocusPolicy.TabFocus
+        and field.focusProxy() is None
+        and field.window() is box.window()  # the list of a combo box is a window of its own
     ]
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from app.agent.llm import probe
+from app.agent.llm.base import Note, Text
 from app.agent.llm.probe import Probe, Report, about_file
 from app.agent.llm.providers import Wanted, build
 from app.errors import Cancelled, SightlineError
@@ -58,6 +59,17 @@ def test_a_silent_endpoint_is_left_at_once_when_the_window_closes():
         cancel.cancel()
         thread.join(5)
         assert ended
+
+
+def test_a_report_tells_what_stays_true_and_not_what_was_waited_for():
+    notes = (Note("The model is being loaded.", passing=True), Note("It knows 512 tokens."))
+    with ScriptedModel([*notes, Text("OK")]) as model:
+        report = Probe(lambda _wanted: model).diagnose(
+            Wanted("local", ProviderSettings()), CancelToken()
+        )
+    assert report.lines[0] == "It knows 512 tokens."
+    assert "is loaded and answers" in report.lines[1]
+    assert len(report.lines) == 2
 
 
 def test_a_tried_model_is_closed_and_one_in_use_is_not():
