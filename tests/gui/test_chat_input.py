@@ -63,6 +63,21 @@ def test_shift_enter_breaks_the_line_and_the_field_grows(chat: Chat, wait_until:
     assert edit.height() == low
 
 
+def test_the_focus_goes_back_to_the_field_from_a_button_that_goes_out(chat: Chat, wait_until: Wait):
+    composer = chat.dock.composer
+    chat.dock.activateWindow()
+    wait_until(chat.dock.isActiveWindow)
+    composer.set_text("Where?")
+    composer.send.setFocus()
+    QTest.keyClick(composer.send, Key.Key_Space)
+    assert composer.edit.hasFocus()
+    wait_until(lambda: composer.stop.isVisible())
+    composer.stop.setFocus()
+    QTest.keyClick(composer.stop, Key.Key_Space)
+    assert not composer.stop.isEnabled()
+    assert composer.edit.hasFocus()
+
+
 def test_what_the_empty_field_says_is_seen_to_change(chat: Chat, wait_until: Wait):
     composer = chat.dock.composer
     wait_until(lambda: chat.dock.isVisible())

@@ -146,6 +146,7 @@ class Composer(QFrame):
         text = self.text.strip()
         if text:
             self._last = text
+            self._keep_focus(self.send)
             self.edit.clear()
             self.submitted.emit(text[:QUESTION_CHARS])
 
@@ -168,8 +169,10 @@ class Composer(QFrame):
             stopping: How it was told to stop: "", "after_tool" (it may still be stopped at once)
                 or "now".
         """
-        if not busy and self.window().focusWidget() in (self.stop, self.stop_more):
-            self.edit.setFocus()  # else the focus would go to whatever comes next
+        if not busy or stopping == "now":
+            self._keep_focus(self.stop, self.stop_more)
+        elif stopping:
+            self._keep_focus(self.stop_more)
         self._busy = busy
         self.stop.setVisible(busy)
         self.stop.setEnabled(stopping != "now")
@@ -190,6 +193,11 @@ class Composer(QFrame):
         self.about.set_full(text)
         self.edit.setPlaceholderText(placeholder)
         self.edit.viewport().update()  # Qt leaves an older placeholder on the screen
+
+    def _keep_focus(self, *buttons: QPushButton) -> None:
+        """Buttons that go out give the focus back to the field, not to whatever comes next."""
+        if self.window().focusWidget() in buttons:
+            self.edit.setFocus()
 
     def _button(self, name: str, picture: str, tint: str, tip: str) -> QPushButton:
         button = QPushButton()
