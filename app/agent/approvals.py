@@ -139,7 +139,7 @@ def shown_arguments(arguments: Mapping[str, Any]) -> str:
     """
     text = json.dumps(arguments, ensure_ascii=False, indent=2)
     # The only raw control characters are the line breaks that `indent` itself writes.
-    return "".join(_escaped(sign) if _hides(sign) else sign for sign in text)
+    return "".join(_escaped(sign) if sign != "\n" and hides(sign) else sign for sign in text)
 
 
 def tool_request(
@@ -286,10 +286,9 @@ def _denied(spec: ToolSpec, reason: str) -> Verdict:
     )
 
 
-def _hides(sign: str) -> bool:
-    if sign in " \n":
-        return False
-    return sign in _BLANK or unicodedata.category(sign) in _INVISIBLE
+def hides(sign: str) -> bool:
+    """Whether a sign shows nothing, or turns the direction of writing."""
+    return sign in _BLANK or (sign != " " and unicodedata.category(sign) in _INVISIBLE)
 
 
 def _escaped(sign: str) -> str:

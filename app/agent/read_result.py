@@ -11,7 +11,15 @@ from pydantic import BaseModel, ConfigDict, Field
 from app.agent.context import result_ids
 from app.agent.plan_tool import OWN
 from app.agent.sessions import Thread
-from app.agent.shortening import LIST_ITEMS, between_words, joined, one_line, shorten, to_text
+from app.agent.shortening import (
+    LIST_ITEMS,
+    WORD_REACH,
+    between_words,
+    joined,
+    one_line,
+    shorten,
+    to_text,
+)
 from app.tools.api import Approval, ToolContext, ToolResult, ToolRetry, ToolSpec
 
 PAGE_CHARS = 6_000
@@ -127,9 +135,7 @@ class ReadResult:
         if isinstance(value, str):
             start = between_words(value, offset)
             end = start + min(limit or self._page_chars, self._page_chars)
-            # Cut between words, else half a name could slip through what removes names.
-            end = max(between_words(value, end), start + 1) if end < len(value) else len(value)
-            return value[start:end], len(value), end
+            return value[start : (end := _word_end(value, start, end))], len(value), end
         if isinstance(value, Mapping):
             if offset == 0 and limit is None and len(to_text(value)) <= self._page_chars:
                 return self._part(value, ref, path, self._page_chars), None, 0
@@ -160,6 +166,23 @@ class ReadResult:
 
     def _part(self, value: Any, ref: str, path: str, most: int) -> Any:
         return shorten(value, ref, most, len, path)
+
+
+def _word_end(text: str, start: int, end: int) -> int:
+    """Where a page ends: between words, else half a name could slip through what removes names.
+
+    A word that is longer than the page is given whole, one that is longer than any name in parts.
+    """
+    if end >= len(text):
+        return len(text)
+    back = between_words(text, end)
+    if back > start:
+        return back
+    end = between_words(text, end, forward=True)
+    if end == len(text) or text[end - 1].isspace() or text[end].isspace():
+        return end
+    # Far enough that the next page, which begins between words too, does not go back here.
+    return min(len(text), max(end, start + WORD_REACH))
 
 
 def _parsed(path: str) -> tuple[list[str | int], slice]:

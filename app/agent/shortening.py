@@ -16,7 +16,7 @@ HEAD = TAIL = 0.4
 """Share of the room that the beginning and the end of a text get; the notice takes the rest."""
 
 _SHORTEST = 200  # characters; strings up to that length are left whole
-_WORD_REACH = 64  # characters that a cut moves, to fall between words
+WORD_REACH = 64  # characters that a cut moves, to fall between words
 _LINE_CHARS = 300
 _SAMPLE = 20_000  # characters
 _MOST_CHARS = 40  # of a token
@@ -94,7 +94,7 @@ def between_words(text: str, at: int, *, forward: bool = False) -> int:
     if not 0 < at < len(text):
         return max(0, min(at, len(text)))
     steps = (
-        range(at, min(len(text), at + _WORD_REACH)) if forward else range(at, at - _WORD_REACH, -1)
+        range(at, min(len(text), at + WORD_REACH)) if forward else range(at, at - WORD_REACH, -1)
     )
     for place in steps:
         if place <= 0 or text[place - 1].isspace() or text[place].isspace():

@@ -84,6 +84,7 @@ def test_the_exact_arguments_are_a_list_of_keys_and_values(chat: Chat, wait_unti
         ("a\u200bb\ufeff", r'"a\u200bb\ufeff"'),
         ("a\tb\rc\x1b[0m", r'"a\tb\rc\u001b[0m"'),
         ("a\u00a0b\u3164", r'"a\u00a0b\u3164"'),
+        ("pay\ufe0f\u034f\u17b4\ufffc", r'"pay\ufe0f\u034f\u17b4\ufffc"'),
         ("\ud800", r'"\ud800"'),
         ("\U000e0041", r'"\U000e0041"'),
         ("<b>bold</b>&amp;", '"<b>bold</b>&amp;"'),

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from app.agent.approvals import hides
+
 _DEEP = 8  # levels that get lines of their own; what lies deeper is JSON on one line
 _INLINE = 60  # characters of a list of numbers or words that stays on one line
 _SLICE = 1_000  # characters looked at in one go
 _SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")  # homoglyphs are not simple
-# Printable by name, yet nothing to be seen: fillers of the Hangul and Braille blocks.
-_BLANK = frozenset("\u115f\u1160\u2800\u3164\uffa0")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +70,11 @@ def argument_lines(arguments: Mapping[str, Any]) -> Iterator[ArgumentLine]:
 
 def visible(text: str) -> list[Part]:
     """`text` in parts, what could not be seen or reorders the line written as its code."""
-    if text.isprintable() and _BLANK.isdisjoint(text):
+    if text.isascii() and text.isprintable():
         return [Part(text)]
-    grouped = groupby(text, key=lambda one: one.isprintable() and one not in _BLANK)
     return [
-        Part("".join(some)) if plain else Part("".join(map(_code, some)), marked=True)
-        for plain, some in grouped
+        Part("".join(map(_code, some)), marked=True) if hidden else Part("".join(some))
+        for hidden, some in groupby(text, key=hides)
     ]
 
 

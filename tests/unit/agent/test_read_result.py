@@ -94,6 +94,19 @@ def test_texts_come_in_pages_cut_between_words_that_together_are_the_text():
         assert page[-1].isspace() or following[0].isspace()
 
 
+@pytest.mark.parametrize("limit", [1, 2, 7, 64, 100])
+@pytest.mark.parametrize("text", ["hello brave world " * 50, "Smithson " * 30, "x" * 300, "a" * 70])
+def test_pages_of_any_size_lead_to_the_end_and_are_the_text(text: str, limit: int):
+    tool, read, offset = ReadResult(thread({"output": {"t": text}})), "", 0
+    while offset is not None:
+        asked = ReadInput(id="r1", path="output.t", offset=offset, limit=limit)
+        output = tool.run(asked, context()).output
+        read += output["value"]["output"]["t"]
+        before, offset = offset, output["next_offset"]
+        assert offset is None or offset > before
+    assert read == text
+
+
 def test_a_text_without_spaces_can_be_read_as_well():
     made = thread({"output": {"text": "x" * 10_001 + " y"}})
     first = read(made, "r1", "output.text", limit=9_000)
