@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import AsyncGenerator, Iterable, Sequence
 from contextlib import aclosing
+from dataclasses import replace
 from typing import Any
 
 from app.agent.llm.base import (
@@ -116,7 +117,7 @@ class AnthropicModel:
                 page = await client.models.list(limit=1000)
                 return [str(model.id) for model in page.data]
         except (packages[0].AnthropicError, *packages[1].ERRORS, TimeoutError) as error:
-            raise failure(error, self._at, started=False) from error
+            raise failure(error, replace(self._at, model=""), started=False) from error
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise unreadable(self._at, type(error).__name__) from error
 

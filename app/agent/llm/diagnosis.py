@@ -297,8 +297,9 @@ class _Examination:
             )
         if any(word in error.reason for word in ("key was refused", "web page", "certificate")):
             raise error
-        why = "" if "there is no model" in error.reason else f" ({error.reason.rstrip('.')})"
-        self.say("–", f"it has no list of models at this address{why}")
+        none = "it has no list of models at this address"
+        why = "" if none in error.reason else f" ({error.reason.rstrip('.')})"
+        self.say("–", f"{none}{why}")
 
     async def _better_address(self) -> str:
         """The address with "/v1" at its end, where that is what is missing."""

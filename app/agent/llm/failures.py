@@ -233,6 +233,9 @@ def _status(error: Any, at: Endpoint) -> ModelFailed:
     match status:
         case 401 | 403:
             reason, remedy = "the key was refused", "Check the key in the settings."
+        case 404 if not at.model:  # its models were asked for
+            reason = "it has no list of models at this address"
+            remedy = "Check the address in the settings, or type the model's name."
         case 404:
             reason = f'there is no model "{at.model}", or the address is wrong'
             remedy = "Check the model's name and the address in the settings."

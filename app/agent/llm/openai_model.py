@@ -128,7 +128,7 @@ class OpenAIModel:
                 page = await client.models.list()
                 return [str(model.id) for model in page.data]
         except (packages[0].OpenAIError, *packages[1].ERRORS, TimeoutError) as error:
-            raise failure(error, self._at, started=False) from error
+            raise failure(error, replace(self._at, model=""), started=False) from error
         except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
             raise unreadable(self._at, type(error).__name__) from error
 

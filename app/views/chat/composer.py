@@ -11,6 +11,7 @@ from PySide6.QtWidgets import (
     QPushButton,
     QToolButton,
     QVBoxLayout,
+    QWidget,
 )
 
 from app.views.chat.widgets import Elided, icon_label, row, tool_button
@@ -194,7 +195,7 @@ class Composer(QFrame):
         self.edit.setPlaceholderText(placeholder)
         self.edit.viewport().update()  # Qt leaves an older placeholder on the screen
 
-    def _keep_focus(self, *buttons: QPushButton) -> None:
+    def _keep_focus(self, *buttons: QWidget) -> None:
         """Buttons that go out give the focus back to the field, not to whatever comes next."""
         if self.window().focusWidget() in buttons:
             self.edit.setFocus()

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.settings import Kind, ProviderSettings, bounds
+from app.settings import AZURE_API_VERSION, Kind, ProviderSettings, bounds
 from app.views.chat.widgets import row
 from app.views.settings.key_field import KeyField
 from app.views.settings.parts import Check, Choice, Count, Form, NameField, PriceField
@@ -118,6 +118,7 @@ class ProviderForm(QWidget):
         if self._kind == "azure":
             self.api_version = QLineEdit()
             self.api_version.setMaxLength(100)
+            self.api_version.setPlaceholderText(AZURE_API_VERSION)
             self.api_version.textEdited.connect(lambda _text: self.edited.emit())
             self._form.put("API version", self.api_version)
         named = "Deployment" if self._kind == "azure" else "Model"

@@ -43,6 +43,14 @@ def test_one_that_fails_is_diagnosed_with_a_remedy(mode: str):
     assert report.lines[-1], "the last line is what to do"
 
 
+@pytest.mark.parametrize("kind", ["openai", "azure"])
+def test_an_endpoint_without_a_list_is_told_of_as_such(kind: Any):
+    with OpenAIServer([text_reply("OK")], "404") as server:
+        asked = Wanted(kind, ProviderSettings(base_url=server.url), "sk-1")
+        with pytest.raises(SightlineError, match="has no list of models at this address"):
+            Probe(build).models(asked, CancelToken())
+
+
 def test_a_silent_endpoint_is_left_at_once_when_the_window_closes():
     cancel = CancelToken()
     ended: list[Any] = []
