@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Any
@@ -83,6 +85,21 @@ def test_a_page_that_takes_all_memory_ends_before_a_gigabyte(
     assert cost.worker_bytes < BYTES, f"{cost.worker_bytes >> 20} MB in a worker"
     assert cost.shown == 0
     assert "cannot be decoded" in " ".join(cost.reasons)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux enforces limits of memory")
+def test_a_process_that_holds_much_already_gets_less():
+    """Earlier files may have left hundreds of megabytes in a worker."""
+    code = (
+        "import numpy as np; from app.imaging.processes.memory_limit import at_most, resident\n"
+        "held = np.ones(500 * 2**20, np.uint8)\n"
+        "try:\n"
+        "    with at_most(640 * 2**20): np.ones(500 * 2**20, np.uint8)\n"
+        "except MemoryError: print('refused')\n"
+        "with at_most(640 * 2**20): print(len(np.ones(250 * 2**20, np.uint8)) >> 20)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["refused", "250"]
 
 
 def test_a_colour_page_at_600_dots_an_inch_is_drawn(decoder: Decoder, tmp_path: Path):

@@ -7,6 +7,11 @@ from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+_TOTAL = 960 * 2**20
+"""What a process may hold in all while `at_most` limits it."""
+_LEAST = 256 * 2**20
+"""What it gets all the same: enough for any honest page of a document."""
+
 
 def limit_memory(extra: int) -> None:
     """Limit the address space to what is in use now and `extra` bytes.
@@ -28,7 +33,8 @@ def limit_memory(extra: int) -> None:
 def at_most(extra: int) -> Generator[None]:
     """Limit it for a call, within the limit that holds; for a library that has no bounds itself.
 
-    A library that cannot go on without memory ends the process, which is replaced.
+    A library that cannot go on without memory ends the process, which is replaced. A process that
+    holds much already, from earlier calls, gets less than `extra`, so that it stays below 1 GB.
     """
     if sys.platform != "linux":
         yield
@@ -36,7 +42,7 @@ def at_most(extra: int) -> Generator[None]:
     import resource
 
     soft, hard = resource.getrlimit(resource.RLIMIT_AS)
-    limit = address_space() + extra
+    limit = address_space() + max(_LEAST, min(extra, _TOTAL - resident()))
     if soft != resource.RLIM_INFINITY:
         limit = min(limit, soft)
     with suppress(OSError, ValueError):
@@ -48,9 +54,18 @@ def at_most(extra: int) -> Generator[None]:
             resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
 
 
+def resident() -> int:
+    """Bytes that it holds in memory now (Linux), else an estimate of a bare interpreter."""
+    return _statm(1, 128 * 1024**2)
+
+
 def address_space() -> int:
     """Bytes of address space in use now (Linux), else an estimate of a bare interpreter."""
+    return _statm(0, 512 * 1024**2)
+
+
+def _statm(column: int, otherwise: int) -> int:
     try:
-        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[0]) * 4096
+        return int(Path("/proc/self/statm").read_text(encoding="ascii").split()[column]) * 4096
     except OSError:
-        return 512 * 1024**2
+        return otherwise
