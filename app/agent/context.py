@@ -108,7 +108,11 @@ def image_notes_text(notes: Sequence[Mapping[str, Any]], most: int | None = None
     if len(notes) > len(lines):
         last = notes[-1].get("id", "")
         lines.append(f"and {len(notes) - len(lines)} more, up to {last}")
-    path = current.get("path") or current.get("id", "")
+    path = str(current.get("path") or "")
+    if not path.isprintable() or _MARK.search(path):
+        # It stands outside the marks: a file's name must not look like anything but a name.
+        path = ""
+    path = path or current.get("id", "")
     return f"image_path: {path}\n{as_data(chr(10).join(lines))}"
 
 

@@ -1,46 +1,39 @@
 """Builds the request: all of the thread that fits into the model's context.
 
 `Thread.history` keeps everything whole; what gives way here gives way for one request only. Each
-step goes only as far as it must and takes the oldest first: results become their summary, pictures
-go, texts and arguments become a line, questions become a line, whole messages are folded into a
-note. The current question and the results that the model has not answered yet stay.
+step takes the oldest first, and goes little further than it must: results become their summary,
+pictures go, texts and arguments become a line, questions become a line, whole messages are folded
+into a note. The current question and the results that the model has not answered yet stay.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from app.agent.context import (
-    NOTES,
-    as_data,
-    image_notes_text,
     marked,
     marked_result,
     result_ids,
 )
+from app.agent.fitting import LEAST_RESULT, Draft, retold
 from app.agent.llm.base import ModelFailed, ModelInfo, TooLong, ToolSchema
 from app.agent.messages import Message
 from app.agent.prompts import load_prompt
 from app.agent.redact import Redactor
-from app.agent.shortening import one_line, shorten, summary_line, to_text
+from app.agent.shortening import shorten
 from app.agent.tokens import Calibration, message_tokens, schema_tokens, text_tokens
 
 RESULT_TOKENS = 10_000
 _RESULT_SHARE = 4  # a result takes at most a quarter of the window
-_LEAST_RESULT = 150
-_RESULT_FRAME = 40  # tokens around a result
 _MARGIN = 0.95  # of the window, since the estimate is one
 _SMALLER = 0.7  # of a request that was too long, where the endpoint does not say how much
 _SMALLEST = 0.95  # where it does: the next one is smaller in any case
-_TEXT_CHARS = 200
-_QUESTION_CHARS = 120
-_ARGUMENT_CHARS = 200
+_STEPS = 20  # of the calibration, from 1 to 2
 
 T = TypeVar("T")
-Tokens = Callable[[Message], float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +78,17 @@ class ContextWindow:
     def room(self) -> int:
         """Tokens that a request may take: the context without the answer's share and a margin."""
         room = (self.info.context_tokens - self.info.output_tokens) * _MARGIN
-        return max(0, int(min(room, self._most * self._calibration.factor)))
+        return max(0, int(min(room, self._most * self._factor)))
+
+    @property
+    def _factor(self) -> float:
+        """In steps, so that not each count of the endpoint cuts every long result anew."""
+        return math.ceil(self._calibration.factor * _STEPS - 1e-9) / _STEPS
 
     @property
     def result_tokens(self) -> int:
         """The limit of a single result."""
-        return max(_LEAST_RESULT, min(RESULT_TOKENS, self.room // _RESULT_SHARE))
+        return max(LEAST_RESULT, min(RESULT_TOKENS, self.room // _RESULT_SHARE))
 
     @property
     def page_chars(self) -> int:
@@ -138,11 +136,11 @@ class ContextWindow:
         if any(message.pictures for message in shown):
             system = f"{system}\n\n{load_prompt('PICTURES')}".strip()
         ids = result_ids(shown)
-        factor = self._calibration.factor
+        factor = self._factor
         self._marked.turn()
         self._tokens.turn()
         messages = marked(self._within_limits(shown, ids), self._marked)
-        draft = _Draft(messages, self._tokens, self._shortened, ids)
+        draft = Draft(messages, self._tokens, self._shortened, ids)
         head = Message(role="system", text=system)
         fixed = self._tokens(head) + sum(self._schema_tokens(tool) for tool in tools)
         if not draft.fit(self.room / factor - fixed):
@@ -150,7 +148,7 @@ class ContextWindow:
         estimate = fixed + draft.total
         return Prompt(
             [head, *draft.messages()],
-            round(estimate * factor),
+            round(estimate * self._calibration.factor),
             draft.shortened,
             _notice(draft.shortened, self.info),
             estimate,
@@ -168,7 +166,7 @@ class ContextWindow:
 
     def _within_limits(self, shown: Sequence[Message], ids: dict[str, str]) -> list[Message]:
         """Every result within the limit of a single one; remembered, since most stay the same."""
-        limit = self.result_tokens / self._calibration.factor
+        limit = self.result_tokens / self._factor
         if limit != self._limit:
             self._limit, self._limited = limit, {}
         limited: dict[int, tuple[Message, Message]] = {}
@@ -190,7 +188,7 @@ class ContextWindow:
         data: dict[str, Any] = message.data or {"text": message.text}
         ref = ref if self.info.own_tools else ""
         made = shorten(data, ref, limit, self._count)
-        return message if made == message.data else _retold(message, made, data)
+        return message if made == message.data else retold(message, made, data)
 
 
 class _Memory(Generic[T]):
@@ -211,189 +209,6 @@ class _Memory(Generic[T]):
     def turn(self) -> None:
         """Another request begins."""
         self._before, self._now = self._now, {}
-
-
-@dataclass(slots=True)
-class _Entry:
-    message: Message
-    tokens: float
-    group: int
-    is_note: bool = False
-    kept: bool = False
-    reduced: bool = False
-
-
-class _Draft:
-    """The transcript while it is made to fit. Tokens are estimates before calibration.
-
-    A group is what can only be left out together: a question with its note about images, or an
-    answer with the results of its calls.
-    """
-
-    def __init__(
-        self,
-        history: Iterable[tuple[Message, bool]],
-        tokens: Tokens,
-        limited: Callable[[Message, str, float], Message],
-        ids: dict[str, str],
-    ) -> None:
-        self._tokens = tokens
-        self._limited = limited
-        self._ids = ids
-        self._entries: list[_Entry] = []
-        self._folded = 0
-        group = 0
-        for message, is_note in history:
-            after_note = bool(self._entries) and self._entries[-1].is_note
-            group += message.role != "tool" and not (message.role == "user" and after_note)
-            self._entries.append(_Entry(message, tokens(message), group, is_note))
-        self._keep()
-        self.total = sum(entry.tokens for entry in self._entries)
-
-    @property
-    def shortened(self) -> int:
-        """How many messages gave way."""
-        return self._folded + sum(entry.reduced for entry in self._entries)
-
-    def messages(self) -> list[Message]:
-        """The transcript as it is now."""
-        made = [entry.message for entry in self._entries]
-        return [self._fold_note(), *made] if self._folded else made
-
-    def fit(self, room: float) -> bool:
-        """Make it take at most `room` tokens; False when it cannot."""
-        self._fit_kept(room)
-        for step in (_summarised, _without_pictures, _fewer_notes, _short_text, _short_question):
-            for entry in self._entries:
-                if self.total <= room:
-                    return True
-                if not entry.kept or step is _fewer_notes:
-                    self._replace(entry, step(entry, self._ids.get(entry.message.call_id, "")))
-        return self.total <= room or self._fold(room)
-
-    def _keep(self) -> None:
-        """Mark what stays: the question, what is open, and the calls not yet answered."""
-        last = next((e for e in reversed(self._entries) if e.message.role != "tool"), None)
-        note = next((e for e in reversed(self._entries) if e.is_note), None)
-        question = next(
-            (e for e in reversed(self._entries) if e.message.role == "user" and not e.is_note), None
-        )
-        for entry in self._entries:
-            entry.kept = (
-                entry is note or entry is question or entry.group == getattr(last, "group", 0)
-            )
-
-    def _fit_kept(self, room: float) -> None:
-        """Where the unanswered results alone are too long, each gets its share of the room."""
-        kept = [entry for entry in self._entries if entry.kept]
-        results = [entry for entry in kept if entry.message.role == "tool"]
-        if sum(entry.tokens for entry in kept) <= room:
-            return
-        for entry in kept:
-            self._replace(entry, _fewer_notes(entry, ""))
-        left = room - sum(entry.tokens for entry in kept if entry.message.role != "tool")
-        results.sort(key=lambda entry: entry.tokens)
-        for number, entry in enumerate(results):
-            share = left / (len(results) - number)
-            if entry.tokens > share:
-                limit = max(_LEAST_RESULT, share - _RESULT_FRAME)
-                ref = self._ids.get(entry.message.call_id, "")
-                made = self._limited(entry.message, ref, limit)
-                self._replace(entry, _as_shown(made))
-            left -= entry.tokens
-
-    def _replace(self, entry: _Entry, message: Message | None) -> None:
-        if message is None or message == entry.message:
-            return
-        tokens = self._tokens(message)
-        if tokens < entry.tokens:
-            self.total += tokens - entry.tokens
-            entry.message, entry.tokens, entry.reduced = message, tokens, True
-
-    def _fold(self, room: float) -> bool:
-        """Leave out whole groups, the oldest first, until it fits; a note stands for them."""
-        self.total += self._tokens(self._fold_note())
-        left: list[_Entry] = []
-        folding = 0
-        for entry in self._entries:
-            if entry.kept or (self.total <= room and entry.group != folding):
-                left.append(entry)
-                continue
-            folding = entry.group
-            self._folded += 1
-            self.total -= entry.tokens
-        self._entries = left
-        return self.total <= room
-
-    def _fold_note(self) -> Message:
-        text = f"(The {self._folded} oldest messages of this conversation are left out here.)"
-        return Message(role="user", text=text)
-
-
-def _summarised(entry: _Entry, ref: str) -> Message | None:
-    message = entry.message
-    if message.role != "tool":
-        return None
-    data: dict[str, Any] = message.data or {"summary": message.text}
-    return _as_shown(_retold(message, summary_line(data, ref), data))
-
-
-def _without_pictures(entry: _Entry, _: str) -> Message | None:
-    message = entry.message
-    if not message.pictures:
-        return None
-    text = f"{message.text}\n(The pictures shown with this are left out here.)"
-    return message.model_copy(update={"text": text, "pictures": []})
-
-
-def _fewer_notes(entry: _Entry, _: str) -> Message | None:
-    if not entry.is_note:
-        return None
-    text = image_notes_text(entry.message.images, NOTES)
-    return entry.message.model_copy(update={"text": text})
-
-
-def _short_text(entry: _Entry, _: str) -> Message | None:
-    message = entry.message
-    if message.role != "assistant":
-        return None
-    calls = [
-        call.model_copy(
-            update={
-                "arguments": _short_strings(call.arguments),
-                "raw": one_line(call.raw, _ARGUMENT_CHARS),
-            }
-        )
-        for call in message.tool_calls
-    ]
-    text = one_line(message.text, _TEXT_CHARS)
-    return message.model_copy(update={"text": text, "tool_calls": calls})
-
-
-def _short_question(entry: _Entry, _: str) -> Message | None:
-    message = entry.message
-    if message.role != "user" or entry.is_note:
-        return None
-    return message.model_copy(update={"text": one_line(message.text, _QUESTION_CHARS)})
-
-
-def _short_strings(value: Any) -> Any:
-    if isinstance(value, str):
-        return one_line(value, _ARGUMENT_CHARS) if len(value) > _ARGUMENT_CHARS else value
-    if isinstance(value, dict):
-        return {key: _short_strings(item) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_short_strings(item) for item in value]
-    return value
-
-
-def _retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Message:
-    """The message with another text for the model; programs still read the whole `data`."""
-    return message.model_copy(update={"text": to_text(made), "data": data})
-
-
-def _as_shown(message: Message) -> Message:
-    return message.model_copy(update={"text": as_data(message.text)})
 
 
 def _with_pictures(history: Sequence[Message], *, wanted: bool) -> list[Message]:

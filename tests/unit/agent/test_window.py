@@ -437,3 +437,23 @@ def assert_valid(messages: Sequence[Message]) -> None:
             assert waiting == []
             waiting = [call.id for call in message.tool_calls]
     assert waiting == []
+
+
+# -- the beginning that requests share --------------------------------------------------------
+
+
+@pytest.mark.parametrize(("context", "words"), [(8_192, 100), (32_768, 400), (131_072, 9_000)])
+def test_the_beginning_of_the_request_stays_the_same_for_most_steps(context: int, words: int):
+    made = window(context, context // 8)
+    thread, before, changed = [Message(role="user", text="q")], list[Message](), 0
+    for number in range(60):
+        called = ToolCall(id=str(number), name="t", arguments={"n": number})
+        thread.append(Message(role="assistant", text="ok", tool_calls=[called]))
+        data = {"summary": f"r{number}", "output": {"text": text(words)}}
+        thread.append(result_message(str(number), "t", data))
+        prompt = made.build("system", thread)
+        made.learn(prompt, round(prompt.estimate * (1.11 + 0.03 * (number % 2))))
+        assert prompt.tokens <= made.room
+        changed += prompt.messages[: len(before)] != before
+        before = prompt.messages
+    assert changed <= 60 // 3
