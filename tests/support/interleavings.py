@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from app.agent.events import TERMINAL, RunEvent, RunStarted, TextDelta, ToolFinished
+from app.agent.events import TERMINAL, ModelRetry, RunEvent, RunStarted, TextDelta, ToolFinished
 from app.agent.llm.base import ModelEvent, ModelFailed, Reasoning, Text, Tokens
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message
@@ -208,14 +208,26 @@ def _check_seq(events: Sequence[RunEvent], next_seq: int) -> None:
 def _check_once(thread: Thread, runs: Sequence[Any]) -> None:
     """No piece of an answer is in the transcript twice, none is shown twice."""
     said = "".join(item.text for item in thread.history if item.role == "assistant")
-    streamed = "".join(e.text for run in runs for e in run.events if isinstance(e, TextDelta))
+    streamed = "".join(_left_of(run.events) for run in runs)
     for mark in {piece.split(">")[0] for piece in said.split("<")[1:]}:
         assert said.count(f"<{mark}>") == 1, f"{mark} is in the transcript twice"
-    withdrawn = any(e.kind == "model_retry" for run in runs for e in run.events)
     for mark in {piece.split(">")[0] for piece in streamed.split("<")[1:]}:
-        assert withdrawn or streamed.count(f"<{mark}>") == 1, f"{mark} is shown twice"
+        assert streamed.count(f"<{mark}>") == 1, f"{mark} is shown twice"
     asked = Counter(item.text for item in thread.history if item.role == "user")
     assert not asked or max(asked.values()) == 1, "a question is in the transcript twice"
+
+
+def _left_of(events: Sequence[RunEvent]) -> str:
+    """The text of a run that is shown: what a retry withdrew is not."""
+    text = whole = ""
+    for event in events:
+        if isinstance(event, TextDelta):
+            text += event.text
+        elif isinstance(event, ModelRetry):
+            text = whole
+        elif event.kind != "reasoning_delta":
+            whole = text
+    return text
 
 
 def check_transcript(messages: Sequence[Message]) -> None:

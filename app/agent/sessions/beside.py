@@ -39,7 +39,7 @@ def put(folder: Path, data: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str
         text = to_json(kept[key], fallback=str, inf_nan_mode="null")
         if len(text) <= LIMIT:
             continue
-        name = f"{hashlib.sha256(text).hexdigest()}.json"
+        name = _named(text)
         with contextlib.suppress(OSError):
             _write(folder / FOLDER / name, text)
             files[key] = name
@@ -54,14 +54,51 @@ def get(
     whole = dict(data)
     for key, name in files.items():
         try:
-            text = (folder / FOLDER / Path(str(name)).name).read_bytes()
-            if f"{hashlib.sha256(text).hexdigest()}.json" != name:
-                raise ValueError
-            whole[key] = json.loads(text)
+            whole[key] = json.loads(_read(folder, name))
         except (OSError, ValueError, RecursionError):
             problems.append(f"results/{Path(str(name)).name}: missing or damaged")
             whole[key] = {"lost": "this result was kept in a file that is missing or damaged"}
     return whole
+
+
+def move(source: Path, target: Path, name: object, names: Mapping[str, str]) -> tuple[str, bytes]:
+    """Copy a value to another thread, with what it names called by its new name.
+
+    Args:
+        source: The folder of the thread that has it.
+        target: The other's.
+        name: Its file.
+        names: Old names and new ones, as they stand in JSON.
+
+    Returns:
+        Its file there and what is in it; a value that is lost stays lost under its name.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    try:
+        text = _read(source, name)
+    except (OSError, ValueError):
+        return str(name), b""
+    for old, new in names.items():
+        text = text.replace(_utf8(old), _utf8(new))
+    _write(target / FOLDER / _named(text), text)
+    return _named(text), text
+
+
+def _utf8(name: str) -> bytes:
+    return name.encode("utf-8", "surrogatepass")
+
+
+def _named(text: bytes) -> str:
+    return f"{hashlib.sha256(text).hexdigest()}.json"
+
+
+def _read(folder: Path, name: object) -> bytes:
+    text = (folder / FOLDER / Path(str(name)).name).read_bytes()
+    if _named(text) != name:
+        raise ValueError("it was changed")
+    return text
 
 
 def _write(path: Path, text: bytes) -> None:

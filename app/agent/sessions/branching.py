@@ -40,15 +40,16 @@ def branch(source: Path, question_index: int, target: Path) -> None:
     if question_index < len(runs):
         start = runs[question_index].start
         lines, origin["run_id"] = lines[:start], runs[question_index].run_id
-    moved = [encode(_moved(entry, _names(source, target))) for entry in lines]
+    names = _names(source, target)
     header = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": target.name}
     header |= {"created": utc_now(), "branched_from": origin}
     partial = target.with_name(f".{target.name}.partial")
     try:
         partial.mkdir(parents=True, mode=0o700)
+        results: list[bytes] = []
+        moved = [encode(_with_results(entry, source, partial, names, results)) for entry in lines]
         text = b"".join((encode(header), *moved))
-        for folder in ("files", beside.FOLDER):
-            _copy_named(source / folder, partial / folder, text)
+        _copy_named(source / "files", partial / "files", b"".join((text, *results)))
         (partial / FILE).write_bytes(text)
         (partial / FILE).chmod(0o600)
         partial.rename(target)
@@ -59,6 +60,21 @@ def branch(source: Path, question_index: int, target: Path) -> None:
             subject=str(target),
             remedy="Free space on the disk or set SIGHTLINE_HOME to a folder you may write to.",
         ) from error
+
+
+def _with_results(
+    entry: Entry, source: Path, target: Path, names: Mapping[str, str], results: list[bytes]
+) -> Entry:
+    """An entry by the new names; its large results are copied, and added to `results`."""
+    made: Entry = _moved(entry, names)
+    files: Any = made.get("beside")
+    if isinstance(files, dict):
+        kept: dict[str, str] = {}
+        for key, name in files.items():
+            kept[key], text = beside.move(source, target, name, names)
+            results.append(text)
+        made["beside"] = kept
+    return made
 
 
 def _names(source: Path, target: Path) -> Mapping[str, str]:

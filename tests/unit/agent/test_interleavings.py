@@ -19,7 +19,7 @@ import pytest
 
 from app.agent.events import RunEvent
 from app.agent.sessions import SessionStore, Thread, writer
-from app.tools.api import CancelToken, ToolContext, ToolFailed
+from app.tools.api import ToolContext, ToolFailed
 from app.tools.host import ProcessHost
 from tests.support.interleavings import (
     Shown,
@@ -30,6 +30,7 @@ from tests.support.interleavings import (
     tools,
     without_waiting_for_the_disk,
 )
+from tests.support.scripted_model import call
 
 SEED = int(os.environ.get("SIGHTLINE_SEED", "1"))
 REPOSITORY = Path(__file__).parents[3]
@@ -141,16 +142,22 @@ def die(payload: dict[str, object]) -> dict[str, object]:
 
 def test_a_model_process_that_dies(tmp_path: Path):
     host = ProcessHost(threads=1, allowed=("tests.",))
+    crashes: list[str] = []
 
     def call_it(context: ToolContext) -> None:
-        with pytest.raises(ToolFailed):
-            host.call(f"{__name__}:die", {}, cancel=CancelToken(), timeout_s=60.0)
+        try:
+            host.call(f"{__name__}:die", {}, cancel=context.cancel, timeout_s=60.0)
+        except ToolFailed:
+            crashes.append(context.call_id)
+            raise
 
     try:
-        for number in range(CRASHES):
+        for number in range(3 * CRASHES):
+            if len(crashes) >= CRASHES:
+                break
             thread = SessionStore(tmp_path).new_thread()
-            chance = random.Random(f"{SEED}-{number}")
-            story = Story(chance, f"h{number}")
+            story = Story(random.Random(f"{SEED}-{number}"), f"h{number}")
+            story.turns.insert(0, [call("lost", image_path=f"{number}")])
             shown: list[Shown] = []
             asyncio.run(
                 play(
@@ -166,3 +173,4 @@ def test_a_model_process_that_dies(tmp_path: Path):
             check_next_question(again, f"h{number}-next")
     finally:
         host.close()
+    assert len(crashes) >= CRASHES, "the process really died so often"

@@ -18,6 +18,7 @@ from app.agent.loop import AgentLoop
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import SessionStore, Thread, ThreadInUse
 from app.errors import FileProblem
+from app.tools.api import ToolContext, ToolResult
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, pack, request
 from tests.support.scripted_model import ScriptedModel, call, says
 
@@ -245,6 +246,28 @@ def test_a_branch_has_all_before_the_question_and_its_own_files(tmp_path: Path):
     with pytest.raises(FileProblem, match="no question 5"):
         store.branch(thread.thread_id, 4)
     assert not list(tmp_path.glob(".*")), "nothing half made is left"
+
+
+def test_a_branch_has_its_own_files_also_where_a_large_result_names_them(tmp_path: Path):
+    def many(args: Any, context: ToolContext) -> ToolResult:
+        path = context.out_dir / "mask.png"
+        path.write_bytes(b"mask")
+        return ToolResult("many", {"path": str(path), "rows": ["x" * 100] * 1000}, {})
+
+    store = SessionStore(tmp_path)
+    thread = store.new_thread()
+    turns = ([call("many", image_path="a")], says("done"))
+    ask(thread, "q", *turns, tools=FakeRegistry(FakeTool("many", ImageInput, many)))
+    branched = after_a_crash(store.branch(thread.thread_id, 1))
+    assert thread.folder is not None
+    thread.close()
+    shutil.rmtree(thread.folder)
+    result = next(item.data["output"] for item in branched.history if item.role == "tool")
+    assert len(result["rows"]) == 1000
+    assert Path(result["path"]).read_bytes() == b"mask"
+    (made,) = branched.content.calls.values()
+    assert made["result"]["output"] == result
+    assert branched.problems == ()
 
 
 def test_a_version_1_file_opens_and_goes_on(tmp_path: Path):
