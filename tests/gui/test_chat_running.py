@@ -172,7 +172,7 @@ def test_a_retry_counts_down_and_takes_the_half_answer_back(chat: Chat, wait_unt
     chat.runner.say(ReasoningDelta, text="half a thought")
     chat.runner.say(TextDelta, text="half an ans")
     wait_until(lambda: chat.run.answers)
-    busy = {"attempts": 4, "wait_s": 2.0, "reason": "The endpoint is busy", "withdrawn": True}
+    busy = {"attempts": 4, "wait_s": 2.0, "reason": "the endpoint is busy", "withdrawn": True}
     chat.runner.say(ModelRetry, attempt=2, **busy)
     wait_until(lambda: isinstance(chat.run.note, RetryLine))
     line = chat.run.note

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib
 import ipaddress
+import threading
 import time
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Generator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -135,9 +138,29 @@ async def _end(task: asyncio.Future[Any]) -> None:
 
 def load(package: str) -> tuple[Any, Any]:
     """An endpoint's package and the transport, which take a second to import the first time."""
-    # The transport goes first: it sees to it that the packages log no requests.
-    transport = importlib.import_module("app.agent.llm.transport")
-    return importlib.import_module(package), transport
+    with _loading, _no_collection():
+        # The transport goes first: it sees to it that the packages log no requests.
+        transport = importlib.import_module("app.agent.llm.transport")
+        return importlib.import_module(package), transport
+
+
+_loading = threading.Lock()
+
+
+@contextmanager
+def _no_collection() -> Generator[None]:
+    """No round of the garbage collector meanwhile.
+
+    Thousands of new classes set off hundreds, some of all that the program holds: those stop the
+    window for 30 to 60 ms. What is new is looked through once, at the end.
+    """
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def host_of(base_url: str) -> str:

@@ -12,6 +12,7 @@ from app.agent.events import ModelRetry, Noted
 from app.views.chat.text import one_line
 from app.views.chat.widgets import icon_label, label, row
 from app.views.theme import THEME
+from app.views.wording import sentence
 
 _CHARS = 400
 
@@ -68,7 +69,7 @@ class RetryLine(NoteLine):
 
     def show_retry(self, event: ModelRetry) -> None:
         """Count down to that attempt."""
-        self._reason = one_line(event.reason, _CHARS).rstrip(".:; ") or "The endpoint failed"
+        self._reason = sentence(event.reason)[:_CHARS].rstrip(".:; ") or "The endpoint failed"
         self._count = f"({event.attempt}\u00a0of\u00a0{event.attempts})"
         self._until = time.monotonic() + max(0.0, event.wait_s)
         self.tick()
