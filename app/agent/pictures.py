@@ -27,6 +27,7 @@ from app.agent.execute import in_thread, log_unexpected
 from app.agent.messages import Picture
 from app.agent.request import RunRequest
 from app.errors import Cancelled, SightlineError
+from app.imaging.pixels import pipeline
 from app.tools.api import ImageSnapshot
 
 _log = logging.getLogger(__name__)
@@ -139,6 +140,8 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
         OSError: It cannot be written.
     """
     shown = snapshot.display
+    if snapshot.inverted:
+        shown = pipeline.render(snapshot.frame, snapshot.window, invert=True)
     width, height = reduced_size(shown.shape[1], shown.shape[0], snapshot.frame.spacing.aspect)
     png = encode(shown, width, height)
     folder.mkdir(parents=True, exist_ok=True, mode=0o700)
@@ -193,6 +196,8 @@ def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
         parts.append(f"grey window center {window.center:g} width {window.width:g}")
     else:
         parts.append("in its own colours or greys, without a window")
+    if snapshot.inverted:
+        parts.append("black and white exchanged by the user")
     right, bottom = _code(frame.orientation.row), _code(frame.orientation.column)
     if right and bottom:
         parts.append(f"towards the right edge the patient's {right}, towards the bottom {bottom}")
@@ -202,8 +207,9 @@ def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
 def _size_text(columns: int, rows: int, width: int, height: int) -> str:
     if (columns, rows) == (width, height):
         return f"Full size, {columns} x {rows} pixels (columns x rows)."
+    how = "Reduced" if width <= columns and height <= rows else "Brought into true shape,"
     return (
-        f"Reduced from {columns} x {rows} to {width} x {height} pixels (columns x rows): state "
+        f"{how} from {columns} x {rows} to {width} x {height} pixels (columns x rows): state "
         f"positions in pixels of the original, x times {columns / width:.4g} and y times "
         f"{rows / height:.4g}."
     )

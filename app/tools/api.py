@@ -183,6 +183,8 @@ class ImageSnapshot:
             high; MONOCHROME1 already inverted. For a derived PNG: that PNG's own pixels.
         window: The window `display` was made with, or None for colour and pictures.
         derived: Whether `path` is a file made in this run.
+        inverted: Whether the user has exchanged black and white in the viewer; not in `display`,
+            since models expect the natural greys.
     """
 
     ref: ImageRef
@@ -192,6 +194,7 @@ class ImageSnapshot:
     display: NDArray[np.uint8]
     window: Window | None
     derived: bool = False
+    inverted: bool = False
 
 
 class Images(Protocol):

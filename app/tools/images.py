@@ -12,7 +12,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import Future
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -50,8 +50,8 @@ class OpenImage:
         instance: Which file.
         frame_index: The frame that was shown.
         window: The window it was shown with; None for the file's own.
-        invert: Whether the user had inverted the greys. Kept for the record: models and pictures
-            get the natural polarity, which is what they expect.
+        invert: Whether the user had inverted the greys. The tools get the natural polarity, which
+            is what their models expect.
     """
 
     id: str
@@ -227,7 +227,8 @@ class RunImages:
         frame = self._decode(image.instance, number)
         self._note_used(image, frame)
         window = None if frame.is_color else image.window or pipeline.default_window(frame)
-        return self._keep(key, _snapshot(image.instance, frame, window))
+        made = replace(_snapshot(image.instance, frame, window), inverted=image.invert)
+        return self._keep(key, made)
 
     def _note_used(self, image: OpenImage, frame: Frame) -> None:
         instance, ref = image.instance, frame.ref

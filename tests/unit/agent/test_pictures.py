@@ -310,3 +310,20 @@ def test_the_question_tells_what_the_files_say_of_burnt_in_text(
     look = pictured(asked)
     assert not sends(asked, look, "h")
     assert told in user.events[0].detail
+
+
+def test_greys_that_the_user_has_inverted_are_sent_so_and_the_caption_says_it(tmp_path: Path):
+    images, source = opened(tmp_path, (60, 80))
+    turned = [replace(image, invert=True) for image in images._opened]
+    both = [images, RunImages(turned, tmp_path / "files", source)]
+    one, two = (pictured(request(each, tmp_path / "files")).pictures[0] for each in both)
+    with Image.open(one.path) as plain, Image.open(two.path) as inverted:
+        assert np.array_equal(np.asarray(inverted), 255 - np.asarray(plain))
+    assert "black and white exchanged by the user" in two.caption
+    assert "exchanged" not in one.caption
+
+
+def test_a_picture_that_grows_into_its_true_shape_is_not_called_reduced(tmp_path: Path):
+    images, _ = opened(tmp_path, (100, 200), aspect=2.0)
+    (picture,) = pictured(request(images, tmp_path / "files")).pictures
+    assert "Brought into true shape, from 200 x 100 to 200 x 200 pixels" in picture.caption
