@@ -198,8 +198,9 @@ def _parts(content: Content) -> Iterator[Part]:
     yield Part("line", f"Begun {header.get('created', 'at an unknown time')}")
     origin: Any = header.get("branched_from")
     if isinstance(origin, dict):
-        before = int(origin.get("question", 0)) + 1
-        yield Part("line", f"Branched from {origin.get('thread_id')} before question {before}")
+        number: Any = origin.get("question")
+        before = f" before question {number + 1}" if isinstance(number, int) else ""
+        yield Part("line", f"Branched from {origin.get('thread_id')}{before}")
     for number, run in enumerate(content.runs, start=1):
         yield Part("heading", f"Question {number}")
         yield Part("question", run.question)
@@ -317,7 +318,7 @@ def _data_uri(path: Path | None) -> str:
         if path.stat().st_size > _MOST_PICTURE:
             return ""
         data = path.read_bytes()
-    except OSError:
+    except (OSError, ValueError):  # also a name that no file can have
         return ""
     kinds = {b"\x89PNG\r\n\x1a\n": "png", b"\xff\xd8\xff": "jpeg"}
     kind = next((name for magic, name in kinds.items() if data.startswith(magic)), "")

@@ -108,7 +108,9 @@ def test_json_holds_all_of_it(thread: Thread, tmp_path: Path):
         ("tool_call", {"weights": 7}),
         ("tool_call", {"weights": [7]}),
         ("tool_call", {"result": {"status": "ok", "findings": ["x"], "artifacts": {"a": 1}}}),
+        ("tool_call", {"result": {"status": "ok", "artifacts": [{"path": "\ud800.png"}]}}),
         ("run", {"studies": True, "used": ["x"]}),
+        ("header", {"branched_from": {"question": "x"}}),
     ],
 )
 def test_a_file_with_something_else_in_its_lists_is_exported_all_the_same(
