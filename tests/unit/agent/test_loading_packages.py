@@ -12,7 +12,7 @@ import gc, sys
 from app.agent.llm.endpoint import load
 
 rounds = []
-gc.callbacks.append(lambda phase, info: rounds.append(info["generation"]) if phase == "start" else 0)
+gc.callbacks.append(lambda phase, info: phase == "start" and rounds.append(info["generation"]))
 load({package!r})
 print(len(rounds) <= 1, 2 in rounds, {package!r} in sys.modules, gc.isenabled())
 """
