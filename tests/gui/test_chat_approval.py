@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 
 from app.agent.approvals import consent_request, picture_request
 from app.agent.events import ApprovalRequested, ApprovalResolved, ToolStarted
@@ -282,3 +283,20 @@ def test_two_requests_are_answered_each_by_its_own_card(chat: Chat, wait_until: 
     QTest.mouseClick(second.deny, LEFT)
     QTest.mouseClick(first.allow, LEFT)
     assert chat.runner.answers == [("a2", Decision(False)), ("a1", Decision(True))]
+
+
+def test_tab_goes_from_the_question_to_the_field_and_back_in_the_order_on_the_screen(
+    chat: Chat, wait_until: Wait
+):
+    card = request(chat, wait_until)
+    chat.dock.focus_composer()
+    back: list[QWidget | None] = []
+    while card.reason not in back and len(back) < 12:
+        QTest.keyClick(chat.dock.focusWidget(), Qt.Key.Key_Backtab)
+        back.append(chat.dock.focusWidget())
+    at = [back.index(field) for field in (card.allow, card.deny, card.reason)]
+    assert at == sorted(at)
+    assert all(chat.dock.conversation.isAncestorOf(field) for field in back if field is not None)
+    for _ in back:
+        QTest.keyClick(chat.dock.focusWidget(), Qt.Key.Key_Tab)
+    assert chat.dock.focusWidget() is chat.dock.composer.edit

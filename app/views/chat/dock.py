@@ -27,6 +27,7 @@ from app.views.chat.pending import PendingList
 from app.views.chat.replay import Replayer
 from app.views.chat.run_view import RunActions, RunView
 from app.views.chat.style import sheet
+from app.views.chat.tab_order import step
 from app.views.chat.threads import Opened, Threads
 from app.views.chat.widgets import label
 from app.views.theme import SPACE
@@ -167,6 +168,17 @@ class ChatDock(QWidget):
             self._agent.stop(after_tool=gently)
         else:
             super().keyPressEvent(event)
+
+    def focusNextPrevChild(self, forward: bool) -> bool:
+        """Tab goes down the conversation to the question field, and only then out of the dock."""
+        field = step(self, forward=forward)
+        if field is None:
+            return super().focusNextPrevChild(forward)
+        reason = Qt.FocusReason.TabFocusReason if forward else Qt.FocusReason.BacktabFocusReason
+        field.setFocus(reason)
+        if self.conversation.isAncestorOf(field):
+            self.conversation.ensureWidgetVisible(field)
+        return True
 
     def _build(self) -> None:
         self.setStyleSheet(sheet())
