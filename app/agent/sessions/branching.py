@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import shutil
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,9 @@ from app.agent.sessions.lines import FILE, FORMAT, VERSION, Entry, encode, entri
 from app.agent.sessions.reading import read
 from app.errors import FileProblem
 from app.tools import lineage
+
+_PARTIAL = ".partial"
+_LEFT_BEHIND_S = 3600.0
 
 
 def branch(source: Path, question_index: int, target: Path) -> None:
@@ -43,7 +48,8 @@ def branch(source: Path, question_index: int, target: Path) -> None:
     names = _names(source, target)
     header = {"type": "header", "format": FORMAT, "version": VERSION, "thread_id": target.name}
     header |= {"created": utc_now(), "branched_from": origin}
-    partial = target.with_name(f".{target.name}.partial")
+    _sweep(target.parent)
+    partial = target.with_name(f".{target.name}{_PARTIAL}")
     try:
         partial.mkdir(parents=True, mode=0o700)
         results: list[bytes] = []
@@ -60,6 +66,17 @@ def branch(source: Path, question_index: int, target: Path) -> None:
             subject=str(target),
             remedy="Free space on the disk or set SIGHTLINE_HOME to a folder you may write to.",
         ) from error
+
+
+def _sweep(root: Path) -> None:
+    """Remove what a kill in the middle of a branching left: patients' data that nobody sees.
+
+    Only after an hour: another program may be branching now.
+    """
+    for folder in root.glob(f".*{_PARTIAL}"):
+        with contextlib.suppress(OSError):
+            if time.time() - folder.stat().st_mtime > _LEFT_BEHIND_S:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _with_results(

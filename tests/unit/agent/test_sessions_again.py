@@ -270,6 +270,20 @@ def test_a_branch_has_its_own_files_also_where_a_large_result_names_them(tmp_pat
     assert branched.problems == ()
 
 
+def test_what_a_kill_left_of_a_branching_is_removed_by_a_later_one(tmp_path: Path):
+    store = SessionStore(tmp_path)
+    thread = store.new_thread()
+    ask(thread, "q", says("a"))
+    left, fresh = tmp_path / ".old.partial", tmp_path / ".fresh.partial"
+    for folder in (left, fresh):
+        folder.mkdir()
+        (folder / "thread.jsonl").write_text("half")
+    os.utime(left, (0, 0))
+    store.branch(thread.thread_id, 1)
+    assert not left.exists()
+    assert fresh.exists(), "another program may be at it"
+
+
 def test_a_version_1_file_opens_and_goes_on(tmp_path: Path):
     folder = tmp_path / "old"
     folder.mkdir()
