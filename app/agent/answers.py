@@ -7,6 +7,7 @@ so a stream that breaks has done nothing, and may be asked for again.
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
@@ -41,6 +42,7 @@ from app.agent.window import ContextWindow, Prompt
 CANCEL_GRACE_S = 0.4
 """How long a model may take to end its stream once it was told to; then it is left behind."""
 
+_CALL_ID = re.compile(r"[A-Za-z0-9_-]{1,40}")
 SMALLER = 2
 """How often a request is made smaller that its endpoint found too long."""
 
@@ -267,9 +269,12 @@ class Answers:
 
 
 def _named(call: ToolCall, known: set[str], redactor: Redactor | None) -> ToolCall:
-    """The call with an id of its own and, from a remote model, with real paths again."""
+    """The call with an id of its own and, from a remote model, with real paths again.
+
+    An id that another endpoint could refuse (OpenAI's takes 40 signs, vLLM makes 46) is replaced.
+    """
     changed: dict[str, Any] = {}
-    if not call.id or call.id in known:
+    if not _CALL_ID.fullmatch(call.id) or call.id in known:
         changed["id"] = f"call-{uuid4().hex}"
     if redactor is not None:
         changed["arguments"] = redactor.restored(call.arguments)

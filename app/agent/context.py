@@ -65,11 +65,16 @@ def marked(
 
 
 def complete(history: Sequence[Message]) -> list[Message]:
-    """`history` with a result for every call, each right after the message that made it."""
+    """`history` with a result for every call, each right after the message that made it.
+
+    Without empty answers, which some endpoints refuse.
+    """
     results = {message.call_id: message for message in history if message.role == "tool"}
     messages: list[Message] = []
     for message in history:
         if message.role == "tool":
+            continue
+        if message.role == "assistant" and not (message.text.strip() or message.tool_calls):
             continue
         messages.append(message)
         messages.extend(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import time
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ from PIL import Image
 from app.agent.approvals import Consents
 from app.agent.context import result_message
 from app.agent.events import ApprovalRequested
-from app.agent.llm.base import ModelInfo, Tokens
+from app.agent.llm.base import Call, ModelInfo, Tokens
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message, ToolCall
 from app.agent.request import Decision
@@ -130,6 +131,27 @@ def test_the_endpoints_own_count_is_learnt_from(tmp_path: Path):
     before = loop.window.build("", [], ()).tokens
     run(loop, out_dir=tmp_path, question=asked)
     assert loop.window.build("", [], ()).tokens == pytest.approx(2.5 * before, abs=2)
+
+
+@pytest.mark.parametrize("name", ["chatcmpl-tool-" + "0" * 32, "call:1", "Doe^Jane", ""])
+def test_a_calls_id_is_one_that_every_endpoint_takes(tmp_path: Path, name: str):
+    made = Call(ToolCall(id=name, name="reader", arguments={"image_path": "a"}))
+    scripted = model([made, made], says("Done."))
+    run(AgentLoop(scripted, FakeRegistry(FakeTool("reader", ImageInput, ok()))), out_dir=tmp_path)
+    ids = [called.id for message in scripted.requests[1] for called in message.tool_calls]
+    assert len(set(ids)) == 2
+    assert [m.call_id for m in scripted.requests[1] if m.role == "tool"] == ids
+    for given in ids:
+        assert re.fullmatch(r"[A-Za-z0-9_-]{1,40}", given)
+
+
+def test_an_empty_answer_is_not_sent_again(tmp_path: Path):
+    thread = Thread.in_memory()
+    scripted = model([], says("Yes."))
+    loop = AgentLoop(scripted, FakeRegistry())
+    assert run(loop, out_dir=tmp_path, thread=thread)[-1].kind == "run_failed"
+    run(loop, out_dir=tmp_path, thread=thread, run_id="2")
+    assert all(message.text.strip() for message in scripted.requests[1][1:])
 
 
 # -- pictures and the two consents ------------------------------------------------------------
