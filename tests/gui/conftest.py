@@ -7,9 +7,16 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Iterator
+from types import TracebackType
 
 import pytest
-from PySide6.QtCore import QEventLoop, QTimer
+from PySide6.QtCore import (
+    QEventLoop,
+    QMessageLogContext,
+    QTimer,
+    QtMsgType,
+    qInstallMessageHandler,
+)
 from PySide6.QtWidgets import QApplication
 
 from app.views.application import create_application
@@ -19,6 +26,8 @@ from tests.gui.viewer_support import WaitUntil
 
 STALLS = pytest.StashKey[dict[str, Stall]]()
 SHOWN_STALLS = 10
+_HARMLESS = "This plugin does not support "
+"""What Qt says of the offscreen platform."""
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -102,15 +111,24 @@ def gui_heartbeat(heartbeat: Heartbeat, request: pytest.FixtureRequest) -> Itera
 
 @pytest.fixture(autouse=True)
 def _no_slot_fails(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Qt goes on when a slot raises, and so would the test: here it fails."""
-    raised: list[str] = []
+    """Qt goes on when a slot raises, and after it warned; so would the test: here it fails."""
+    told: list[str] = []
 
-    def note(kind: type[BaseException], error: BaseException, trace: object) -> None:
-        raised.append("".join(traceback.format_exception(kind, error, trace)))  # type: ignore[arg-type]
+    def raised(
+        kind: type[BaseException], error: BaseException, trace: TracebackType | None
+    ) -> None:
+        told.append("".join(traceback.format_exception(kind, error, trace)))
 
-    monkeypatch.setattr(sys, "excepthook", note)
+    def warned(kind: QtMsgType, _where: QMessageLogContext, text: str) -> None:
+        serious = kind in (QtMsgType.QtWarningMsg, QtMsgType.QtCriticalMsg)
+        if serious and not text.startswith(_HARMLESS):
+            told.append(f"Qt: {text}")
+
+    monkeypatch.setattr(sys, "excepthook", raised)
+    before = qInstallMessageHandler(warned)
     yield
-    assert not raised, "raised in a slot:\n" + "\n".join(raised)
+    qInstallMessageHandler(before)
+    assert not told, "raised in a slot, or told by Qt:\n" + "\n".join(told)
 
 
 @pytest.fixture(autouse=True)
