@@ -155,6 +155,7 @@ class Environment:
         locks = [self._locks / f"{name}.txt" for name in ("pip", *sets)]
         wanted = pip_runner.applicable(self.python, read_locks(locks))
         installed = self._installed()
+        self._remove(installed)
         missing = [n for n, entry in wanted.items() if installed.get(n) != _digest_of(entry)]
         if not missing:
             return
@@ -169,6 +170,18 @@ class Environment:
             done += len(batch)
             installed.update({name: _digest_of(wanted[name]) for name in batch})
             self._write_installed(installed)
+
+    def _remove(self, installed: dict[str, str]) -> None:
+        """Takes out what this bootstrap installed and no set locks any more."""
+        locked = read_locks(sorted(self._locks.glob("*.txt")))
+        gone = sorted(installed.keys() - locked.keys())
+        if not gone:
+            return
+        self._console.say(f"removing {', '.join(gone)}: not locked any more")
+        pip_runner.uninstall(self.python, gone)
+        for name in gone:
+            del installed[name]
+        self._write_installed(installed)
 
     def _installed(self) -> dict[str, str]:
         """The ledger: the digest of each installed lock entry, by package name."""

@@ -183,6 +183,16 @@ class Pip:
         return "raw" if self._raw_progress else "off"
 
 
+def uninstall(python: Path, names: Sequence[str]) -> None:
+    """Removes packages; one that is not there is no error.
+
+    Raises:
+        subprocess.CalledProcessError: pip could not.
+    """
+    command = [python, "-I", "-m", "pip", "uninstall", "--yes", *names]
+    subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
+
+
 def ask(python: Path, code: str, *arguments: str, given: str = "") -> str:
     """What a few lines of code print under the environment's interpreter.
 

@@ -34,8 +34,8 @@ from tests.support.scripted_model import call
 
 SEED = int(os.environ.get("SIGHTLINE_SEED", "1"))
 REPOSITORY = Path(__file__).parents[3]
-CUTS = 930  # kills at a byte of the file, in this process
-KILLS = 60  # of a real process
+CUTS = 970  # kills at a byte of the file, in this process
+KILLS = 20  # of a real process: each takes most of a second to start
 CRASHES = 10  # of a real model process
 BATCHES = 10
 

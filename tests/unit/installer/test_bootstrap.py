@@ -134,6 +134,24 @@ def test_a_changed_lock_replaces_what_changed_and_only_that(
     assert copy.installed()["tinyai"] == "1.0"
 
 
+def test_what_is_no_longer_locked_is_removed_and_nothing_else(
+    copy: TinyCopy, entries: dict[str, str]
+) -> None:
+    copy.start(*SHOT)
+    copy.lock(ai="")
+    started = copy.start("run", "--viewer-only", "--", *SHOT[2:])
+    assert "tinyai" in copy.installed(), "nothing had to be done for the viewer"
+    started = copy.start(*SHOT)
+    assert started.code == 0, started.err
+    assert "removing tinyai" in started.err
+    assert "tinyai" not in copy.installed()
+    assert copy.installed()["tinyviewer"] == "1.0"
+    assert len(copy.pip_installs()) == 2
+    copy.lock(ai=entries["ai"])
+    assert copy.start(*SHOT).code == 0
+    assert copy.installed()["tinyai"] == "1.0"
+
+
 def test_a_package_that_is_not_the_locked_one_is_refused_and_the_rest_is_kept(
     copy: TinyCopy, entries: dict[str, str]
 ) -> None:
