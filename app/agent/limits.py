@@ -65,7 +65,9 @@ class Meter:
     def step(self, prompt_tokens: int) -> Stop | None:
         """Before the model is asked: whether it may be, with a request of about so many tokens."""
         if self._steps >= self._limits.steps:
-            return Stop("steps", f"the limit of {self._limits.steps} steps is reached")
+            most = self._limits.steps
+            steps = "1 step" if most == 1 else f"{most} steps"
+            return Stop("steps", f"the limit of {steps} is reached")
         stop = self.spent(prompt_tokens) if self._steps else self.spent(0)
         if stop is None:
             self._steps += 1
@@ -92,9 +94,9 @@ class Meter:
         stop = self._circle(call)
         if stop is None and counted:
             if self._calls >= self._limits.tool_calls:
-                stop = Stop(
-                    "tool_calls", f"the limit of {self._limits.tool_calls} tool calls is reached"
-                )
+                most = self._limits.tool_calls
+                calls = "1 tool call" if most == 1 else f"{most} tool calls"
+                stop = Stop("tool_calls", f"the limit of {calls} is reached")
             else:
                 self._calls += 1
         return stop

@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
 from app.agent.approvals import consent_request, picture_request
-from app.agent.events import ApprovalRequested, ApprovalResolved, ToolStarted
+from app.agent.events import ApprovalRequested, ApprovalResolved, RunCancelled, ToolStarted
 from app.agent.request import Decision
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.arguments import argument_lines
@@ -300,3 +300,23 @@ def test_tab_goes_from_the_question_to_the_field_and_back_in_the_order_on_the_sc
     for _ in back:
         QTest.keyClick(chat.dock.focusWidget(), Qt.Key.Key_Tab)
     assert chat.dock.focusWidget() is chat.dock.composer.edit
+
+
+@pytest.mark.parametrize("how", ["allow", "deny", "stop"])
+def test_the_focus_stays_with_a_card_that_was_answered(chat: Chat, wait_until: Wait, how: str):
+    card = request(chat, wait_until)
+    button = card.allow if how == "allow" else card.deny
+    button.setFocus()
+    if how == "stop":
+        chat.runner.say(RunCancelled)
+    else:
+        QTest.keyClick(button, Key.Key_Space)
+        assert card.isAncestorOf(chat.dock.focusWidget())
+        chat.runner.say(ApprovalResolved, approval_id="a1", granted=how == "allow")
+    wait_until(lambda: card.state.full)
+    focused = chat.dock.focusWidget()
+    assert card.isAncestorOf(focused)
+    assert focused.isVisible()
+    if how != "stop":
+        chat.runner.finish("Done.")
+    wait_until(lambda: chat.run.ended)

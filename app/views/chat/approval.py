@@ -189,6 +189,8 @@ class ApprovalCard(QFrame):
         if self.answered:
             return
         self.answered = True
+        if self._has_focus():
+            self.title.setFocus()  # until there is the button for what was asked
         self._enable_allow(False)
         self.deny.setEnabled(False)
         self.reason.setEnabled(False)
@@ -198,15 +200,21 @@ class ApprovalCard(QFrame):
 
     def _close(self, text: str, name: str, tint: str) -> None:
         self.answered = True
+        self._show.show()
+        if self._has_focus():
+            self._show.setFocus()  # else Qt gives it to some button of the toolbar
         self._choices.hide()
         self.what.hide()
-        self._show.show()
         self.setProperty("state", "")
         restyle(self)
         self._mark.setPixmap(pixmap(name, 14, tint, 2.0))
         self.state.set_full(text)
         self.setAccessibleName(f"{self.title.plain()} {self.state.full}")
         self._resolved.show()
+
+    def _has_focus(self) -> bool:
+        focused = self.window().focusWidget()
+        return focused is self or (focused is not None and self.isAncestorOf(focused))
 
     def _toggle(self) -> None:
         opened = self.what.isHidden()

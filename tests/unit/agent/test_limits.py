@@ -340,3 +340,10 @@ def test_a_limit_of_nothing_is_no_limit(tmp_path: Path, limits: Limits):
     turns: list[Turn] = [[ratio("a"), Tokens(10**9, 10**9)], says("done")]
     events, _ = play(tmp_path, *turns, limits=limits, info=PRICED)
     assert events[-1].stopped_by == ""
+
+
+def test_a_limit_of_one_is_told_in_the_singular(tmp_path: Path):
+    events, _ = play(tmp_path, [ratio("a")], [ratio("b")], limits=Limits(tool_calls=1))
+    assert "the limit of 1 tool call is reached" in events[-1].answer
+    events, _ = play(tmp_path, [ratio("a")], limits=Limits(steps=1))
+    assert "the limit of 1 step is reached" in events[-1].answer
