@@ -15,8 +15,9 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any, cast
 
 from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
@@ -39,6 +40,7 @@ _NAMES = ("name", "tool", "tool_name", "function")
 _ARGUMENTS = ("arguments", "parameters", "args", "input", "tool_input")
 _OTHERS = ("id", "type", "index", "tool_call_id")
 _FIRST = (*_NAMES, *_ARGUMENTS, *_OTHERS)
+_THOUGHTS = ("think", "thinking", "thought", "reasoning", "scratchpad", "seed:think")
 _START = re.compile(r"<|\[|`|\{")
 _SEPARATOR = re.compile(r"[\s;,]*")
 _JSON_HEAD = re.compile(r'\s*(\[\s*)?(\{\s*)?(?:"(\w*)("?))?')
@@ -261,7 +263,10 @@ class TextCalls:
         sources = [source, *(json.dumps(item, ensure_ascii=False) for item in items)]
         if not all(calls) or self._aside() or any(map(self._is_quoted, sources)):
             return ()
-        return tuple(call for call in calls if call)
+        made = tuple(call for call in calls if call)
+        return (
+            () if any(self._is_quoted(text) for call in made for text in _written(call)) else made
+        )
 
     def _calls_to(self, name: str, arguments: Any, source: str) -> tuple[ToolCall, ...]:
         """A call whose name stands outside its JSON."""
@@ -275,8 +280,7 @@ class TextCalls:
 
     def _aside(self) -> bool:
         """Whether what comes now stands in a code block or in the model's thinking."""
-        thinking = self._said.count("<think>") > self._said.count("</think>")
-        return thinking or self._in_code()
+        return _thinking(self._said) or self._in_code()
 
     def _in_code(self) -> bool:
         return self._said.count(_FENCE) % 2 == 1
@@ -342,6 +346,23 @@ def _call(item: Any, tools: dict[str, ToolSchema], *, bare: bool) -> ToolCall | 
     if arguments and _is_schema(arguments, schema):
         return None
     return ToolCall(id="", name=schema.name, arguments=arguments)
+
+
+def _written(call: ToolCall) -> Iterator[str]:
+    """A call as data may hold it under any of the keys, in either order."""
+    name, arguments = json.dumps(call.name), json.dumps(call.arguments, ensure_ascii=False)
+    for one, two in product(_NAMES, _ARGUMENTS):
+        yield f'"{one}":{name},"{two}":{arguments}'
+        yield f'"{two}":{arguments},"{one}":{name}'
+
+
+def _thinking(said: str) -> bool:
+    """Whether the model's thinking was begun and not ended, in the marks of one family or other."""
+    ends = {name: said.rfind(f"</{name}>") for name in _THOUGHTS}
+    begun = any(said.rfind(f"<{name}>") > end for name, end in ends.items())
+    aside = said.rfind("[THINK]") > said.rfind("[/THINK]")
+    channel = said.rpartition("<|channel|>")
+    return begun or aside or bool(channel[1] and channel[2].startswith("analysis"))
 
 
 def _only(fields: dict[str, Any], *wanted: str) -> bool:

@@ -180,6 +180,23 @@ def test_what_the_data_says_is_a_quotation_and_no_call(quote: str, form: str):
     assert read(text, quoted="something else") == ("", [INFO])
 
 
+@pytest.mark.parametrize("name", ["name", "tool", "function"])
+@pytest.mark.parametrize("given", ["arguments", "parameters", "input"])
+def test_a_quotation_in_another_order_or_under_other_keys_is_one_too(name: str, given: str):
+    data = json.dumps({"note": json.dumps({given: INFO[1], name: INFO[0]})})
+    for text in (written(INFO), f"<tool_call>{written(INFO)}</tool_call>"):
+        assert read(text, quoted=data) == (text, [])
+
+
+@pytest.mark.parametrize("mark", ["think", "thinking", "reasoning", "seed:think"])
+def test_a_call_in_the_models_thinking_is_none_whatever_marks_it(mark: str):
+    assert read(f"<{mark}>{written(INFO)}")[1] == []
+    assert read(f"<{mark}>so</{mark}>{written(INFO)}")[1] == [INFO]
+    assert read(f"[THINK]{written(INFO)}")[1] == []
+    assert read(f"<|channel|>analysis<|message|>{written(INFO)}")[1] == []
+    assert read(f"<|channel|>final<|message|>{written(INFO)}")[1] == [INFO]
+
+
 def test_the_data_is_what_the_user_and_the_tools_said():
     messages = [
         Message(role="system", text="SYSTEM"),
