@@ -23,6 +23,7 @@ from app.agent.execute import (
     Tools,
     failed,
     find_tool,
+    half_done,
     log_unexpected,
     parse_arguments,
     run_tool,
@@ -73,6 +74,7 @@ class Calls:
 
     Attributes:
         running: The cancel token of each call that runs now.
+        begun: The calls whose tool was started.
         results: The results so far, without those of the loop's own tools.
         stop_after: Nothing is started any more; what runs now may end.
     """
@@ -86,6 +88,7 @@ class Calls:
     meter: Meter
     clock: WallClock
     running: dict[str, CancelToken] = field(default_factory=dict[str, CancelToken])
+    begun: set[str] = field(default_factory=set[str])
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
 
@@ -181,7 +184,7 @@ class Calls:
         try:
             outcome = ready.outcome or await self._outcome(ready, patience)
         except asyncio.CancelledError:
-            self._finish(ready, self._stopped(), started, time.monotonic() - clock)
+            self._finish(ready, self._stopped(ready), started, time.monotonic() - clock)
             raise
         self._finish(ready, outcome, started, time.monotonic() - clock)
 
@@ -194,6 +197,7 @@ class Calls:
             return refused
         gate = ProgressGate(asyncio.get_running_loop(), self.emitter, call.id, tool.spec.name)
         token = self.running[call.id] = CancelToken()
+        self.begun.add(call.id)
         try:
             timeout_s = tool.spec.timeout_s * patience
             context = self._context(call, gate, token)
@@ -224,9 +228,11 @@ class Calls:
             return failed(f"The arguments of {tool.spec.name} changed after the user was asked.")
         return None
 
-    def _stopped(self) -> Outcome:
+    def _stopped(self, ready: Ready) -> Outcome:
         error = f"Stopped: {self.clock.stop().text}." if self.clock.over else STOPPED
-        return Outcome("cancelled", "Stopped.", error=error)
+        tool = ready.tool if ready.call.id in self.begun else None
+        remedy = half_done(tool.spec) if tool is not None else ""
+        return Outcome("cancelled", "Stopped.", error=error, remedy=remedy)
 
     def _finish(self, ready: Ready, outcome: Outcome, started: str, duration_s: float) -> None:
         call = ready.call

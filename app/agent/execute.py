@@ -21,6 +21,7 @@ from app.agent.messages import Message, ToolCall
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding
 from app.tools.api import (
+    Approval,
     Artifact,
     Tool,
     ToolContext,
@@ -177,10 +178,17 @@ async def run_tool(
         context.cancel.cancel()
         return failed(
             f"{spec.name} did not finish within {limit_s:g} s and was stopped.",
-            "Try again, or use a smaller image.",
+            half_done(spec) or "Try again, or use a smaller image.",
         )
     outcome, error = future.result()
     return outcome if outcome is not None else _judge(spec, error)
+
+
+def half_done(spec: ToolSpec) -> str:
+    """What to bear in mind of a call that was stopped; "" where nothing can be half done."""
+    if spec.approval in (Approval.READ, Approval.COMPUTE):
+        return ""
+    return "It may have done part of its work: look before you call it again."
 
 
 def log_unexpected(what: str, error: BaseException) -> None:

@@ -212,6 +212,28 @@ def test_cancel_while_a_tool_asks(tmp_path: Path):
     assert events[-1].kind == "run_cancelled"
     assert not tool.calls
     check_transcript(asked.thread)
+    assert "part of its work" not in asked.thread.history[-1].text
+
+
+@pytest.mark.parametrize(
+    ("effect", "doubt"), [(Approval.WRITE, True), (Approval.SEND, True), (Approval.COMPUTE, False)]
+)
+def test_a_stopped_call_that_may_have_done_half_of_its_work_says_so(
+    tmp_path: Path, effect: Approval, doubt: bool
+):
+    release = threading.Event()
+
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        context.progress(0.5, "half of it is written")
+        release.wait(20)
+        return ToolResult("written", {}, {})
+
+    asked = request(tmp_path)
+    tool = FakeTool("writer", ImageInput, run, approval=effect)
+    loop = AgentLoop(ScriptedModel([call("writer", image_path="a")]), FakeRegistry(tool))
+    asyncio.run(run_and_cancel(loop, asked, "tool_progress"))
+    release.set()
+    assert ("It may have done part of its work" in asked.thread.history[-1].text) is doubt
 
 
 async def run_and_stop(

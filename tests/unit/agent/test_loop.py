@@ -189,6 +189,19 @@ def test_a_tool_over_its_time_is_stopped_and_its_late_result_dropped(tmp_path: P
     assert events[-1].kind == "run_finished"
 
 
+@pytest.mark.parametrize(("effect", "again"), [(Approval.COMPUTE, True), (Approval.WRITE, False)])
+def test_a_tool_over_its_time_is_only_to_be_tried_again_where_that_does_nothing_twice(
+    tmp_path: Path, effect: Approval, again: bool
+):
+    def run(args: Any, context: ToolContext) -> ToolResult:
+        context.cancel.wait(10)
+        return ToolResult("too late", {}, {})
+
+    tool = FakeTool("slow", ImageInput, run, timeout_s=0.05, approval=effect)
+    events = play(tmp_path, [call("slow", image_path="a")], says("ok"), tools=FakeRegistry(tool))
+    assert ("Try again" in finished(events)[0].error) is again
+
+
 def test_progress_is_coalesced_and_the_last_report_always_told(tmp_path: Path):
     def run(args: Any, context: ToolContext) -> ToolResult:
         for index in range(5000):
