@@ -395,12 +395,15 @@ class _SettingsInUse:
             chat.set_model(model.name, model.remote_host)
             self._end_others(agent)
 
-        def show() -> None:
+        def show(page: str) -> None:
             probe = Probe(program.models.to_try, program.models.is_kept)
             rooms = Rooms(program.secrets, program.consents, program.grants, probe)
-            SettingsDialog(program.settings, rooms, self._take, use, window).open()
+            dialog = SettingsDialog(program.settings, rooms, self._take, use, window)
+            dialog.show_page(page)
+            dialog.open()
 
-        chat.model_settings_wanted.connect(show)
+        chat.model_settings_wanted.connect(lambda: show("model"))
+        chat.limits_wanted.connect(lambda: show("limits"))
         agent.run_ended.connect(lambda _run_id, _kind: self._end_others(agent))
 
     def _take(self, changed: Settings) -> tuple[LanguageModel, bool]:

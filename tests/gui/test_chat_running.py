@@ -269,7 +269,7 @@ def test_a_limit_says_which_it_was_and_how_to_go_on(
     chat: Chat, wait_until: Wait, stopped_by: str, words: str, settings: bool
 ):
     wanted: list[bool] = []
-    chat.dock.model_settings_wanted.connect(lambda: wanted.append(True))
+    chat.dock.limits_wanted.connect(lambda: wanted.append(True))
     ask(chat, wait_until)
     thread = chat.dock.thread
     chat.runner.say(RunFinished, answer="So far: nothing.", stopped_by=stopped_by)

@@ -140,6 +140,14 @@ def test_the_menu_opens_the_settings_too(opened: Callable[[], Opened]):
     dialog.close()
 
 
+def test_what_a_limit_leads_to_is_the_page_of_the_limits(opened: Callable[[], Opened]):
+    here = opened()
+    here.chat.limits_wanted.emit()
+    (dialog,) = here.window.findChildren(SettingsDialog)
+    assert dialog.pages.currentWidget() is dialog.limits
+    dialog.close()
+
+
 def test_settings_that_do_not_work_leave_the_window_open_and_say_so(
     opened: Callable[[], Opened], home: Path
 ):

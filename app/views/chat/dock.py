@@ -51,10 +51,12 @@ class ChatDock(QWidget):
     Attributes:
         run_ended: run_id and the kind of the terminal event, once it is shown.
         model_settings_wanted: The user clicked the model's badge.
+        limits_wanted: The user wants to change the limits.
     """
 
     run_ended = Signal(str, str)
     model_settings_wanted = Signal()
+    limits_wanted = Signal()
 
     def __init__(
         self,
@@ -85,7 +87,7 @@ class ChatDock(QWidget):
             agent.resolve,
             self.submit,
             self._branch,
-            self.model_settings_wanted.emit,
+            self.limits_wanted.emit,
             CardTools(self._links, self._background, self._open_artifact),
         )
         self._build()

@@ -56,7 +56,7 @@ class Limit:
     advice: str
 
 
-_RAISE = "What was found so far is above. Continue, or raise the limit in the model's settings."
+_RAISE = "What was found so far is above. Continue, or raise the limit in the settings."
 _OTHERWISE = "What was found so far is above. Continue, or ask in other words."
 _LIMITS = {
     "steps": Limit("The limit of steps for one question was reached.", _RAISE),

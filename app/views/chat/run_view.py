@@ -49,14 +49,14 @@ class RunActions:
         answer: `answer(approval_id, decision)`.
         ask_again: Ask a question once more, or another one in the same thread.
         branch: Go on in a new thread from before a question: `branch(run)`.
-        settings: Open the settings, where the limits are.
+        limits: Open the settings of the limits.
         cards: What cards need.
     """
 
     answer: Answer
     ask_again: Callable[[str], object]
     branch: Callable[[RunView], object]
-    settings: Callable[[], object]
+    limits: Callable[[], object]
     cards: CardTools
 
 
@@ -362,7 +362,7 @@ class RunView(QWidget):
         notice = Notice(limit.text, limit.advice, tone="warning")
         notice.add_action("Continue", "play", lambda: self._actions.ask_again(GO_ON))
         if names.in_settings(stopped_by):
-            notice.add_action("Limits…", "", self._actions.settings)
+            notice.add_action("Limits…", "", self._actions.limits)
         return notice
 
     def _ask_again(self) -> None:

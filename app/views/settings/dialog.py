@@ -118,6 +118,10 @@ class SettingsDialog(QDialog):
         rooms = self._rooms
         return PrivacyPage(self._settings.llm, rooms.allowed, rooms.keys, self._aside)
 
+    def show_page(self, name: str) -> None:
+        """Turn to a page: "model", "limits", "permissions" or "privacy"."""
+        self.list.setCurrentRow([page for _title, _icon, page in _PAGES].index(name))
+
     def current(self) -> Settings:
         """What is entered on all pages; what was not looked at is as it was."""
         changed: dict[str, Any] = {"llm": self.model.settings()}
