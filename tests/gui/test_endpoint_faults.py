@@ -117,7 +117,8 @@ def test_the_run_ends_with_a_reason_and_the_window_stays_alive(
 
 
 def test_what_is_repeated_is_shown_once(qapp: object, wait_until: Wait, tmp_path: Path):
-    with FaultServer("reset_in_stream", good_from=2) as server, opened(server.url, tmp_path) as rig:
+    server = FaultServer("reset_in_stream", good_from=2)
+    with server, opened(server.url, tmp_path, Bounds()) as rig:
         rig.dock.submit("Where are the lungs?")
         wait_until(lambda: rig.ended == "run_finished")
         shown = " ".join(view.view.plain() for view in rig.dock.conversation.runs[-1].answers)
