@@ -522,7 +522,7 @@ def test_limits_are_entered_with_their_units_and_restored(
     dialog = made.open()
     open_page(dialog, "Limits")
     page = dialog.limits
-    assert page.steps.text() == "3 questions"
+    assert page.steps.text() == "3 requests"
     assert page.cost.text() == "no limit"
     click(page.restore)
     assert page.limits() == LimitSettings()

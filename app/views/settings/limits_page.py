@@ -24,7 +24,7 @@ class LimitsPage(Column):
             "was found is lost.",
         )
         form = Form()
-        self.steps = self._count("steps", "questions")
+        self.steps = self._count("steps", "requests")
         form.put("Steps", self.steps)
         form.note("How often the language model is asked.", self.steps)
         self.tool_calls = self._count("tool_calls", "calls")

@@ -83,6 +83,9 @@ class ModelPage(Column):
         self.provider.choose(settings.kind)
         self._facts = QTimer(self, singleShot=True, interval=LOOK_AFTER_MS)
         self._facts.timeout.connect(self._look_at_file)
+        # Its own: a pending QTimer.singleShot keeps the page alive for good.
+        self._placed = QTimer(self, singleShot=True, interval=0)
+        self._placed.timeout.connect(lambda: self.ensureWidgetVisible(self.outcome))
         self._connect()
         self._show_provider()
 
@@ -297,7 +300,7 @@ class ModelPage(Column):
         self.outcome.setVisible(bool(text))
         if text:
             # Once the layout has given it its place: the answer must not come below the edge.
-            QTimer.singleShot(0, self, lambda: self.ensureWidgetVisible(self.outcome))
+            self._placed.start()
 
 
 def _key_name(wanted: Wanted) -> str:
