@@ -68,6 +68,8 @@ class Redactor:
         self._in_text: list[tuple[str, str]] = []
         self._paths: dict[str, str] = {}
         self._made = 0
+        self._given: set[str] = set()
+        """The names that files have got."""
         # The message is kept with it, so that its id() cannot become another's.
         self._known: dict[int, Message] = {}
         self._cleaned: dict[int, tuple[Message, Message]] = {}
@@ -111,9 +113,10 @@ class Redactor:
         """`text` without known identifiers, paths and UIDs."""
         if not text:
             return text
-        for path, name in self._in_text:
-            if path in text:
-                text = text.replace(path, name)
+        if "." in text or "/" in text or "\\" in text:
+            for path, name in self._in_text:
+                if path in text:
+                    text = text.replace(path, name)
         if "/" in text or "\\" in text:
             text = _without(_ANY_PATH, text, "[file]")
         if "." in text:
@@ -132,7 +135,7 @@ class Redactor:
         if isinstance(value, str):
             if value and is_path_key(key):
                 return self._names.get(value) or (
-                    value if value in self._paths else self._named(value)
+                    value if value in self._given else self._named(value)
                 )
             return self.text(value)
         if isinstance(value, Mapping):
@@ -205,6 +208,7 @@ class Redactor:
         path, name = note.get("path"), note.get("id")
         if isinstance(path, str) and path and name:
             self._names.setdefault(path, str(name))
+            self._given.add(str(name))
         self._collect({key: item for key, item in note.items() if key != "path"})
 
     def _collect(self, value: Any, key: str = "") -> None:
@@ -235,9 +239,10 @@ class Redactor:
 
     def _named(self, path: str) -> str:
         if path not in self._names:
-            if path in self._paths or path in self._names.values():
+            if path in self._given:
                 return path
             self._made += 1
+            self._given.add(f"result-{self._made}{_suffix(path)}")
             self._names[path] = f"result-{self._made}{_suffix(path)}"
         return self._names[path]
 
