@@ -241,6 +241,8 @@ def test_a_run_goes_on_when_the_process_is_killed_once(make: Make, tmp_path: Pat
     answer = "".join(event.text for event in after if isinstance(event, TextDelta))
     assert events[-1].answer == answer != ""
     assert model.pid not in (None, *killed)
+    notes = [event.text for event in events if isinstance(event, Noted) and not event.passing]
+    assert len(notes) == len(set(notes)) > 0, "what is so of the model is told once"
 
 
 def test_a_cancel_ends_the_answer_within_a_second_and_leaves_the_model_loaded(make: Make):

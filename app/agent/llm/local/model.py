@@ -78,7 +78,7 @@ class LocalModel:
             own_tools=context_tokens >= CONTEXT_TOKENS,
         )
         self._form: ToolForm = tool_form
-        self._told: Ready | None = None
+        self._told: set[str] = set()
         self._server = LocalServer(
             ServerConfig(
                 engine=TRANSFORMERS if self._path.is_dir() else GGUF,
@@ -167,10 +167,7 @@ class LocalModel:
         raise ModelFailed(reason, subject=str(self._path), remedy=_CHOOSE)
 
     def _news(self, ready: Ready) -> list[Note]:
-        """What the user should know of this start of the process, once."""
-        if self._told is ready:
-            return []
-        self._told = ready
+        """What the user should know of the model as it runs now, and was not told yet."""
         wanted = self.info.context_tokens
         notes = [Note(text) for text in ready.notes]
         if ready.context_tokens < wanted:
@@ -188,7 +185,9 @@ class LocalModel:
             notes.append(Note(_NO_TOOLS.format(how=how)))
         if self._form == "json_schema" and not ready.constrained:
             notes.append(Note("Schemas are not enforced here: calls are read from the text."))
-        return notes
+        news = [note for note in notes if note.text not in self._told]
+        self._told.update(note.text for note in news)
+        return news
 
     def _form_for(self, ready: Ready, tools: Sequence[ToolSchema]) -> ToolForm:
         if self._form == "native" or (self._form == "auto" and ready.tools):
