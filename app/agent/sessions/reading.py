@@ -38,6 +38,7 @@ _LISTS: Mapping[str, type] = {
     "studies": str,
     "weights": str,
 }
+_OBJECTS = ("output", "metadata")
 _EVENT: TypeAdapter[RunEvent] = TypeAdapter(RunEvent)
 _STATES: Mapping[str, RunState] = {
     "run_finished": "finished",
@@ -261,9 +262,11 @@ def _artifact(raw: Any) -> Artifact | None:
 
 
 def _well_formed(entry: Entry) -> Entry:
-    """Without the lists in which something else lies than should: a damaged line, or not ours."""
+    """Without the values that are something else than they should: a damaged line, or not ours."""
 
     def is_well(key: str, value: Any) -> bool:
+        if key in _OBJECTS:
+            return isinstance(value, dict)
         kind = _LISTS.get(key)
         items: list[Any] = value if isinstance(value, list) else []
         return kind is None or (items is value and all(isinstance(one, kind) for one in items))

@@ -100,6 +100,22 @@ def test_a_run_that_a_crash_cut_off_is_interrupted_and_the_thread_goes_on(tmp_pa
     assert third.runs()[0].state == "interrupted"
 
 
+@pytest.mark.parametrize("result", [{"output": 7}, {"metadata": "x"}, {"summary": [1]}])
+def test_a_crash_after_a_damaged_result_is_opened_all_the_same(
+    tmp_path: Path, result: dict[str, Any]
+):
+    thread = SessionStore(tmp_path).new_thread()
+    thread.record(RunStarted(**head(0), thread_id="t", question="q", model="m", images=[]))
+    thread.append(Message(role="user", text="q"))
+    asked = ToolCall(id="c", name="look", arguments={})
+    thread.append(Message(role="assistant", tool_calls=[asked]))
+    thread.record(ToolStarted(**head(1), call_id="c", tool="look", arguments={}))
+    thread.log_call("c", "look", {}, {"status": "ok", "summary": "s", **result}, "", "")
+    again = after_a_crash(thread)
+    assert [run.state for run in again.runs()] == ["interrupted"]
+    assert again.history[-1].call_id == "c"
+
+
 def test_text_that_was_streamed_before_a_crash_stays_in_the_transcript(tmp_path: Path):
     thread = SessionStore(tmp_path).new_thread()
     thread.record(RunStarted(**head(0), thread_id=thread.thread_id, question="q", model="m"))
