@@ -21,8 +21,8 @@ def tab_order(box: QWidget) -> Iterator[QWidget]:
     layout = box.layout()
     if layout is not None:
         yield from _in_layout(layout)
-    elif isinstance(box, QScrollArea) and box.widget() is not None:
-        yield from tab_order(box.widget())
+    elif isinstance(box, QScrollArea) and (inside := box.widget()) is not None:
+        yield from tab_order(inside)
         for button in box.findChildren(
             QPushButton, options=Qt.FindChildOption.FindDirectChildrenOnly
         ):
