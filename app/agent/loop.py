@@ -2,10 +2,11 @@
 
     question -> process -> execute -> process -> ... -> answer
 
-Around these two stand the promises of a run: every event is on disk before anybody sees it (streamed
-text a moment later); one terminal event ends it; the transcript is valid wherever it is cut; a limit ends it with what was
-found so far. `answers.py` is `process` and `calls.py` is `execute`; `limits.py` counts, `retry.py`
-says when to ask again, `transcript.py` keeps the conversation in order.
+Around these two stand the promises of a run: every event is on disk before anybody sees it, but for
+streamed text, which follows; one terminal event ends it; the transcript is valid wherever it is
+cut; a limit ends it with what was found so far. `answers.py` is `process` and `calls.py` is
+`execute`; `limits.py` counts, `retry.py` says when to ask again, `transcript.py` keeps the
+conversation in order.
 """
 
 from __future__ import annotations
