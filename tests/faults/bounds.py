@@ -40,6 +40,9 @@ class Cost:
     shown: int = 0
 
 
+_OWN_PROGRAM = Path("/proc/self/cmdline")
+
+
 def children() -> list[int]:
     """Processes that this one started."""
     found: list[int] = []
@@ -52,8 +55,14 @@ def children() -> list[int]:
 
 
 def peak(pid: int) -> int:
-    """The most bytes of memory that a process ever held; 0 when it is gone."""
+    """The most bytes of memory that a process ever held; 0 when it is gone.
+
+    A child that is only being started shares this process's memory until it runs its own program:
+    that is not its own.
+    """
     try:
+        if Path(f"/proc/{pid}/cmdline").read_bytes() == _OWN_PROGRAM.read_bytes():
+            return 0
         lines = Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines()
     except (OSError, UnicodeDecodeError):
         return 0
