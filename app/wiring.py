@@ -180,8 +180,9 @@ class Program:
             UsageError: It is not configured.
         """
         fields = chosen.of(chosen.kind)
+        key = self._key(chosen.kind, fields)
         return self.models.get(
-            providers.Wanted(chosen.kind, fields, self._key(chosen.kind, fields))
+            providers.Wanted(chosen.kind, fields, key, plans=self.registry.plans)
         )
 
     def _key(self, kind: str, fields: ProviderSettings) -> str:
@@ -196,6 +197,7 @@ class Program:
             limits=limits_of(self.settings.limits),
             consents=self.consents,
             approvals=Gate(Policy.from_data(self.settings.policy.model_dump()), self.grants),
+            plans=self.registry.plans,
         )
 
     def request(

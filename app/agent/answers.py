@@ -11,12 +11,13 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 from app.agent.approvals import Consents
 from app.agent.emitter import Emitter
-from app.agent.events import ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
+from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.execute import in_thread
 from app.agent.limits import Meter, Stop
 from app.agent.llm.base import (
@@ -113,6 +114,7 @@ class Answers:
             self._may_send()
             self.reply = reply = Reply()
             try:
+                self._tell_sent(prompt)
                 await self._listen(prompt, reply)
                 break
             except ModelFailed as error:
@@ -168,6 +170,19 @@ class Answers:
                 f"You withdrew what {host} was allowed. Nothing more was sent",
                 remedy="Ask again and allow it, or choose a model on this machine.",
             )
+
+    def _tell_sent(self, prompt: Prompt) -> None:
+        """Say that a request leaves the machine, before it does."""
+        if not self.model.remote_host:
+            return
+        sent = [picture.path for message in prompt.messages for picture in message.pictures]
+        self.emitter.emit(
+            DataSent,
+            host=self.model.remote_host,
+            model=self.model.name,
+            characters=sum(len(message.text) for message in prompt.messages),
+            pictures=[Path(path).stem for path in sent],
+        )
 
     async def _listen(self, prompt: Prompt, reply: Reply) -> None:
         """Take one stream to its end, in a task that can be left behind if it heeds no cancel."""

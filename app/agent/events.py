@@ -71,11 +71,40 @@ class Noted(_Event):
     passing: bool = False
 
 
+class Override(BaseModel):
+    """A decision of the model that the packs' rules changed, and why.
+
+    Attributes:
+        rule: "dependency", "successor", "excluded", "left_out", "low_priority", "unsuitable",
+            "incomplete" or "empty_result".
+        tool: The tool that the model wanted; "" where it wanted to answer.
+        instead: What is run in its place or before it; "" where nothing is.
+        reason: For the user, one sentence.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    rule: str
+    tool: str
+    instead: str = ""
+    reason: str
+
+
 class PlanUpdated(_Event):
-    """What the model means to do: one line a step, with its state."""
+    """What is meant to be done: one line a step, with its state, and what rules changed in it.
+
+    A step has "tool" (or the title of a model's own step), "why" and "state" (pending, running,
+    done, incomplete, failed, skipped); where there is something to say also "by" ("rules", "model",
+    "enforced"), "verdict" (why it is done or not) and "after" (numbers from 1 of the steps that it
+    waits for). `goal` is "" while the run goes on, then "done" or "incomplete", and `goal_why` says
+    what is missing.
+    """
 
     kind: Literal["plan_updated"] = "plan_updated"
     steps: list[dict[str, Any]]
+    overrides: list[Override] = []
+    goal: Literal["", "done", "incomplete"] = ""
+    goal_why: str = ""
 
 
 class ToolStarted(_Event):
@@ -119,6 +148,12 @@ class ApprovalRequested(_Event):
     For a tool call, `tool`, `arguments` and `effect` (an `app.tools.api.Approval`) say exactly what
     would be done; they are empty for the consent to a remote model. `scopes` are the answers
     offered besides no: "once", and "session" for the same tool with the same arguments.
+
+    `about` says what is asked: a call ("tool"), whether a conversation may be sent
+    ("conversation"), whether these pictures may ("pictures"), and once more for those that may show
+    who the patient is ("risky_pictures"). For all but the first, `host` and `model` say where to,
+    `sent` names the kinds of data in plain words, and `pictures` are exactly those that would be
+    sent: path of the PNG, caption, image_id and risk (why it needs a second yes, else "").
     """
 
     kind: Literal["approval_requested"] = "approval_requested"
@@ -130,6 +165,11 @@ class ApprovalRequested(_Event):
     arguments: dict[str, Any] = {}
     effect: str = ""
     scopes: list[Literal["once", "session"]] = ["once"]
+    about: Literal["tool", "conversation", "pictures", "risky_pictures"] = "tool"
+    host: str = ""
+    model: str = ""
+    sent: list[str] = []
+    pictures: list[dict[str, str]] = []
 
 
 class ApprovalResolved(_Event):
@@ -140,6 +180,19 @@ class ApprovalResolved(_Event):
     granted: bool
     reason: str = ""
     scope: Literal["once", "session"] = "once"
+
+
+class DataSent(_Event):
+    """A request is about to leave the machine; emitted before its first byte does.
+
+    `pictures` are the PNG files that go with it, by the first 24 hex digits of their SHA-256.
+    """
+
+    kind: Literal["data_sent"] = "data_sent"
+    host: str
+    model: str
+    characters: int
+    pictures: list[str] = []
 
 
 class Usage(_Event):
@@ -197,6 +250,7 @@ RunEvent = Annotated[
     | ToolFinished
     | ApprovalRequested
     | ApprovalResolved
+    | DataSent
     | Usage
     | RunFinished
     | RunFailed

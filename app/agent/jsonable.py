@@ -21,6 +21,7 @@ from pydantic import BaseModel
 from app.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
+    DataSent,
     ModelRetry,
     Noted,
     PlanUpdated,
@@ -155,6 +156,9 @@ def describe(event: RunEvent) -> str:
             return "Allowed." if event.granted else f"Denied. {event.reason}".rstrip()
         case Usage():
             return f"Tokens: {event.input_tokens} in, {event.output_tokens} out"
+        case DataSent():
+            count = f" and {len(event.pictures)} pictures" if event.pictures else ""
+            return f"Sent to {event.host}: {event.characters} characters{count}"
         case RunFailed():
             stop = "" if event.error.endswith((".", "?", "!")) else "."
             return f"Failed: {event.error}{stop} {event.remedy}".rstrip()

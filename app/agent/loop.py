@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from typing import Any
 
 from app import __version__
@@ -39,8 +39,12 @@ from app.agent.summary import summarise
 from app.agent.transcript import Transcript
 from app.agent.window import ContextWindow
 from app.errors import Cancelled, SightlineError
+from app.tools.planning import NO_PLANS, Plans
 
-__all__ = ["AgentLoop", "Approve", "Limits", "RunRequest"]
+__all__ = ["AgentLoop", "Approve", "Audit", "Limits", "RunRequest"]
+
+Audit = Callable[[RunEvent, str], None]
+"""Is told of an event and its thread's id."""
 
 
 class AgentLoop:
@@ -54,6 +58,9 @@ class AgentLoop:
         consents: Remembers consent to a remote model, a thread; shared by loops of one program.
         approvals: Decides which calls may run; shared in the same way.
         retry: When a failed request to the model is made again.
+        plans: What the packs tell of their tools; it is enforced, whoever plans.
+        rules_first: Rules answer without the model where the packs say that they can be certain.
+        audit: Is told of every event of every run, with the thread's id, before anybody sees it.
     """
 
     def __init__(
@@ -66,6 +73,9 @@ class AgentLoop:
         consents: Consents | None = None,
         approvals: Gate | None = None,
         retry: Retry | None = None,
+        plans: Plans = NO_PLANS,
+        rules_first: bool = False,
+        audit: Audit | None = None,
     ) -> None:
         self.model = model
         self.tools = tools
@@ -74,6 +84,9 @@ class AgentLoop:
         self.consents = consents or Consents()
         self.approvals = approvals or Gate(Policy.standard(), Grants())
         self.retry = retry or Retry()
+        self.plans = plans
+        self.rules_first = rules_first
+        self.audit = audit
         self._window = ContextWindow(info_of(model))
 
     @property
@@ -86,7 +99,7 @@ class AgentLoop:
 
     async def run(self, request: RunRequest) -> AsyncIterator[RunEvent]:
         """Answer one question; ends after exactly one terminal event, whatever happens."""
-        emitter = Emitter(request.run_id, request.thread.record)
+        emitter = Emitter(request.run_id, self._recorder(request))
         run = _Run(self, request, emitter)
         task = asyncio.create_task(run.drive())
         loop = asyncio.get_running_loop()
@@ -103,6 +116,18 @@ class AgentLoop:
                 # The consumer left early: nothing goes on behind its back.
                 request.cancel.cancel()
             await asyncio.wait({task}, timeout=2 * CANCEL_GRACE_S)
+
+    def _recorder(self, request: RunRequest) -> Callable[[RunEvent], None]:
+        """Keeps each event: in the session's file, and where one is kept in the audit log."""
+        audit, thread = self.audit, request.thread
+        if audit is None:
+            return thread.record
+
+        def record(event: RunEvent) -> None:
+            thread.record(event)
+            audit(event, thread.thread_id)
+
+        return record
 
 
 def _soon(loop: asyncio.AbstractEventLoop, work: Any, *arguments: Any) -> None:

@@ -20,6 +20,7 @@ from pydantic import BaseModel
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding, Provenance
 from app.imaging.types import Frame, ImageRef, Instance, Window
+from app.tools.planning import PackPlan
 
 JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
 JsonDict = dict[str, Any]
@@ -305,12 +306,20 @@ class Tool(Protocol):
 
 
 class Registrar(Protocol):
-    """What a pack's `register(registry)` is given: the only thing it may do is add its tools."""
+    """What a pack's `register(registry)` is given: to add its tools, and tell when to use them."""
 
     def register(self, tool: Tool) -> None:
         """Add a tool.
 
         Raises:
             ValueError: A tool of that name is already there.
+        """
+        ...
+
+    def plan(self, plan: PackPlan) -> None:
+        """Tell the planner of the pack's words, priorities, dependencies and successors.
+
+        Raises:
+            ValueError: A pack of that name has told already.
         """
         ...

@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from app.log import get_logger
 from app.tools import chest, general
 from app.tools.api import Registrar, Tool
+from app.tools.planning import PackPlan, Plans
 
 ENTRY_POINT_GROUP = "sightline.tool_packs"
 """An entry point of this group names a function `register(registry)`."""
@@ -29,6 +30,7 @@ class Registry:
 
     def __init__(self) -> None:
         self._tools: dict[str, Tool] = {}
+        self._plans: dict[str, PackPlan] = {}
         self.problems: tuple[PackProblem, ...] = ()
 
     def register(self, tool: Tool) -> None:
@@ -42,6 +44,21 @@ class Registry:
             raise ValueError(f"a tool named {name!r} is already registered")
         self._tools[name] = tool
 
+    def plan(self, plan: PackPlan) -> None:
+        """Take what a pack tells the planner.
+
+        Raises:
+            ValueError: A pack of that name has told already.
+        """
+        if plan.pack in self._plans:
+            raise ValueError(f"a pack named {plan.pack!r} has told the planner already")
+        self._plans[plan.pack] = plan
+
+    @property
+    def plans(self) -> Plans:
+        """What the packs tell the planner."""
+        return Plans(self._plans.values())
+
     def get(self, name: str) -> Tool | None:
         """The tool of that exact name, or None."""
         return self._tools.get(name)
@@ -54,15 +71,22 @@ class Registry:
 class _Trial:
     """Collects a pack's tools, so that a pack that fails half-way leaves none behind."""
 
-    def __init__(self, taken: Iterable[str]) -> None:
+    def __init__(self, taken: Iterable[str], packs: Iterable[str]) -> None:
         self.tools: dict[str, Tool] = {}
+        self.plans: dict[str, PackPlan] = {}
         self._taken = frozenset(taken)
+        self._packs = frozenset(packs)
 
     def register(self, tool: Tool) -> None:
         name = tool.spec.name
         if name in self._taken or name in self.tools:
             raise ValueError(f"a tool named {name!r} is already registered")
         self.tools[name] = tool
+
+    def plan(self, plan: PackPlan) -> None:
+        if plan.pack in self._packs or plan.pack in self.plans:
+            raise ValueError(f"a pack named {plan.pack!r} has told the planner already")
+        self.plans[plan.pack] = plan
 
 
 def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
@@ -89,7 +113,8 @@ def load_packs(third_party: Iterable[EntryPoint] | None = None) -> Registry:
 
 
 def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
-    trial = _Trial(tool.spec.name for tool in registry.all())
+    taken = (tool.spec.name for tool in registry.all())
+    trial = _Trial(taken, (plan.pack for plan in registry.plans.packs))
     try:
         register: Callable[[Registrar], object] = point.load()
         register(trial)
@@ -99,4 +124,6 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
         return PackProblem(point.name, reason)
     for tool in trial.tools.values():
         registry.register(tool)
+    for plan in trial.plans.values():
+        registry.plan(plan)
     return None

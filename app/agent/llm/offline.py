@@ -13,6 +13,7 @@ from app.agent.planning.natural import no_rule_text
 from app.agent.planning.resolve import Blocked, resolve
 from app.agent.planning.steps import NoRule, Reply, Scene, Steps
 from app.agent.summary import Skipped, write_summary
+from app.tools.planning import NO_PLANS, Plans
 
 __all__ = ["OfflineModel", "plan_only"]
 
@@ -22,12 +23,19 @@ _DELTA = re.compile(r"\s*\S+(?:\s+\S+){0,2}|\s+")
 
 
 class OfflineModel:
-    """Plans with rules, one call at a time, so that each can feed on the results before it."""
+    """Plans with rules, one call at a time, so that each can feed on the results before it.
+
+    Args:
+        plans: What the packs tell of their tools.
+    """
 
     name = "offline"
     remote_host = ""
     # Rules read any length, and whole results.
     info = ModelInfo(context_tokens=1_000_000_000, own_tools=False, metered=False)
+
+    def __init__(self, plans: Plans = NO_PLANS) -> None:
+        self._plans = plans
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
@@ -40,7 +48,9 @@ class OfflineModel:
             return
         question, turn = messages[start], messages[start + 1 :]
         images = tuple(question.images)
-        scene = Scene(images, {tool.name: tool for tool in tools}, tuple(messages[:start]))
+        scene = Scene(
+            images, {tool.name: tool for tool in tools}, tuple(messages[:start]), self._plans
+        )
         match decide(question.text, scene):
             case Reply(text):
                 answer = text

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import get_args
 from urllib.parse import urlsplit
@@ -17,6 +17,7 @@ from app.agent.llm.base import LanguageModel, ModelInfo
 from app.agent.llm.offline import OfflineModel
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL, AZURE_API_VERSION, OPENAI_URL, Kind, ProviderSettings
+from app.tools.planning import NO_PLANS, Plans
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OWN_URLS: Mapping[str, str] = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}
@@ -33,11 +34,13 @@ class Wanted:
         kind: Who answers.
         fields: Its settings.
         key: "" where none is known.
+        plans: What the packs tell of their tools; for the offline planner.
     """
 
     kind: Kind
     fields: ProviderSettings
     key: str = ""
+    plans: Plans = field(default=NO_PLANS, compare=False, repr=False)
 
     @property
     def url(self) -> str:
@@ -134,8 +137,8 @@ def build(wanted: Wanted) -> LanguageModel:
     return _BUILDERS[wanted.kind](wanted)
 
 
-def _offline(_wanted: Wanted) -> LanguageModel:
-    return OfflineModel()
+def _offline(wanted: Wanted) -> LanguageModel:
+    return OfflineModel(wanted.plans)
 
 
 def _openai(wanted: Wanted) -> LanguageModel:

@@ -8,6 +8,7 @@ from typing import Any
 
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
+from app.tools.planning import NO_PLANS, Plans
 
 DICOM = "dicom_processor"
 CLASSIFIER = "chest_xray_classifier"
@@ -149,11 +150,13 @@ class Scene:
         images: Notes on the open images, the current one first.
         tools: The tools there are, by name.
         earlier: Messages of earlier questions in the thread.
+        plans: What the packs tell of their tools.
     """
 
     images: tuple[Mapping[str, Any], ...]
     tools: Mapping[str, ToolSchema]
     earlier: tuple[Message, ...] = ()
+    plans: Plans = NO_PLANS
 
     def note(self, image: OpenImage | None = None) -> Mapping[str, Any] | None:
         """The note on an image, or None when it is not open."""

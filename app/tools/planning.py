@@ -1,0 +1,267 @@
+"""What a pack tells the planner, as data: its words, what answers what, what comes before what.
+
+A pack says in `register(registry)`, beside its tools:
+
+    registry.plan(PackPlan(pack="cells", kinds=(...), tools=(...), successors=(...)))
+
+The planner knows no tool by name: whatever it decides it takes from here. Nothing in this file
+decides anything.
+
+Words are written as a user would, in any language, in small letters: "count", "how many". They
+match whole words ("count" is not in "account"); a `*` stands for any further letters ("segment*"),
+and a space for any space or hyphen. Several words in one entry are a phrase.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class Priority(IntEnum):
+    """How readily a tool is chosen among those that do the same work."""
+
+    EXCLUDED = 0
+    """Never for a question, whoever chooses it."""
+    LOW = 1
+    """Only where nothing better is there, or where the user names it."""
+    NORMAL = 2
+    HIGH = 3
+
+
+@dataclass(frozen=True, slots=True)
+class AnyOf:
+    """One of these tools suffices; the one whose words the question has, else the first."""
+
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class AllOf:
+    """All of these tools."""
+
+    tools: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionKind:
+    """A kind of question: how it is recognised, and the least that answers it.
+
+    Attributes:
+        name: "counting", "full analysis"; unique within the pack.
+        words: Any of them makes a question one of this kind.
+        with_kinds: Kinds of the same pack that must be there as well ("where" with "disease").
+        beats: Kinds that are not meant where this one is: comparison wins over counting.
+        tools: What answers it, in the order in which it runs. A tool that is not installed is
+            skipped; a recommended one is named by a `Successor`, not here.
+        certain: Where the question says nothing else, rules alone may answer it without a model.
+        expects_data: An empty result is suspicious: look at what there really is.
+        needs_image: It is about an open image.
+    """
+
+    name: str
+    words: tuple[str, ...] = ()
+    with_kinds: tuple[str, ...] = ()
+    beats: tuple[str, ...] = ()
+    tools: tuple[str | AnyOf, ...] = ()
+    certain: bool = False
+    expects_data: bool = False
+    needs_image: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Feed:
+    """Where an argument comes from when nobody gives it: an earlier call's output.
+
+    Attributes:
+        argument: Of the tool that is fed.
+        tools: The latest call of any of these that ended well.
+        key: Key of its `output`.
+    """
+
+    argument: str
+    tools: tuple[str, ...]
+    key: str
+
+
+@dataclass(frozen=True, slots=True)
+class Accepts:
+    """Which images a tool is for; () for any.
+
+    Attributes:
+        kinds: "dicom", "picture", as in the notes on open images.
+        modalities: DICOM's Modality. An image that states none is taken.
+        body_parts: Pieces of BodyPartExamined. An image that states none is taken.
+        what: How such an image is called: "a chest radiograph (CR, DX)".
+    """
+
+    kinds: tuple[str, ...] = ()
+    modalities: tuple[str, ...] = ()
+    body_parts: tuple[str, ...] = ()
+    what: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ValueWords:
+    """Words that name a value of an argument: "collarbone" means organs=["Left Clavicle", ...].
+
+    Attributes:
+        argument: The argument, a list or a single value.
+        value: The value; with `sided`, "{side} Clavicle" for "Left" and "Right".
+        words: What names it.
+        sided: It has a left and a right one; both are meant where no side is named.
+    """
+
+    argument: str
+    value: str
+    words: tuple[str, ...]
+    sided: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Discovery:
+    """How to look what there really is, when a call found nothing where something was expected.
+
+    Attributes:
+        tool: Lists what exists (modalities, field values, names); it must read only.
+        key: Key of its `output`: a list of names, or a table of them by the argument's value.
+        argument: The argument of the empty call that is then set to the nearest existing name.
+    """
+
+    tool: str
+    key: str
+    argument: str
+
+
+@dataclass(frozen=True, slots=True)
+class ToolRule:
+    """What the planner knows of one tool.
+
+    Attributes:
+        tool: Its name.
+        why: A few words for the plan: "outlines each nucleus".
+        words: The things it is about ("nucleus", "nuclei"): they choose it among alternatives.
+        leave_out: Words that leave it out after "don't", "without", "no", "nicht", ...
+        priority: See `Priority`.
+        requires: What must have ended well in this conversation before it may run; each of them.
+        feeds: Where its arguments come from.
+        accepts: Which images it is for.
+        values: Words for values of its arguments.
+        empty: Keys of its `output`. All of them missing, empty or 0: it found nothing.
+        discovery: How to look what there is when it found nothing.
+        makes: Key of its `output` under which it returns a picture, "" for none.
+    """
+
+    tool: str
+    why: str = ""
+    words: tuple[str, ...] = ()
+    leave_out: tuple[str, ...] = ()
+    priority: Priority = Priority.NORMAL
+    requires: tuple[AnyOf | AllOf, ...] = ()
+    feeds: tuple[Feed, ...] = ()
+    accepts: Accepts = Accepts()
+    values: tuple[ValueWords, ...] = ()
+    empty: tuple[str, ...] = ()
+    discovery: Discovery | None = None
+    makes: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Successor:
+    """What comes next, after a call that ended well.
+
+    Attributes:
+        after: Any of these tools.
+        then: The tool that follows.
+        kinds: Only for questions of these kinds; () for any.
+        mandatory: Whoever plans, it is run next. Otherwise it is recommended: planned by rules,
+            left out without an override by a model that does not want it.
+        reason: Why, for the plan.
+    """
+
+    after: tuple[str, ...]
+    then: str
+    kinds: tuple[str, ...] = ()
+    mandatory: bool = True
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class PackPlan:
+    """All that one pack tells the planner.
+
+    Attributes:
+        pack: Its name.
+        kinds: The kinds of question that it answers.
+        tools: A rule for each of its tools that needs one.
+        alternatives: Groups of tools that do the same work; priorities count within a group.
+        successors: What follows what.
+    """
+
+    pack: str
+    kinds: tuple[QuestionKind, ...] = ()
+    tools: tuple[ToolRule, ...] = ()
+    alternatives: tuple[AnyOf, ...] = ()
+    successors: tuple[Successor, ...] = ()
+
+
+class Plans:
+    """What all packs tell, to be looked up by tool and by kind.
+
+    Args:
+        packs: In the order in which they were registered.
+    """
+
+    def __init__(self, packs: Iterable[PackPlan] = ()) -> None:
+        self.packs = tuple(packs)
+        self._rules: Mapping[str, ToolRule] = {
+            rule.tool: rule for pack in self.packs for rule in pack.tools
+        }
+
+    def __bool__(self) -> bool:
+        """Whether any pack tells anything."""
+        return bool(self.packs)
+
+    def rule(self, tool: str) -> ToolRule:
+        """What is known of a tool; an empty rule for one that no pack speaks of."""
+        return self._rules.get(tool) or ToolRule(tool)
+
+    def rules(self) -> tuple[ToolRule, ...]:
+        """Every tool's rule."""
+        return tuple(self._rules.values())
+
+    def kinds(self) -> Iterator[tuple[PackPlan, QuestionKind]]:
+        """Every kind of question, with the pack that answers it."""
+        for pack in self.packs:
+            for kind in pack.kinds:
+                yield pack, kind
+
+    def kind(self, name: str) -> QuestionKind | None:
+        """The first kind of that name."""
+        return next((kind for _, kind in self.kinds() if kind.name == name), None)
+
+    def alternatives(self, tool: str) -> tuple[str, ...]:
+        """Tools that do the same work, the readiest first; the tool itself is among them."""
+        found = [
+            other
+            for pack in self.packs
+            for group in pack.alternatives
+            if tool in group.tools
+            for other in group.tools
+        ]
+        unique = dict.fromkeys([*found, tool])
+        return tuple(sorted(unique, key=lambda name: -self.rule(name).priority))
+
+    def successors(self, tool: str, kinds: Iterable[str]) -> tuple[Successor, ...]:
+        """What comes after `tool` for a question of these kinds, in the packs' order."""
+        asked = frozenset(kinds)
+        return tuple(
+            item
+            for pack in self.packs
+            for item in pack.successors
+            if tool in item.after and (not item.kinds or asked & frozenset(item.kinds))
+        )
+
+
+NO_PLANS = Plans()
