@@ -18,7 +18,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app import paths, settings
-from app.agent.approvals import Consents, Gate
+from app.agent.approvals import Gate
+from app.agent.consents import Consents
 from app.agent.context import system_prompt
 from app.agent.events import RunEvent
 from app.agent.llm import providers

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from app.agent.approvals import Consents
+from app.agent.consents import Consents
 from app.agent.emitter import Emitter
 from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.execute import in_thread

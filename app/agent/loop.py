@@ -18,8 +18,9 @@ from typing import Any
 
 from app import __version__
 from app.agent.answers import CANCEL_GRACE_S, Answers, Reply
-from app.agent.approvals import Consents, Gate, ask, consent_request
+from app.agent.approvals import Gate, ask
 from app.agent.calls import NOT_RUN, Calls
+from app.agent.consents import Consents, consent_request
 from app.agent.emitter import Emitter
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.execute import Tools, log_unexpected

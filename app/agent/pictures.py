@@ -21,7 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.agent.approvals import Consents, ask, picture_request
+from app.agent.approvals import ask
+from app.agent.consents import Consents, picture_request
 from app.agent.emitter import Emitter
 from app.agent.execute import in_thread, log_unexpected
 from app.agent.messages import Picture

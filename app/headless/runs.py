@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.agent.approvals import consent_request, picture_request
+from app.agent.consents import consent_request, picture_request
 from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
 from app.agent.jsonable import artifact_json, describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.agent.approvals import consent_request, picture_request
+from app.agent.consents import consent_request, picture_request
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunCancelled, ToolStarted
 from app.agent.request import Decision
 from app.views.chat.approval import ApprovalCard

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app import settings
-from app.agent.approvals import Consents
+from app.agent.consents import Consents
 from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import Wanted, build
 from app.agent.policy import Grants, Policy, Rule

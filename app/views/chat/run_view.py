@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from app.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
+    DataSent,
     ModelRetry,
     Noted,
     PlanUpdated,
@@ -160,6 +161,8 @@ class RunView(QWidget):
 
     def handle(self, event: RunEvent) -> None:
         """Show an event."""
+        if isinstance(event, DataSent):
+            return  # the status bar tells of it
         if isinstance(event, ModelRetry):
             self._stream.withdraw()
         if not isinstance(event, (TextDelta, ReasoningDelta)):

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from app.agent.approvals import Consents
+from app.agent.consents import Consents
 from app.agent.context import result_message
 from app.agent.events import ApprovalRequested
 from app.agent.llm.base import Call, ModelInfo, Tokens

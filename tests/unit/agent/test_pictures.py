@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.agent.approvals import Consents
+from app.agent.consents import Consents
 from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested
 from app.agent.pictures import (

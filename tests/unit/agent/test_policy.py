@@ -13,13 +13,12 @@ from pydantic import BaseModel, Field, SecretStr
 
 from app.agent.approvals import (
     LONGEST_SHOWN,
-    Consents,
     Gate,
     Verdict,
-    consent_request,
     shown_arguments,
     tool_request,
 )
+from app.agent.consents import Consents, consent_request
 from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
 from app.agent.messages import ToolCall
