@@ -1,0 +1,1 @@
+"""What should run for which phrasing: the table, its score, the command that prints both."""
