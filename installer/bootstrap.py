@@ -163,9 +163,10 @@ def test(pytest_arguments: list[str], console: Console) -> int:
         console.say(f"---- {name}")
         results[name] = subprocess.run([python, *command], cwd=REPO, check=False).returncode
     if not pytest_arguments and not lacking:
-        # The windows' tests once more where there is no screen at all; pictures are made so.
+        # The windows' tests once more where there is no screen at all; pictures are made so. What
+        # takes long measures memory, or a language model: that needs no second platform.
         console.say("---- windows offscreen")
-        command = [python, "-m", "pytest", "-q", "tests/gui"]
+        command = [python, "-m", "pytest", "-q", "tests/gui", "-m", "not slow"]
         offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
         done = subprocess.run(command, cwd=REPO, env=offscreen, check=False)
         results["windows offscreen"] = done.returncode

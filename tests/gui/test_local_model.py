@@ -31,7 +31,7 @@ from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, NoHost,
 from tests.support.small_model import gguf, template
 from tests.unit.agent.test_local_server import gone_within
 
-pytestmark = pytest.mark.gui
+pytestmark = [pytest.mark.gui, pytest.mark.slow]
 
 Wait = Callable[..., None]
 
