@@ -127,7 +127,11 @@ class ToolProgress(_Event):
 
 
 class ToolFinished(_Event):
-    """A tool call ended. Findings and artifacts are objects; `jsonable` writes their fields."""
+    """A tool call ended. Findings and artifacts are objects; `jsonable` writes their fields.
+
+    `evidence` is its number among the conversation's results, from 1: what an answer cites as [1].
+    It is 0 where there is no result.
+    """
 
     kind: Literal["tool_finished"] = "tool_finished"
     call_id: str
@@ -140,6 +144,7 @@ class ToolFinished(_Event):
     artifacts: list[Artifact] = []
     error: str = ""
     duration_s: float = 0.0
+    evidence: int = 0
 
 
 class ApprovalRequested(_Event):
@@ -147,7 +152,11 @@ class ApprovalRequested(_Event):
 
     For a tool call, `tool`, `arguments` and `effect` (an `app.tools.api.Approval`) say exactly what
     would be done; they are empty for the consent to a remote model. `scopes` are the answers
-    offered besides no: "once", and "session" for the same tool with the same arguments.
+    offered besides no: "once", and "session" for the same tool with the same arguments; a no for
+    "session" is one to the tool, whatever its arguments. `touches` are the files and hosts that the
+    call names, as they will really be reached: what ("writes" or "sends to"), argument, shown (the
+    whole path with links followed, or the host in its plain spelling) and note ("" or what is odd
+    about it).
 
     `about` says what is asked: a call ("tool"), whether a conversation may be sent
     ("conversation"), whether these pictures may ("pictures"), and once more for those that may show
@@ -165,6 +174,7 @@ class ApprovalRequested(_Event):
     arguments: dict[str, Any] = {}
     effect: str = ""
     scopes: list[Literal["once", "session"]] = ["once"]
+    touches: list[dict[str, str]] = []
     about: Literal["tool", "conversation", "pictures", "risky_pictures"] = "tool"
     host: str = ""
     model: str = ""
@@ -216,12 +226,13 @@ class RunFinished(_Event):
 
     `stopped_by` names the limit that ended the run ("steps", "tool_calls", "tokens", "cost",
     "wall_time", "repeated_call", "cycle"), "" when the model ended it; the answer then sums up what
-    was found so far.
+    was found so far. `cited` are the numbers of the results that the answer cites.
     """
 
     kind: Literal["run_finished"] = "run_finished"
     answer: str
     stopped_by: str = ""
+    cited: list[int] = []
 
 
 class RunFailed(_Event):

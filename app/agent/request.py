@@ -20,7 +20,8 @@ class Decision:
     Attributes:
         granted: Yes or no.
         scope: A yes for this call ("once"), or also for the same tool with the same arguments in
-            this conversation until Sightline is closed ("session").
+            this conversation until Sightline is closed ("session"). A no for "session" is one to
+            the tool, whatever its arguments.
         reason: Why not, in the user's words; the model is told.
     """
 

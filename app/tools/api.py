@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,8 @@ from app.tools.planning import PackPlan
 
 JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
 JsonDict = dict[str, Any]
+PathUse = Literal["read", "write", "text"]
+"""What a tool does with the file that an argument names; see `ToolSpec.paths`."""
 
 
 class ToolRetry(SightlineError):
@@ -117,6 +119,11 @@ class ToolSpec:
         sequential: Never runs at the same time as another call of the run.
         phrases: What a user may write to mean this tool ("cell count", "count nuclei"), for the
             offline planner; its name with spaces is understood anyway.
+        paths: What the tool does with the file that an argument names: "read", "write", or "text"
+            where the argument is no path although it is called like one. Only an argument that is
+            declared "write" may name a file outside the run's own folder. A relative one is taken
+            as below that folder (`ToolContext.out_dir`).
+        hosts: Hosts that a tool of the effect SEND reaches by itself, whatever its arguments say.
     """
 
     name: str
@@ -130,6 +137,8 @@ class ToolSpec:
     version: str = "0.1.0"
     sequential: bool = False
     phrases: tuple[str, ...] = ()
+    paths: Mapping[str, PathUse] = field(default_factory=dict[str, "PathUse"])
+    hosts: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
