@@ -1,9 +1,10 @@
 """What identifies a patient: the names under which it stands, and the ways in which it is written.
 
-The table follows the attributes that the Basic Application Level Confidentiality Profile (DICOM
-PS3.15, table E.1-1) removes or replaces, as far as tools can return them. Keys are compared without
-case and punctuation, so "PatientName", "patient_name" and "Patient's Name" are one; a DICOM tag in
-hexadecimal digits is its attribute.
+Every attribute that the Basic Application Level Confidentiality Profile (DICOM PS3.15, table
+E.1-1; `basic_profile.py`) removes or replaces identifies, and so does every private one. Beyond
+them go names that no attribute has, as tools may use them ("mrn", "surname"). Keys are compared
+without case and punctuation, so "PatientName", "patient_name" and "Patient's Name" are one; a
+DICOM tag in hexadecimal digits is its attribute.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from itertools import groupby, permutations
+
+from app.agent import basic_profile
 
 
 def _table(text: str) -> tuple[str, ...]:
@@ -31,7 +34,8 @@ _EXACT = _table("""
     framecomments medicalalerts allergies smokingstatus pregnancystatus militaryrank branchofservice
     insuranceplanidentification requestedprocedureid requestedproceduredescription mrn dob ssn
     issuer author surname firstname lastname middlename fullname givenname familyname maidenname
-    hospital doctor birth clinicaltrialsubjectid
+    hospital doctor birth clinicaltrialsubjectid secondaryreviewername evaluatorname
+    documentauthortrial
 """)
 _STARTS = _table("""
     patient otherpatient responsibleperson referring performing requesting institution accession
@@ -43,9 +47,11 @@ _ENDS = _table("""
     birthdate studydate seriesdate acquisitiondate contentdate instancecreationdate birthtime
     studytime seriestime acquisitiontime contenttime instancecreationtime instanceuid classuid
     serialnumber physician physicians personname patientid patientname stationname telephonenumbers
-    phonenumber emailaddress accessionnumber
+    phonenumber emailaddress accessionnumber aetitle applicationentitytitle
 """)
 _PROSE = _table("description comments history protocolname reason devicename address")
+_ORDINARY = frozenset(_table("Arbitrary Impressions LabelText MAC Originator TextString Time"))
+"""Attributes whose names others use for what identifies nobody: only as DICOM writes them."""
 _LAST_WORDS = frozenset(("date", "dates", "datetime", "uid", "uids"))
 _PATH_WORDS = frozenset(_table("path paths file files filename filenames folder directory dir"))
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -64,6 +70,8 @@ _SHORT = frozenset(_table("ap pa ct mr us dx cr mg nm pt xa rf ml cc mm cm st dr
 _MIN_IDENTIFIER = 3
 _DATE = re.compile(r"((?:18|19|20)\d\d)(\d\d)(\d\d)")
 _DIGITS = re.compile(r"\d{5,}")
+_NUMBER = re.compile(r"\d{6,}")
+_PHONE = re.compile(r"\+?[\s(]*\d(?:[-\s()/]{0,3}\d){6,15}")
 _MONTHS = _table("jan feb mar apr may jun jul aug sep oct nov dec")
 _GAP = r"[\W_]{0,3}"
 _NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -76,9 +84,22 @@ _WRITTEN_OUT = {"ae": "ä|æ|a\u0308", "oe": "ö|ø|o\u0308", "ue": "ü|u\u0308"
 @lru_cache(maxsize=8192)
 def is_identifying(key: str) -> bool:
     """Whether what stands under this key identifies a patient, a person or a place."""
-    tag = _TAG.match(key)
-    if tag:
-        key = key[tag.end() :] or _keyword(int(tag[1] + tag[2], 16))
+    if _is_private(key):
+        return True
+    key = _attribute(key)
+    return _names_one(key) or key in _ORDINARY or _normal(key) in _PROFILE
+
+
+@lru_cache(maxsize=8192)
+def is_telling(key: str) -> bool:
+    """Whether a value under this identifying key is to be looked for elsewhere as well.
+
+    Not one that is an ordinary word or number: what stands under "ROIName" is "Heart".
+    """
+    return _is_private(key) or _names_one(_attribute(key)) or _normal(_attribute(key)) in _TELLING
+
+
+def _names_one(key: str) -> bool:
     name = _normal(key)
     if not name or name in _KEEP:
         return False
@@ -89,6 +110,19 @@ def is_identifying(key: str) -> bool:
     return words[-1:] != [] and (words[-1] in _LAST_WORDS or words[-2:] == ["date", "time"])
 
 
+def _attribute(key: str) -> str:
+    """The key itself; for a tag its keyword, else the name behind it."""
+    tag = _TAG.match(key)
+    return _keyword(int(tag[1] + tag[2], 16)) or key[tag.end() :] if tag else key
+
+
+def _is_private(key: str) -> bool:
+    """Whether it is the tag of a private attribute: its group is odd (PS3.5 7.8)."""
+    tag = _TAG.match(key)
+    # Eight digits without any sign between them may be a number.
+    return tag is not None and "," in tag[0] and int(tag[1], 16) % 2 == 1
+
+
 @lru_cache(maxsize=8192)
 def is_path_key(key: str) -> bool:
     """Whether what stands under this key is the path of a file."""
@@ -97,7 +131,11 @@ def is_path_key(key: str) -> bool:
 
 def is_prose(key: str) -> bool:
     """Whether what stands under this key is text, whose single words identify nobody."""
-    return _normal(key).endswith(_PROSE)
+    attribute = _attribute(key)
+    name = _normal(attribute)
+    if _is_private(key) or name.endswith(_PROSE):
+        return True
+    return name in _WHOLE and not _names_one(attribute)
 
 
 def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[str] | None:
@@ -105,10 +143,11 @@ def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[s
 
     Args:
         values: Names, ids, dates; parts of a name are found as well.
-        prose: Texts, found only whole.
+        prose: Texts, found only whole, and the long numbers in them.
     """
     forms = {form for value in values for form in _forms(unicodedata.normalize("NFC", value))}
     forms |= {form for text in prose for form in _alone(text.strip())}
+    forms |= {form for text in prose for form in _numbers(text)}
     if not forms:
         return None
     # The longest first, so that no part of a name is left beside what was removed. What stands
@@ -144,12 +183,26 @@ def _forms(value: str) -> Iterator[_Form]:
             yield from (_exactly(part) for part in parts[:2] if _is_short_name(part))
     for digits in _DIGITS.findall(value):
         yield _bounded(digits, digits, digits)
+    yield from _phones(value)
 
 
 def _alone(form: str) -> Iterator[_Form]:
     least = 2 if _NO_SPACES.search(form) else _MIN_IDENTIFIER
     if len(form) >= least and form.lower() not in _GENERIC and any(map(str.isalnum, form)):
         yield _bounded(_loose(form), form, form)
+
+
+def _numbers(text: str) -> Iterator[_Form]:
+    """Long numbers of a text: ids, phones, dates without signs."""
+    yield from (_bounded(digits, digits, digits) for digits in _NUMBER.findall(text))
+    yield from _phones(text)
+
+
+def _phones(text: str) -> Iterator[_Form]:
+    """Phone numbers, whatever stands between their digits."""
+    for found in _PHONE.findall(text):
+        digits = [sign for sign in found if sign.isdigit()]
+        yield _bounded(_GAP.join(digits), digits[0], digits[-1])
 
 
 def _is_short_name(part: str) -> bool:
@@ -239,3 +292,8 @@ def _normal(key: str) -> str:
 
 def _words(key: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(key)]
+
+
+_PROFILE = frozenset(map(_normal, basic_profile.PROFILE - _ORDINARY))
+_WHOLE = frozenset(map(_normal, basic_profile.NUMBERS | basic_profile.TEXTS))
+_TELLING = _WHOLE | frozenset(map(_normal, basic_profile.PERSONS | basic_profile.DATES))

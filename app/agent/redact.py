@@ -12,7 +12,13 @@ from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
 
 from app.agent.context import as_data, to_text
-from app.agent.identifiers import is_identifying, is_path_key, is_prose, pattern_of
+from app.agent.identifiers import (
+    is_identifying,
+    is_path_key,
+    is_prose,
+    is_telling,
+    pattern_of,
+)
 from app.agent.messages import Message, ToolCall
 
 __all__ = ["REMOVED", "Redactor", "is_identifying"]
@@ -232,9 +238,9 @@ class Redactor:
         elif isinstance(value, str) and value:
             if is_path_key(key):
                 self._named(value)
-            elif is_identifying(key) and not _UID.fullmatch(value):
+            elif is_telling(key) and not _UID.fullmatch(value):
                 (self._prose if is_prose(key) else self._found).add(value)
-        elif isinstance(value, int) and is_identifying(key) and abs(value) > 999:
+        elif isinstance(value, int) and is_telling(key) and abs(value) > 999:
             self._found.add(str(value))
 
     def _named(self, path: str) -> str:
