@@ -1,71 +1,197 @@
-"""The plan as a live checklist: which step is pending, running, done, failed or skipped.
+"""The plan as a live checklist: which step is pending, running, done, incomplete, failed, skipped.
 
 A plan comes from a planner, whose steps are calls of tools and follow what becomes of those calls,
-or from the model itself by `update_plan`: its steps have titles and the states that it gives them.
+or from the model itself by `update_plan`: its steps have titles and the states that it gives them,
+as far as what really ran bears them out. A call that no plan foresaw, and one that the packs' rules
+put in, are steps as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
+
+from app.agent.events import Override
+
+ENFORCED = "enforced"
+NOTHING_RAN = "none of its tools gave a result"
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """A step of the model's own plan.
+
+    Attributes:
+        title: What is to be found.
+        state: As the model says.
+        tools: What it needs.
+        after: Numbers from 1 of the steps that it waits for.
+    """
+
+    title: str
+    state: str = "pending"
+    tools: tuple[str, ...] = ()
+    after: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """Who makes a call, for its step.
+
+    Attributes:
+        by: "rules", "model", "enforced".
+        why: For the plan.
+    """
+
+    by: str = "model"
+    why: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class _Step:
+    tool: str
+    why: str = ""
+    state: str = "pending"
+    by: str = ""
+    verdict: str = ""
+    tools: tuple[str, ...] = ()
+    after: tuple[int, ...] = ()
+    titled: bool = False
+    found: list[tuple[str, str, str]] = field(default_factory=list[tuple[str, str, str]])
+
+    def told(self) -> dict[str, Any]:
+        """As the event has it: what is empty is left out."""
+        shown: dict[str, Any] = {"tool": self.tool, "why": self.why, "state": self.state}
+        more = {"by": self.by, "verdict": self.verdict, "after": list(self.after)}
+        return shown | {name: value for name, value in more.items() if value}
 
 
 class PlanState:
-    """Steps with states, each {"tool", "why", "state"}; a model's own step has its title as "tool".
+    """Steps with states, what rules changed, and whether the goal was reached.
+
+    Args:
+        live: A call that no plan foresaw becomes a step of its own.
 
     Attributes:
         changed: Something changed since `told` was last called.
+        overrides: What the packs' rules changed, in order.
+        goal: "", "done" or "incomplete".
+        goal_why: What is missing.
     """
 
-    def __init__(self) -> None:
-        self._steps: list[dict[str, Any]] = []
-        self._calls: dict[str, dict[str, Any]] = {}
+    def __init__(self, *, live: bool = False) -> None:
+        self._live = live
+        self._steps: list[_Step] = []
+        self._calls: dict[str, _Step] = {}
+        self._tools: dict[str, str] = {}
         self._current: int | None = None
         self.changed = False
+        self.overrides: list[Override] = []
+        self.goal = ""
+        self.goal_why = ""
 
-    def set(self, steps: Iterable[tuple[str, str]]) -> None:
+    def __bool__(self) -> bool:
+        """Whether there is anything to show."""
+        return bool(self._steps or self.overrides)
+
+    def set(self, steps: Iterable[tuple[str, str]], by: str = "") -> None:
         """Take a planner's plan of (tool, why); steps that were already run keep their state."""
-        kept = [step for step in self._steps if step["state"] != "pending"]
-        self._steps = [{"tool": tool, "why": why, "state": "pending"} for tool, why in steps]
-        for index, old in enumerate(kept[: len(self._steps)]):
-            if old["tool"] == self._steps[index]["tool"]:
-                self._steps[index] = old  # the same object: the call that runs still finds it
+        forced = [step for step in self._steps if step.by == ENFORCED]
+        kept = [step for step in self._steps if step.state != "pending" and step.by != ENFORCED]
+        planned = [_Step(tool, why, by=by) for tool, why in steps]
+        for index, old in enumerate(kept[: len(planned)]):
+            if old.tool == planned[index].tool:
+                planned[index] = old  # the same object: the call that runs still finds it
+        self._steps = [*forced, *planned]
         self._current = self._first("running")
         self.changed = True
 
-    def write(self, steps: Iterable[tuple[str, str]]) -> None:
-        """Take the model's own plan of (title, state)."""
-        self._steps = [{"tool": title, "why": "", "state": state} for title, state in steps]
-        running = self._first("running")
-        self._current = running if running is not None else self._first("pending")
+    def write(self, steps: Iterable[Written]) -> None:
+        """Take the model's own plan. What rules put in stays, and so does what was found."""
+        before = {step.tool: step for step in self._steps if step.titled}
+        own = [_written(item, before.get(item.title)) for item in steps]
+        named = {name for step in own for name in step.tools}
+        kept = [step for step in self._steps if self._stays(step, named)]
+        for step in own:
+            step.after = tuple(number + len(kept) for number in step.after)
+        old, self._steps = self._steps, [*kept, *own]
+        for step in own:
+            self._bear_out(step, [*old, *own])
+        now = {step.tool: step for step in own}
+        for call_id, step in self._calls.items():
+            if step.titled:  # a call that runs now belongs to the new step of the same title
+                self._calls[call_id] = now.get(step.tool, step)
+        running = self._first("running", titled=True)
+        self._current = running if running is not None else self._first("pending", titled=True)
         self.changed = True
 
-    def start(self, call_id: str, tool: str) -> str:
+    def start(self, call_id: str, tool: str, made: Made | None = None) -> str:
         """A call starts. Pending steps before its own were passed over.
 
         Returns:
             The step that it is made for: its own, else the one under way; "" without any.
         """
-        for index, step in enumerate(self._steps):
-            if step["tool"] == tool and step["state"] == "pending":
+        made = made or Made()
+        self._tools[call_id] = tool
+        index = self._step_for(tool)
+        if index is not None:
+            if made.by != ENFORCED:
                 for passed in self._steps[:index]:
-                    if passed["state"] == "pending":
-                        passed["state"] = "skipped"
-                step["state"] = "running"
-                self._calls[call_id] = step
-                self._current = index
-                self.changed = True
-                break
+                    if passed.state == "pending" and not passed.titled:
+                        passed.state = "skipped"
+            self._begin(call_id, index, made)
+        elif self._live and (made.by == ENFORCED or not self._titled_current()):
+            self._begin(call_id, self._add(tool, made), made)
+        elif self._titled_current():
+            assert self._current is not None
+            self._calls[call_id] = self._steps[self._current]
         if self._current is None:
             return ""
-        return f"{self._current} {self._steps[self._current]['tool']}"
+        return f"{self._current} {self._steps[self._current].tool}"
 
-    def finish(self, call_id: str, ok: bool) -> None:
-        """A call ended."""
+    def finish(self, call_id: str, ok: bool, state: str = "", verdict: str = "") -> None:
+        """A call ended.
+
+        Args:
+            call_id: The call.
+            ok: Whether it gave a result.
+            state: "done", "incomplete" or "failed", where somebody judged it.
+            verdict: Why.
+        """
         step = self._calls.pop(call_id, None)
-        if step is not None:
-            step["state"] = "done" if ok else "failed"
+        tool = self._tools.pop(call_id, "")
+        if step is None:
+            return
+        judged = state or ("done" if ok else "failed")
+        step.found.append((tool, judged, verdict))
+        if not step.titled:
+            step.state, step.verdict = judged, verdict
             self.changed = True
+        elif verdict and step.verdict != verdict:
+            step.verdict = verdict
+            self.changed = True
+
+    def recommend(self, tool: str, why: str) -> bool:
+        """Show a step that the packs recommend, unless it is there already; nothing forces it."""
+        if any(tool == step.tool or tool in step.tools for step in self._steps):
+            return False
+        self._steps.append(_Step(tool, why, by="rules"))
+        self.changed = True
+        return True
+
+    def override(self, item: Override) -> bool:
+        """Note what a rule changed, once; returns whether it is new."""
+        if item in self.overrides:
+            return False
+        self.overrides.append(item)
+        self.changed = True
+        return True
+
+    def end(self, goal: str, why: str) -> None:
+        """Say whether the whole was reached."""
+        if (self.goal, self.goal_why) != (goal, why):
+            self.goal, self.goal_why, self.changed = goal, why, True
 
     def close(self, ok: bool) -> None:
         """The run ends: what was under way is done if the run is; all else that is open is skipped.
@@ -74,18 +200,93 @@ class PlanState:
             ok: Whether the model ended the run with an answer.
         """
         for step in self._steps:
-            if step["state"] in ("pending", "running"):
-                step["state"] = "done" if ok and step["state"] == "running" else "skipped"
+            if step.state in ("pending", "running"):
+                step.state = "done" if ok and step.state == "running" else "skipped"
+                if step.titled and step.state == "done":
+                    self._bear_out(step, self._steps)
                 self.changed = True
 
     def open(self) -> list[str]:
         """The tools, or titles, of the steps that are not done yet."""
-        return [step["tool"] for step in self._steps if step["state"] in ("pending", "running")]
+        return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
     def told(self) -> list[dict[str, Any]]:
         """The steps, to be shown now."""
         self.changed = False
-        return [dict(step) for step in self._steps]
+        return [step.told() for step in self._steps]
 
-    def _first(self, state: str) -> int | None:
-        return next((i for i, step in enumerate(self._steps) if step["state"] == state), None)
+    def _begin(self, call_id: str, index: int, made: Made) -> None:
+        step = self._steps[index]
+        step.state = "running"
+        if not step.titled:
+            step.by = step.by or made.by if self._live else step.by
+            step.why = step.why or made.why
+        self._calls[call_id] = step
+        self._current = index
+        self.changed = True
+
+    def _step_for(self, tool: str) -> int | None:
+        """The first pending step that is this tool's, else the model's own that names it."""
+        steps = list(enumerate(self._steps))
+        named = [i for i, s in steps if s.tool == tool and s.state == "pending" and not s.titled]
+        own = [i for i, s in steps if tool in s.tools and s.state in ("running", "pending")]
+        return next(iter([*named, *own]), None)
+
+    def _titled_current(self) -> bool:
+        """Whether a step of the model's own is under way that did not say which tools it needs."""
+        if self._current is None or not self._steps[self._current].titled:
+            return False
+        return not (self._live and self._steps[self._current].tools)
+
+    def _add(self, tool: str, made: Made) -> int:
+        """A new step, before what is still to come."""
+        index = self._first("pending")
+        index = len(self._steps) if index is None else index
+        self._steps.insert(index, _Step(tool, made.why, by=made.by))
+        for step in self._steps:
+            step.after = tuple(n + 1 if n > index else n for n in step.after)
+        if self._current is not None and self._current >= index:
+            self._current += 1
+        return index
+
+    def _stays(self, step: _Step, named: set[str]) -> bool:
+        """Whether a step outlasts a new plan of the model's own that names these tools."""
+        if step.titled or not self._live:
+            return False
+        if step.by == ENFORCED or step.state == "running":
+            return True
+        return bool(named) and step.tool not in named and step.state != "skipped"
+
+    def _bear_out(self, step: _Step, among: Sequence[_Step]) -> None:
+        """A step that the model calls done is, only where what its tools gave says so."""
+        if step.state != "done" or not self._live:
+            return
+        elsewhere = [entry for other in among if other is not step for entry in other.found]
+        found = [*(entry for entry in elsewhere if entry[0] in step.tools), *step.found]
+        if step.tools and not any(tool in step.tools for tool, _, _ in found):
+            step.state, step.verdict = "incomplete", NOTHING_RAN
+            return
+        last = {tool: (state, why) for tool, state, why in found}
+        short = [item for item in last.values() if item[0] != "done"]
+        if short and len(short) == len(last):
+            step.state, step.verdict = short[0][0], short[0][1] or "its tools gave no result"
+
+    def _first(self, state: str, *, titled: bool | None = None) -> int | None:
+        return next(
+            (
+                index
+                for index, step in enumerate(self._steps)
+                if step.state == state and titled in (None, step.titled)
+            ),
+            None,
+        )
+
+
+def _written(item: Written, before: _Step | None) -> _Step:
+    step = _Step(
+        item.title, state=item.state, tools=item.tools, after=item.after, titled=True, by="model"
+    )
+    if before is not None:
+        step.found = before.found
+        step.verdict = before.verdict if item.state != "pending" else ""
+    return step

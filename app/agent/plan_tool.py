@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.agent.plan_state import PlanState
+from app.agent.plan_state import PlanState, Written
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 
 OWN = "sightline"  # the pack of the loop's own tools
@@ -61,7 +61,7 @@ class UpdatePlan:
 
     def run(self, args: PlanInput, context: ToolContext) -> ToolResult:
         """Take the plan."""
-        self._plan.write((step.title, step.state) for step in args.steps)
+        self._plan.write(Written(step.title, step.state) for step in args.steps)
         done = sum(step.state in ("done", "failed", "skipped") for step in args.steps)
         told = f"The user sees the plan: {done} of {len(args.steps)} steps ended."
         return ToolResult(told, {}, {})
