@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from app.agent.approvals import Gate
 from app.agent.emitter import Emitter, ProgressGate, utc_now
 from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
+from app.agent.evidence import Evidence
 from app.agent.execute import (
     Outcome,
     Tools,
@@ -74,6 +75,7 @@ class Calls:
 
     Attributes:
         running: The cancel token of each call that runs now.
+        evidence: Numbers the results.
         begun: The calls whose tool was started.
         results: The results so far, without those of the loop's own tools.
         stop_after: Nothing is started any more; what runs now may end.
@@ -87,6 +89,7 @@ class Calls:
     plan: PlanState
     meter: Meter
     clock: WallClock
+    evidence: Evidence = field(default_factory=Evidence)
     running: dict[str, CancelToken] = field(default_factory=dict[str, CancelToken])
     begun: set[str] = field(default_factory=set[str])
     results: list[Message] = field(default_factory=list[Message])
@@ -238,6 +241,7 @@ class Calls:
         call = ready.call
         message = outcome.message(call)
         if not ready.own:
+            message = self.evidence.take(message)
             self.results.append(message)
         # On disk before anything is told: a crash in between loses nothing.
         self._log(call, outcome, started)
@@ -254,6 +258,7 @@ class Calls:
             artifacts=list(outcome.artifacts),
             error=outcome.error_text,
             duration_s=round(duration_s, 3),
+            evidence=message.evidence,
         )
         self.plan.finish(call.id, outcome.status == "ok")
         self.tell_plan()

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
+from app.agent.evidence import told
 from app.agent.messages import Message
 from app.agent.prompts import load_prompt
 from app.agent.shortening import to_text
@@ -35,8 +36,9 @@ def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
 
 
 def marked_result(message: Message) -> Message:
-    """A tool message with its text marked as data."""
-    return message.model_copy(update={"text": as_data(message.text)})
+    """A tool message with its text marked as data, and by which number it is cited."""
+    text = "\n".join(part for part in (as_data(message.text), told(message)) if part)
+    return message.model_copy(update={"text": text})
 
 
 def marked(

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from app.agent.context import NOTES, as_data, image_notes_text
+from app.agent.context import NOTES, image_notes_text, marked_result
 from app.agent.messages import Message
 from app.agent.shortening import one_line, summary_line, to_text
 
@@ -212,4 +212,4 @@ def retold(message: Message, made: dict[str, Any], data: dict[str, Any]) -> Mess
 
 
 def _as_shown(message: Message) -> Message:
-    return message.model_copy(update={"text": as_data(message.text)})
+    return marked_result(message)

@@ -54,6 +54,8 @@ class Message(BaseModel):
         pictures: For a user message: what a model with eyes is shown with it.
         identifiers: For a user message: names, ids and dates of the patients that were open then,
             to be removed from all that a remote model gets, in later questions too.
+        evidence: For a tool message: its number among the conversation's results, from 1; 0 for
+            none.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -68,3 +70,4 @@ class Message(BaseModel):
     images: list[dict[str, Any]] = []
     pictures: list[Picture] = []
     identifiers: list[str] = []
+    evidence: int = 0

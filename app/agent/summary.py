@@ -1,7 +1,7 @@
 """Writes an answer from tools' outputs alone: what was found, what failed, what stays open.
 
-Every sentence about a result names the tool it rests on. Scores and measurements are described,
-never turned into a disease.
+Every line about a result cites it by its number and stands under the tool's name. Scores and
+measurements are described, never turned into a disease.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from app.agent.evidence import cite
 from app.agent.messages import Message
 from app.agent.planning.steps import CLASSIFIER, RATIO, SEGMENTATION
 from app.agent.planning.text import has_words
@@ -98,7 +99,7 @@ def _blocks(
     if failures:
         blocks.append("\n".join(["**Not done**", *failures]))
     warnings = [
-        f"- {message.tool}: {warning}"
+        cite(f"- {message.tool}: {warning}", message.evidence)
         for message in results
         if message.ok
         for warning in warnings_of(message.data)
@@ -138,7 +139,8 @@ def _direct_answers(
     answers: list[str] = []
     for tool, what, answer in asked:
         if tool in done:
-            answers.append(answer(done[tool].data.get("output", {})))
+            said = answer(done[tool].data.get("output", {})).splitlines()
+            answers.append("\n".join(cite(line, done[tool].evidence) for line in said))
         elif any(message.tool == tool for message in results) or any(
             item.tool == tool for item in skipped
         ):

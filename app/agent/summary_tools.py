@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from app.agent.evidence import cite
 from app.agent.messages import Message
 from app.agent.planning.steps import (
     CLASSIFIER,
@@ -46,7 +47,7 @@ Data = Mapping[str, Any]
 
 
 def render_result(message: Message) -> list[str]:
-    """The lines on one successful call."""
+    """The lines on one successful call, each with its evidence."""
     output = message.data.get("output") or {}
     metadata = message.data.get("metadata") or {}
     summary = one_line(str(message.data.get("summary") or ""), limit=1000)
@@ -54,7 +55,7 @@ def render_result(message: Message) -> list[str]:
     lines = renderer(output, metadata) if renderer else []
     if not lines:
         lines = _generic(output, summary)
-    return [heading(message.tool), *(f"- {line}" for line in lines)]
+    return [heading(message.tool), *(f"- {cite(line, message.evidence)}" for line in lines)]
 
 
 def heading(tool: str) -> str:

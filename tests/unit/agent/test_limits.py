@@ -183,7 +183,7 @@ def test_a_step_of_the_plan_has_five_calls_and_the_run_goes_on(tmp_path: Path):
     plan = Plan((("cardiothoracic_ratio", "measure"), ("chest_xray_classifier", "score")))
     turn: Turn = [plan, *(ratio(name) for name in "abcdefg")]
     then: Turn = [call("chest_xray_classifier", image_path="a")]
-    events, thread = play(tmp_path, turn, then, says("done"), limits=Limits(), tools=tools)
+    events, thread = play(tmp_path, turn, then, says("done [1]"), limits=Limits(), tools=tools)
     tool: Any = tools.get("cardiothoracic_ratio")
     assert len(tool.calls) == 5
     refused = [item for item in thread.history if "has used its 5 calls" in item.text]
@@ -191,7 +191,7 @@ def test_a_step_of_the_plan_has_five_calls_and_the_run_goes_on(tmp_path: Path):
     assert "Go on with the next step" in refused[0].text
     ends = [event for event in events if event.kind == "tool_finished"]
     assert (ends[-1].tool, ends[-1].status) == ("chest_xray_classifier", "ok")
-    assert (events[-1].answer, events[-1].stopped_by) == ("done ", "")
+    assert (events[-1].answer, events[-1].stopped_by) == ("done [1] ", "")
 
 
 def test_without_a_plan_there_is_no_limit_of_a_task(tmp_path: Path):
@@ -264,11 +264,11 @@ def test_the_time_in_which_the_user_is_asked_does_not_count(tmp_path: Path):
 
     asked = request(tmp_path, approve=approve)
     turn: Turn = [call("writer", image_path="a")]
-    model = ScriptedModel(turn, says("done"), remote_host="far.example")
+    model = ScriptedModel(turn, says("done [1]"), remote_host="far.example")
     loop = AgentLoop(model, FakeRegistry(tool), limits=Limits(wall_s=900))
     events = run_skipping(collect(loop, asked))
     assert len([event for event in events if event.kind == "approval_requested"]) == 2
-    assert (events[-1].answer, events[-1].stopped_by) == ("done ", "")
+    assert (events[-1].answer, events[-1].stopped_by) == ("done [1] ", "")
 
 
 def test_after_the_user_was_asked_the_time_goes_on(tmp_path: Path):

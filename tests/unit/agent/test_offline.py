@@ -264,7 +264,7 @@ def test_a_foreign_tool_runs_and_its_figures_are_told(tmp_path: Path):
     assert calls(events) == [("cell_counter", {"image_path": DICOM_NOTE["path"], "threshold": 0.3})]
     answer = events[-1].answer
     assert "I ran cell_counter." in answer
-    assert "**cell_counter**\n- cells path: a file was made\n- count: 1,234" in answer
+    assert "**cell_counter**\n- cells path: a file was made [1]\n- count: 1,234 [1]" in answer
     assert str(tmp_path) not in answer
 
 

@@ -87,8 +87,8 @@ def test_own_tools_do_not_count_as_calls_of_tools(tmp_path: Path):
         ]
         for index in range(3)
     ]
-    events, _, _ = play(tmp_path, *turns, says("done"), limits=Limits(tool_calls=3))
-    assert (events[-1].answer, events[-1].stopped_by) == ("done ", "")
+    events, _, _ = play(tmp_path, *turns, says("done [1]"), limits=Limits(tool_calls=3))
+    assert (events[-1].answer, events[-1].stopped_by) == ("done [1] ", "")
 
 
 def test_own_tools_count_as_repeated_calls(tmp_path: Path):
@@ -109,10 +109,10 @@ def test_the_calls_of_each_step_of_the_models_plan_are_counted_apart(tmp_path: P
         *looks("de"),
     ]
     limits = Limits(calls_per_task=2)
-    events, thread, _ = play(tmp_path, first, says("done"), limits=limits)
+    events, thread, _ = play(tmp_path, first, says("done [1]"), limits=limits)
     told = [item.ok for item in thread.history if item.role == "tool"]
     assert told == [True, True, True, False, True, True, True]
-    assert events[-1].answer == "done "
+    assert events[-1].answer == "done [1] "
 
 
 def test_a_plan_of_which_nothing_runs_is_at_its_first_open_step(tmp_path: Path):

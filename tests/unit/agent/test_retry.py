@@ -153,10 +153,10 @@ def test_what_tools_did_is_not_done_again_when_the_answer_after_them_breaks(tmp_
     tool = FakeTool("count", ImageInput, ok("12 nuclei"))
     turn: Turn = [call("count", image_path="a")]
     events, _, thread = play(
-        tmp_path, turn, [Text("There "), busy()], says("12 nuclei"), tools=FakeRegistry(tool)
+        tmp_path, turn, [Text("There "), busy()], says("12 nuclei [1]"), tools=FakeRegistry(tool)
     )
     assert len(tool.calls) == 1
-    assert events[-1].answer == "12 nuclei "
+    assert events[-1].answer == "12 nuclei [1] "
     assert [item.role for item in thread.history] == ["user", "assistant", "tool", "assistant"]
 
 

@@ -1,0 +1,151 @@
+"""Evidence: results get numbers, and what an answer cites is held against them.
+
+A call that ended well is a result. It gets the next number of its conversation, [1], [2], ..., in
+the order in which results come; the card shows the number, the model is told it with the result,
+and an answer cites it. Numbers go on from question to question, so that each of them means one
+result however long the conversation is. A call that failed has no number: nothing rests on it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from app.agent.messages import Message
+
+UNKNOWN = ": no such result"
+"""Stands behind the number of a citation that names nothing."""
+
+_CODE = r"```.*?(?:```|\Z)|`[^`\n]+`"
+_NUMBERS = r"\d{1,3}(?:\s*[,;]\s*\d{1,3}|\s*[-\u2013]\s*\d{1,3})*"
+_CITATION = re.compile(rf"(?P<code>{_CODE})|\[(?P<numbers>{_NUMBERS})\](?!\()", re.DOTALL)
+_ONE = re.compile(r"(?P<from>\d{1,3})(?:\s*[-\u2013]\s*(?P<to>\d{1,3}))?")
+_LARGEST = 99  # in a list: coordinates and window limits are lists in brackets as well
+_MOST = 3  # numbers of a list that names no result at all
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """An answer whose citations were looked up.
+
+    Attributes:
+        text: The answer; behind the number of a citation of nothing stands that it is none.
+        closing: What is added at its end, "" for nothing.
+        cited: Numbers of the results that it cites, ascending.
+        unknown: Numbers that it cites and that no result has.
+    """
+
+    text: str
+    closing: str
+    cited: tuple[int, ...]
+    unknown: tuple[int, ...]
+
+
+class Evidence:
+    """The numbered results of a conversation, of which a run adds its own.
+
+    Args:
+        history: The conversation before the run.
+    """
+
+    def __init__(self, history: Iterable[Message] = ()) -> None:
+        self._known = {item.evidence: item.tool for item in history if item.evidence}
+        self._last = max(self._known, default=0)
+        self._fresh: list[int] = []
+
+    def take(self, message: Message) -> Message:
+        """A result of this run, with its number; a call that failed as it is."""
+        if not message.ok or message.role != "tool":
+            return message
+        self._last += 1
+        self._known[self._last] = message.tool
+        self._fresh.append(self._last)
+        return message.model_copy(update={"evidence": self._last})
+
+    def check(self, answer: str) -> Checked:
+        """Look up what an answer cites."""
+        cited: set[int] = set()
+        unknown: set[int] = set()
+
+        def mark(match: re.Match[str]) -> str:
+            numbers = _numbers(match["numbers"]) if match["numbers"] else ()
+            if not numbers or not self._meant(numbers):
+                return match[0]
+            cited.update(number for number in numbers if number in self._known)
+            lost = [number for number in numbers if number not in self._known]
+            unknown.update(lost)
+            return _ONE.sub(lambda one: _marked(one, lost), match[0]) if lost else match[0]
+
+        text = _CITATION.sub(mark, answer)
+        closing = self._closing(cited, sorted(unknown))
+        return Checked(text, closing, tuple(sorted(cited)), tuple(sorted(unknown)))
+
+    def _meant(self, numbers: Sequence[int]) -> bool:
+        """Whether numbers in brackets are a citation, rather than a position or a range."""
+        if len(numbers) == 1:
+            return True
+        if len(set(numbers)) < len(numbers) or not all(1 <= item <= _LARGEST for item in numbers):
+            return False
+        return len(numbers) <= _MOST or any(number in self._known for number in numbers)
+
+    def _closing(self, cited: Iterable[int], unknown: Sequence[int]) -> str:
+        lines: list[str] = []
+        if unknown:
+            lines.append(_no_evidence(unknown))
+        if self._fresh and not list(cited):
+            lines.append(f"Based on: {', '.join(self._by_tool())}.")
+        return "".join(f"\n\n{line}" for line in lines)
+
+    def _by_tool(self) -> Iterator[str]:
+        for tool in dict.fromkeys(self._known[number] for number in self._fresh):
+            mine = [number for number in self._fresh if self._known[number] == tool]
+            yield f"{''.join(f'[{number}]' for number in mine)} {tool}"
+
+
+def cite(line: str, number: int) -> str:
+    """A sentence with its evidence, before its full stop; as it is without a number."""
+    if not number:
+        return line
+    mark = f"[{number}]"
+    if line.endswith((".", ":")) and not line.endswith(".."):
+        return f"{line[:-1]} {mark}{line[-1]}"
+    return f"{line} {mark}"
+
+
+def told(message: Message) -> str:
+    """The line by which the model learns a result's number, "" for a call without one."""
+    return f"Cite this result as [{message.evidence}]." if message.evidence else ""
+
+
+def unmarked(text: str) -> str:
+    """An answer as the model wrote it, without the marks that `Evidence.check` put in."""
+    return text.replace(UNKNOWN, "")
+
+
+def _numbers(text: str) -> tuple[int, ...]:
+    return tuple(_spread(text))
+
+
+def _spread(text: str) -> Iterator[int]:
+    for one in _ONE.finditer(text):
+        first, last = int(one["from"]), int(one["to"] or one["from"])
+        # A range that runs backwards, or far, is none; its ends are looked up as they stand.
+        yield from range(first, last + 1) if first <= last <= first + _LARGEST else (first, last)
+
+
+def _marked(one: re.Match[str], lost: Sequence[int]) -> str:
+    return f"{one[0]}{UNKNOWN}" if any(number in lost for number in _spread(one[0])) else one[0]
+
+
+def _no_evidence(unknown: Sequence[int]) -> str:
+    names = ", ".join(str(number) for number in unknown)
+    if len(unknown) == 1:
+        return (
+            f"No evidence: the answer cites result {names}, and there is none of that number. What "
+            "it says with it rests on no tool."
+        )
+    return (
+        f"No evidence: the answer cites results {names}, and there are none of these numbers. What "
+        "it says with them rests on no tool."
+    )
