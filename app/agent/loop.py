@@ -23,6 +23,7 @@ from app.agent.calls import NOT_RUN, Calls
 from app.agent.consents import Consents, consent_request
 from app.agent.emitter import Emitter
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
+from app.agent.evidence import Evidence
 from app.agent.execute import Tools, log_unexpected
 from app.agent.jsonable import plain
 from app.agent.limits import Meter, Stop, WallClock
@@ -159,6 +160,7 @@ class _Run:
             plan=self.plan,
             meter=self.meter,
             clock=self.clock,
+            evidence=Evidence(request.thread.history),
         )
         self.answers = Answers(
             request=request,
@@ -178,8 +180,16 @@ class _Run:
         """Run to the terminal event. Never raises an ordinary exception."""
         try:
             answer, stop = await self._within_time()
+            checked = self.calls.evidence.check(answer)
+            if checked.closing:
+                self.emitter.emit(TextDelta, text=checked.closing)
             self._end_plan(ok=stop is None)
-            self.emitter.emit(RunFinished, answer=answer, stopped_by=stop.by if stop else "")
+            self.emitter.emit(
+                RunFinished,
+                answer=checked.text + checked.closing,
+                stopped_by=stop.by if stop else "",
+                cited=list(checked.cited),
+            )
         except (asyncio.CancelledError, Cancelled):
             self._cut()
             self.emitter.cancel()
