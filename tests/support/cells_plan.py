@@ -1,0 +1,221 @@
+"""What the made-up microscopy pack tells the planner: the seed's chain as data.
+
+Segment, crop, analyse, visualise; a caption is recommended. Comparison words win over counting
+words; a count needs the segmenter alone; the analyser is never skipped after the cropper when a
+full analysis is asked.
+"""
+
+from __future__ import annotations
+
+from app.tools.planning import (
+    Accepts,
+    AllOf,
+    AnyOf,
+    Discovery,
+    Feed,
+    PackPlan,
+    Priority,
+    QuestionKind,
+    Successor,
+    ToolRule,
+)
+
+PREPROCESSOR = "Image_Preprocessor_Tool"
+CELLS = "Cell_Segmenter_Tool"
+NUCLEI = "Nuclei_Segmenter_Tool"
+ORGANOIDS = "Organoid_Segmenter_Tool"
+THRESHOLD = "Threshold_Segmenter_Tool"
+CROPPER = "Single_Cell_Cropper_Tool"
+ANALYZER = "Cell_State_Analyzer_Tool"
+VISUALIZER = "Analysis_Visualizer_Tool"
+CAPTIONER = "Image_Captioner_Tool"
+INFO = "Image_Info_Tool"
+GENERALIST = "Generalist_Solution_Generator_Tool"
+
+SEGMENTERS = (CELLS, NUCLEI, ORGANOIDS)
+CHAIN = (CELLS, CROPPER, ANALYZER, VISUALIZER, CAPTIONER)
+"""A full analysis of cells, the recommended caption included."""
+
+COUNTING = "counting"
+FULL = "full analysis"
+COMPARISON = "comparison"
+
+_MICROGRAPH = Accepts(modalities=("SM", "GM", "XC"), what="a micrograph (a picture, SM, GM)")
+_CLEANED = Feed("image_path", (PREPROCESSOR,), "image_path")
+_LOOK = Discovery(INFO, "channels", "channel")
+_DEEP = (AnyOf(SEGMENTERS), CROPPER, ANALYZER, VISUALIZER)
+
+_SEGMENT = ("segment*", "outline*", "contour*", "mask*", "delineat*", "umrand*", "umriss*")
+
+_KINDS = (
+    QuestionKind(
+        COMPARISON,
+        words=(
+            *("compar*", "difference*", "differ", "change*", "group*", "treatment*", "treated"),
+            *("control*", "versus", "vs", "vergleich*", "unterschied*", "veränder*", "gruppe*"),
+            *("behandlung*", "behandelt*", "kontroll*"),
+        ),
+        beats=(COUNTING,),
+        tools=_DEEP,
+        expects_data=True,
+    ),
+    QuestionKind(
+        FULL,
+        words=(
+            *("cell state*", "state of the cells", "cluster*", "umap", "embedding*", "phenotyp*"),
+            *("morphological", "morphology", "analy*", "full analysis", "full pipeline"),
+            *("zellzust*", "phänotyp*", "morpholog*"),
+        ),
+        beats=(COUNTING,),
+        tools=_DEEP,
+        expects_data=True,
+    ),
+    QuestionKind(
+        COUNTING,
+        words=(
+            *("how many", "count", "counts", "counting", "number", "numbers", "quantity", "#"),
+            *("total cells", "wie viele", "wieviele", "zähl*", "zahl", "anzahl", "zellzahl"),
+        ),
+        tools=(AnyOf(SEGMENTERS),),
+        certain=True,
+        expects_data=True,
+    ),
+    QuestionKind(
+        "segmentation",
+        words=(*_SEGMENT, "zellsegmentierung", "kernsegmentierung"),
+        tools=(AnyOf(SEGMENTERS),),
+        expects_data=True,
+    ),
+    QuestionKind(
+        "cropping",
+        words=("crop*", "cut out", "cut * out", "ausschneid*", "auszuschneiden", "ausgeschnitten"),
+        tools=(AnyOf(SEGMENTERS), CROPPER),
+        expects_data=True,
+    ),
+    QuestionKind(
+        "preprocessing",
+        words=(
+            *("preprocess*", "pre process*", "denois*", "noise", "illumination", "clean up"),
+            *("vorverarbeit*", "entrausch*", "rauschen", "ausleuchtung"),
+        ),
+        tools=(PREPROCESSOR,),
+    ),
+    QuestionKind(
+        "caption",
+        words=("caption*", "describe", "description*", "beschreib*", "bildbeschreibung*"),
+        tools=(CAPTIONER,),
+    ),
+    QuestionKind(
+        "structure",
+        words=("channel*", "stain*", "kanal", "kanäle*", "färbung*"),
+        tools=(INFO,),
+    ),
+)
+
+_TOOLS = (
+    ToolRule(
+        PREPROCESSOR,
+        why="evens out the background and the noise",
+        leave_out=("preprocess*", "denois*", "clean*", "vorverarbeit*", "entrausch*"),
+        accepts=_MICROGRAPH,
+        makes="image_path",
+    ),
+    ToolRule(
+        CELLS,
+        why="outlines each cell",
+        words=("cell", "cells", "zelle", "zellen", "zell*"),
+        leave_out=(*_SEGMENT, "cell", "cells", "zellen"),
+        priority=Priority.HIGH,
+        feeds=(_CLEANED,),
+        accepts=_MICROGRAPH,
+        empty=("count",),
+        discovery=_LOOK,
+    ),
+    ToolRule(
+        NUCLEI,
+        why="outlines each nucleus",
+        words=("nucleus", "nuclei", "nuclear", "zellkern*", "kern", "kerne", "kernen"),
+        leave_out=(*_SEGMENT, "nucleus", "nuclei", "zellkern*", "kerne"),
+        feeds=(_CLEANED,),
+        accepts=_MICROGRAPH,
+        empty=("count",),
+        discovery=_LOOK,
+    ),
+    ToolRule(
+        ORGANOIDS,
+        why="outlines each organoid",
+        words=("organoid*",),
+        leave_out=(*_SEGMENT, "organoid*"),
+        feeds=(_CLEANED,),
+        accepts=_MICROGRAPH,
+        empty=("count",),
+        discovery=_LOOK,
+    ),
+    ToolRule(
+        THRESHOLD,
+        why="outlines what is bright",
+        leave_out=_SEGMENT,
+        priority=Priority.LOW,
+        feeds=(_CLEANED,),
+        accepts=_MICROGRAPH,
+        empty=("count",),
+    ),
+    ToolRule(
+        CROPPER,
+        why="cuts out each cell",
+        leave_out=("crop*", "cut*", "ausschneid*", "auszuschneiden"),
+        requires=(AnyOf((*SEGMENTERS, THRESHOLD)),),
+        feeds=(_CLEANED, Feed("mask_path", (*SEGMENTERS, THRESHOLD), "mask_path")),
+        accepts=_MICROGRAPH,
+        empty=("crops",),
+    ),
+    ToolRule(
+        ANALYZER,
+        why="finds the states of the cells",
+        leave_out=("analy*", "cluster*", "umap", "compar*", "vergleich*"),
+        requires=(AllOf((CROPPER,)),),
+        feeds=(Feed("crops_path", (CROPPER,), "crops_path"),),
+        empty=("states",),
+    ),
+    ToolRule(
+        VISUALIZER,
+        why="draws what was found",
+        leave_out=("visuali*", "plot*", "draw*", "chart*"),
+        feeds=(
+            Feed("data_path", (ANALYZER,), "analysis_path"),
+            Feed("data_path", (*SEGMENTERS, THRESHOLD), "mask_path"),
+        ),
+        makes="picture_path",
+    ),
+    ToolRule(
+        CAPTIONER,
+        why="describes the picture",
+        leave_out=("caption*", "describ*", "description*", "beschreib*", "bildbeschreibung*"),
+        accepts=_MICROGRAPH,
+    ),
+    ToolRule(INFO, why="lists the channels of the picture", accepts=_MICROGRAPH),
+    ToolRule(GENERALIST, why="guesses", priority=Priority.EXCLUDED),
+)
+
+PLAN = PackPlan(
+    pack="cells",
+    kinds=_KINDS,
+    tools=_TOOLS,
+    alternatives=(AnyOf((*SEGMENTERS, THRESHOLD)),),
+    successors=(
+        Successor(
+            (CROPPER,),
+            ANALYZER,
+            kinds=(FULL, COMPARISON),
+            reason="cropped cells say nothing of their states before they are analysed",
+        ),
+        Successor((ANALYZER,), VISUALIZER, reason="states are read from their picture"),
+        Successor(
+            (VISUALIZER,),
+            CAPTIONER,
+            kinds=(FULL, COMPARISON),
+            mandatory=False,
+            reason="a caption says what the picture shows",
+        ),
+    ),
+)
