@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
-from app.agent.consents import Consents
+from app.agent.consents import Consents, Target
 from app.agent.emitter import Emitter
 from app.agent.events import DataSent, ModelRetry, Noted, ReasoningDelta, TextDelta, Usage
 from app.agent.execute import in_thread
@@ -32,7 +32,7 @@ from app.agent.llm.base import (
     Tokens,
     ToolSchema,
 )
-from app.agent.messages import Message, ToolCall
+from app.agent.messages import Message, Picture, ToolCall
 from app.agent.redact import Redactor
 from app.agent.request import RunRequest
 from app.agent.retry import Retry
@@ -81,7 +81,6 @@ class Answers:
     Attributes:
         set_plan: Takes a plan that the model streamed.
         consents: What a remote model may get, as it is now.
-        pictures: Pictures may be sent to the model.
         reply: The answer under way; empty in between.
         told_shortened: The user was told that the context was shortened.
         redactor: Cleans what a remote model gets; made with the first request.
@@ -98,7 +97,6 @@ class Answers:
     meter: Meter
     set_plan: Callable[[Plan], None]
     consents: Consents
-    pictures: bool = False
     reply: Reply = field(default_factory=Reply)
     told_shortened: bool = False
     redactor: Redactor | None = None
@@ -143,7 +141,7 @@ class Answers:
                 raise error
             self.redactor = cleaned
         prompt = self.window.build(
-            self.system, history, self.schemas, redactor=self.redactor, pictures=self.pictures
+            self.system, history, self.schemas, redactor=self.redactor, pictures=self._may_see
         )
         if prompt.notice and not self.told_shortened:
             self.told_shortened = True
@@ -165,11 +163,16 @@ class Answers:
         host, thread_id = self.model.remote_host, self.request.thread.thread_id
         if not host:
             return
-        if not self.consents.given(thread_id, host):
+        if not self.consents.given(thread_id, host, self.model.name):
             raise ModelFailed(
                 f"You withdrew what {host} was allowed. Nothing more was sent",
                 remedy="Ask again and allow it, or choose a model on this machine.",
             )
+
+    def _may_see(self, picture: Picture) -> bool:
+        """Whether the model may get this picture: on this machine, or where the user said so."""
+        host, thread_id = self.model.remote_host, self.request.thread.thread_id
+        return not host or self.consents.sees(Target(thread_id, host, self.model.name), picture)
 
     def _tell_sent(self, prompt: Prompt) -> None:
         """Say that a request leaves the machine, before it does."""

@@ -1,50 +1,131 @@
-"""What the user allowed to be sent where, and how they are asked for it."""
+"""What the user allowed to be sent where, and how they are asked for it.
+
+Three questions stand between a conversation and a remote model: may the conversation be sent, may
+these pictures, and once more may those that could show who the patient is. An answer holds for one
+conversation, host and model, in memory only; a picture goes only if it, or another picture of the
+very same image, was on the screen when the user said yes.
+"""
 
 from __future__ import annotations
 
-from typing import Literal
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from app.agent.messages import Picture
 
 Sent = Literal["text", "pictures"]
 
 
-class Consents:
-    """What may be sent to which remote host in which thread.
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where something would be sent, in which conversation.
 
-    Kept in memory only, so that a new start of the program asks again. Text (with tools' results)
-    and pictures are two consents, since burnt-in text cannot be removed from a picture.
+    Attributes:
+        thread_id: The conversation.
+        host: The host, with its port where that is not the usual one.
+        model: The model's name.
+    """
+
+    thread_id: str
+    host: str
+    model: str
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A picture that a model would get.
+
+    Attributes:
+        picture: The PNG with its caption.
+        image: Names the image: SOP Instance UID, frame and pixels.
+        risk: Why it may show who the patient is, for the user; "" where nothing says so.
+    """
+
+    picture: Picture
+    image: str
+    risk: str = ""
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """What a yes covers: this very picture where it is risky, else all of the same image."""
+        return ("picture", digest(self.picture)) if self.risk else ("image", self.image)
+
+
+class Consents:
+    """What may be sent to which remote model in which conversation. Thread-safe.
+
+    Kept in memory only, so that a new start of the program asks again.
     """
 
     def __init__(self) -> None:
-        self._answers: dict[tuple[str, str, Sent], bool] = {}
+        self._lock = threading.Lock()
+        self._text: set[Target] = set()
+        self._yes: set[tuple[Target, tuple[str, str]]] = set()
+        self._no: set[tuple[Target, str]] = set()
+        self._sees: set[tuple[Target, str]] = set()
 
-    def answer(self, thread_id: str, host: str, what: Sent = "text") -> bool | None:
-        """The user's answer in this thread; None when they were not asked."""
-        return self._answers.get((thread_id, host, what))
+    def given(self, thread_id: str, host: str, model: str) -> bool:
+        """Whether this conversation may be sent there."""
+        with self._lock:
+            return Target(thread_id, host, model) in self._text
 
-    def given(self, thread_id: str, host: str, what: Sent = "text") -> bool:
-        """Whether sending to `host` was allowed in this thread."""
-        return self._answers.get((thread_id, host, what), False)
+    def give(self, thread_id: str, host: str, model: str) -> None:
+        """Remember that this conversation may be sent there."""
+        with self._lock:
+            self._text.add(Target(thread_id, host, model))
 
-    def give(self, thread_id: str, host: str, what: Sent = "text") -> None:
-        """Remember a yes."""
-        self._answers[thread_id, host, what] = True
+    def about(self, to: Target, shown: Shown) -> bool | None:
+        """The user's answer about a picture; None when they are to be asked."""
+        with self._lock:
+            if (to, shown.image) in self._no:
+                return False
+            return True if (to, shown.key) in self._yes else None
 
-    def refuse(self, thread_id: str, host: str, what: Sent) -> None:
-        """Remember a no, so that the same is not asked with every question."""
-        self._answers[thread_id, host, what] = False
+    def allow(self, to: Target, shown: Shown) -> None:
+        """Let this picture be sent; the same image is not asked about again unless it is risky."""
+        with self._lock:
+            self._yes.add((to, shown.key))
+            self._sees.add((to, digest(shown.picture)))
+
+    def refuse(self, to: Target, shown: Shown) -> None:
+        """Remember a no, for every picture of this image: it is not asked with each question."""
+        with self._lock:
+            self._no.add((to, shown.image))
+
+    def sees(self, to: Target, picture: Picture) -> bool:
+        """Whether exactly this picture may be sent there now, also with a later question."""
+        with self._lock:
+            return (to, digest(picture)) in self._sees
 
     def hosts(self, what: Sent = "text") -> tuple[str, ...]:
         """The hosts that something may be sent to now, from any conversation; for the settings."""
-        given = (key for key, yes in self._answers.items() if yes)
-        return tuple(sorted({host for _, host, kind in given if kind == what}))
+        with self._lock:
+            given = self._text if what == "text" else {to for to, _ in self._sees}
+            return tuple(sorted({to.host for to in given}))
 
     def withdraw(self, host: str) -> None:
         """Forget every answer about `host`, for text and for pictures: it is asked anew."""
-        self._answers = {key: yes for key, yes in self._answers.items() if key[1] != host}
+        with self._lock:
+            self._text = {to for to in self._text if to.host != host}
+            self._yes = {item for item in self._yes if item[0].host != host}
+            self._no = {item for item in self._no if item[0].host != host}
+            self._sees = {item for item in self._sees if item[0].host != host}
 
 
-def consent_request(model: str, host: str, *, pictures: bool = False) -> dict[str, str]:
-    """Title and detail of the question whether data may be sent to a remote model.
+def digest(picture: Picture) -> str:
+    """What names a picture's bytes: its file is called by the first digits of their SHA-256.
+
+    Whoever sends the file compares its bytes with its name (`llm.png`), so that nothing else can
+    take the place of what was on the screen.
+    """
+    return Path(picture.path).stem
+
+
+def consent_request(model: str, host: str, *, pictures: bool = False) -> dict[str, Any]:
+    """The fields of the question whether a conversation may be sent to a remote model.
 
     Args:
         model: The model's name.
@@ -57,6 +138,14 @@ def consent_request(model: str, host: str, *, pictures: bool = False) -> dict[st
         else "No pixels are sent."
     )
     return {
+        "about": "conversation",
+        "host": host,
+        "model": model,
+        "sent": [
+            "Your question and the earlier ones of this conversation, with their answers",
+            "The names and descriptions of the tools",
+            "The tools' results, without names, ids, dates, institutions and file paths",
+        ],
         "title": f"Send this conversation to {host}?",
         "detail": (
             f"The model {model} runs on {host}, outside this machine. Sent are: your question and "
@@ -68,28 +157,75 @@ def consent_request(model: str, host: str, *, pictures: bool = False) -> dict[st
     }
 
 
-def picture_request(model: str, host: str, count: int, burned_in: str) -> dict[str, str]:
-    """Title and detail of the second question: whether pictures may be sent.
+def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
+    """The fields of the second question: whether these pictures may be sent.
 
     Args:
         model: The model's name.
         host: Where it runs.
-        count: How many pictures go with this question.
-        burned_in: "YES" or "NO" as the files say (BurnedInAnnotation), "" where they say nothing.
+        shown: What would be sent.
     """
-    known = {
-        "YES": "The file says that there IS such text in this image.",
-        "NO": "The file says that there is no such text in this image; that is not checked.",
-    }.get(burned_in, "The file does not say whether there is such text in this image.")
-    what = "a picture" if count == 1 else f"{count} pictures"
-    return {
+    what = _counted(shown)
+    again = " You are asked once more about those marked below." if _risky(shown) else ""
+    return _pictures("pictures", model, host, shown) | {
         "title": f"Also send pictures to {host}?",
         "detail": (
             f"The model {model} on {host} can look at pictures. With this question it would get "
             f"{what} of what the viewer shows, at most 1024 pixels wide and high, as PNG, without "
             "the file's attributes. Text that is burnt into an image (a name, an id, a date) "
-            f"cannot be removed and would be sent with it. {known} Look at the image before you "
-            "answer. With no, text alone is sent. Your answer holds for all pictures "
-            "of this conversation, earlier and later ones, until Sightline is closed."
+            "cannot be removed and would be sent with it. Look at the pictures before you "
+            f"answer.{again} With no, text alone is sent. Your answer holds for these images in "
+            "this conversation until Sightline is closed; about others you are asked."
         ),
     }
+
+
+def risky_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
+    """The fields of the third question, about the pictures that may show who the patient is.
+
+    Args:
+        model: The model's name.
+        host: Where it runs.
+        shown: Those pictures.
+    """
+    one = len(shown) == 1
+    reasons = " ".join(f"{item.picture.image_id}: {item.risk}" for item in shown)
+    return _pictures("risky_pictures", model, host, shown) | {
+        "title": f"{'This picture' if one else 'These pictures'} may show who the patient is. "
+        f"Send {'it' if one else 'them'} to {host}?",
+        "detail": (
+            f"{reasons} Enlarge {'the picture' if one else 'each picture'} and look for a name, an "
+            "id, a date or a face. With no, "
+            f"{'it stays' if one else 'they stay'} here. Your answer holds for exactly "
+            f"{'this picture' if one else 'these pictures'}."
+        ),
+    }
+
+
+def _pictures(about: str, model: str, host: str, shown: Sequence[Shown]) -> dict[str, Any]:
+    return {
+        "about": about,
+        "host": host,
+        "model": model,
+        "sent": [
+            f"{_counted(shown).capitalize()}, exactly as shown below",
+            "The words below each picture",
+        ],
+        "pictures": [
+            {
+                "path": item.picture.path,
+                "caption": item.picture.caption,
+                "image_id": item.picture.image_id,
+                "risk": item.risk,
+            }
+            for item in shown
+        ],
+    }
+
+
+def _risky(shown: Sequence[Shown]) -> bool:
+    return any(item.risk for item in shown)
+
+
+def _counted(shown: Sequence[Shown]) -> str:
+    return "a picture" if len(shown) == 1 else f"{len(shown)} pictures"

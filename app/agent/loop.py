@@ -277,14 +277,14 @@ class _Run:
 
     async def _pictures(self) -> list[Picture]:
         """What a model with eyes is shown; for a remote one the user is asked a second time."""
-        model, answers = self.agent.model, self.answers
-        if not answers.window.info.images:
+        model = self.agent.model
+        if not self.answers.window.info.images:
             return []
         look = await make_pictures(self.request)
         for problem in look.problems:
             self.emitter.emit(Noted, text=problem)
         with self.clock.paused():
-            answers.pictures = await may_send(
+            allowed = await may_send(
                 self.request,
                 look,
                 model.name,
@@ -292,12 +292,12 @@ class _Run:
                 consents=self.agent.consents,
                 emitter=self.emitter,
             )
-        return list(look.pictures) if answers.pictures else []
+        return list(allowed)
 
     async def _consent(self) -> None:
         model, consents = self.agent.model, self.agent.consents
         thread_id = self.request.thread.thread_id
-        if not model.remote_host or consents.given(thread_id, model.remote_host):
+        if not model.remote_host or consents.given(thread_id, model.remote_host, model.name):
             return
         pictures = self.answers.window.info.images
         wanted = consent_request(model.name, model.remote_host, pictures=pictures)
@@ -308,7 +308,7 @@ class _Run:
                 f"You did not allow anything to be sent to {model.remote_host}. Nothing was sent",
                 remedy="Ask again and allow it, or choose a model on this machine.",
             )
-        consents.give(thread_id, model.remote_host)
+        consents.give(thread_id, model.remote_host, model.name)
 
     def _answer(self, text: str) -> str:
         if text.strip():

@@ -3,7 +3,7 @@
 They are made from the display values that the viewer windowed, never from the file's own bytes. A
 file's name comes from its pixels and a PNG without text blocks holds nothing else, so that neither
 says anything of the patient; text that is burnt into the image remains, which is why a remote model
-needs a consent of its own for them.
+needs a consent of its own for them, and two for those that are likely to have such text.
 """
 
 from __future__ import annotations
@@ -22,13 +22,14 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from app.agent.approvals import ask
-from app.agent.consents import Consents, picture_request
+from app.agent.consents import Consents, Shown, Target, picture_request, risky_request
 from app.agent.emitter import Emitter
 from app.agent.execute import in_thread, log_unexpected
 from app.agent.messages import Picture
 from app.agent.request import RunRequest
 from app.errors import Cancelled, SightlineError
 from app.imaging.pixels import pipeline
+from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot
 
 _log = logging.getLogger(__name__)
@@ -38,6 +39,8 @@ MOST = 4  # pictures with one question
 FOLDER = "seen"  # in the run's output folder
 
 _ASPECTS = (0.05, 20.0)  # of a pixel; beyond them a file's figure is a mistake
+_SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
+"""SOP Class UID; those of multi-frame secondary captures begin with it and a dot (PS3.4 B.5)."""
 _CODE = re.compile(r"[A-Z0-9][A-Z0-9 _/-]{0,15}")  # a DICOM Code String, PS3.5 6.2
 _MENTION = re.compile(r"\bimages?[\s#-]*(\d{1,6}(?:\s*(?:,|&|and)\s*\d{1,6})*)\b", re.IGNORECASE)
 
@@ -47,15 +50,17 @@ class Look:
     """The pictures of one question.
 
     Attributes:
-        pictures: The current image first.
-        burned_in: What the files say of burnt-in text (BurnedInAnnotation): "YES" if one says so,
-            "NO" if all say that there is none, else "".
+        shown: The current image first.
         problems: Why an image could not be pictured, for the user.
     """
 
-    pictures: tuple[Picture, ...] = ()
-    burned_in: str = ""
+    shown: tuple[Shown, ...] = ()
     problems: tuple[str, ...] = ()
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """As the model gets them."""
+        return tuple(item.picture for item in self.shown)
 
 
 async def make_pictures(request: RunRequest) -> Look:
@@ -87,36 +92,87 @@ async def may_send(
     *,
     consents: Consents,
     emitter: Emitter,
-) -> bool:
-    """Whether this run's model may get pictures: always on this machine, else with a consent.
+) -> tuple[Picture, ...]:
+    """The pictures of this question that the model may get: all on this machine, else by consent.
 
-    It is asked for once a conversation and host, when there is a first picture to send; a no holds
-    as long as a yes.
+    The user is asked about those that they were not asked about before, and once more about the
+    risky ones among them. Pictures of earlier questions are never asked about: they go only where
+    they were allowed to.
 
     Args:
-        request: The run; its thread's earlier pictures are meant as well.
+        request: The run.
         look: The pictures of this question.
         model: The model's name.
         host: Where it runs, "" for this machine.
-        consents: Remembers the answer.
-        emitter: Where the question is asked.
+        consents: Remembers the answers.
+        emitter: Where the questions are asked.
     """
-    thread = request.thread
     if not host:
-        return True
-    answer = consents.answer(thread.thread_id, host, "pictures")
-    if answer is not None:
-        return answer
-    if not look.pictures:
-        # Earlier ones, made for a model on this machine, do not go out unasked.
-        return False
-    wanted = picture_request(model, host, len(look.pictures), look.burned_in)
-    decision = await ask(emitter, request.approve, wanted)
-    if decision.granted:
-        consents.give(thread.thread_id, host, "pictures")
-    else:
-        consents.refuse(thread.thread_id, host, "pictures")
-    return decision.granted
+        return look.pictures
+    to = Target(request.thread.thread_id, host, model)
+    new = [item for item in look.shown if consents.about(to, item) is None]
+    if new:
+        decision = await ask(emitter, request.approve, picture_request(model, host, new))
+        await _settle(request, new, to, decision.granted, consents, emitter)
+    allowed = [item for item in look.shown if consents.about(to, item)]
+    for item in allowed:
+        consents.allow(to, item)  # another picture of an image that was shown
+    return tuple(item.picture for item in allowed)
+
+
+async def _settle(
+    request: RunRequest,
+    new: Sequence[Shown],
+    to: Target,
+    granted: bool,
+    consents: Consents,
+    emitter: Emitter,
+) -> None:
+    """Keep the answer about new pictures; a yes to risky ones only after a question of their own.
+
+    Nothing is kept before the last answer: a run that is stopped in between has allowed nothing.
+    """
+    risky = [item for item in new if item.risk]
+    despite = granted
+    if granted and risky:
+        wanted = risky_request(to.model, to.host, risky)
+        despite = (await ask(emitter, request.approve, wanted)).granted
+    for item in new:
+        if despite if item.risk else granted:
+            consents.allow(to, item)
+        else:
+            consents.refuse(to, item)
+
+
+def risk_of(instance: Instance) -> str:
+    """Why a picture of this image may show who the patient is, for the user; "" if nothing says so.
+
+    Ultrasound, secondary captures and modality OT carry burnt-in text more often than not, whatever
+    their headers say; elsewhere only a BurnedInAnnotation of NO counts (PS3.3 C.7.6.1.1.1), since
+    most files lack it.
+    """
+    if instance.kind != "dicom" and not instance.get("Modality"):
+        return "This file has no DICOM header, so nothing says whether text is burnt into it."
+    said = instance.get("BurnedInAnnotation").strip().upper()
+    if said == "YES":
+        return "The file says that there IS text burnt into this image."
+    reasons = {
+        "US": "Ultrasound images usually show name and date in the image itself.",
+        "SC": "This is a screen capture or scan, which may show anything that was on it.",
+        "OT": 'The file gives its modality as "other": it may show anything.',
+    }
+    if _captured(instance.get("SOPClassUID").strip()):
+        return reasons["SC"]
+    modality = instance.get("Modality").strip().upper()
+    if modality in reasons:
+        return reasons[modality]
+    if said != "NO":
+        return "The file does not say whether text is burnt into this image."
+    return ""
+
+
+def _captured(sop_class: str) -> bool:
+    return sop_class == _SECONDARY_CAPTURE or sop_class.startswith(f"{_SECONDARY_CAPTURE}.")
 
 
 def wanted_images(question: str, names: Sequence[str]) -> list[str]:
@@ -223,25 +279,20 @@ def _code(text: str) -> str:
 
 
 def _look(request: RunRequest, names: Sequence[str]) -> Look:
-    pictures: list[Picture] = []
-    said: list[str] = []
+    shown: list[Shown] = []
     problems: list[str] = []
     for name in names:
         request.cancel.check()
         try:
             snapshot = request.images.resolve(name)
-            pictures.append(picture_of(name, snapshot, request.out_dir / FOLDER))
+            picture = picture_of(name, snapshot, request.out_dir / FOLDER)
         except SightlineError as error:
             problems.append(f"The model gets no picture of {name}: {error.reason}.")
         except OSError as error:
             _log.warning("A picture for the model could not be written (%s)", type(error).__name__)
             problems.append(f"The model gets no picture of {name}: the file cannot be written.")
         else:
-            said.append(snapshot.instance.get("BurnedInAnnotation").strip().upper())
-    return Look(tuple(pictures), _burned_in(said), tuple(problems))
-
-
-def _burned_in(said: Sequence[str]) -> str:
-    if "YES" in said:
-        return "YES"
-    return "NO" if said and all(item == "NO" for item in said) else ""
+            ref = snapshot.ref
+            image = f"{ref.sop_instance_uid} {ref.frame} {ref.pixel_sha256}"
+            shown.append(Shown(picture, image, risk_of(snapshot.instance)))
+    return Look(tuple(shown), tuple(problems))

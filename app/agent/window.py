@@ -20,7 +20,7 @@ from app.agent.context import (
 )
 from app.agent.fitting import LEAST_RESULT, Draft, retold
 from app.agent.llm.base import ModelFailed, ModelInfo, TooLong, ToolSchema
-from app.agent.messages import Message
+from app.agent.messages import Message, Picture
 from app.agent.prompts import load_prompt
 from app.agent.redact import Redactor
 from app.agent.shortening import shorten
@@ -116,7 +116,7 @@ class ContextWindow:
         tools: Sequence[ToolSchema] = (),
         *,
         redactor: Redactor | None = None,
-        pictures: bool = False,
+        pictures: Callable[[Picture], bool] | bool = False,
     ) -> Prompt:
         """The request.
 
@@ -126,13 +126,14 @@ class ContextWindow:
             tools: The tools that go with it.
             redactor: Cleans the thread, for a remote model. It does so before anything is cut, so
                 that no half of a name escapes it.
-            pictures: Whether pictures may be sent to this model (consent, for a remote one).
+            pictures: Whether pictures, or which of them, may be sent to this model (consent, for a
+                remote one).
 
         Raises:
             ModelFailed: Not even the question and the last results fit.
         """
         shown = list(redactor.messages(history) if redactor else history)
-        shown = _with_pictures(shown, wanted=pictures and self.info.images)
+        shown = _with_pictures(shown, pictures if self.info.images else False)
         if any(message.pictures for message in shown):
             system = f"{system}\n\n{load_prompt('PICTURES')}".strip()
         ids = result_ids(shown)
@@ -211,13 +212,16 @@ class _Memory(Generic[T]):
         self._before, self._now = self._now, {}
 
 
-def _with_pictures(history: Sequence[Message], *, wanted: bool) -> list[Message]:
+def _with_pictures(
+    history: Sequence[Message], wanted: Callable[[Picture], bool] | bool
+) -> list[Message]:
     """Each picture once, where it was shown last; none where they are not wanted."""
     seen: set[str] = set()
     messages: list[Message] = []
     for message in reversed(history):
         if message.pictures:
-            left = [item for item in message.pictures if wanted and item.path not in seen]
+            may = wanted if callable(wanted) else lambda _: bool(wanted)
+            left = [item for item in message.pictures if may(item) and item.path not in seen]
             seen.update(item.path for item in left)
             message = message.model_copy(update={"pictures": left})
         messages.append(message)

@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.agent.consents import consent_request, picture_request
 from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
 from app.agent.jsonable import artifact_json, describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
@@ -33,6 +32,14 @@ ALLOW_REMOTE = "SIGHTLINE_ALLOW_REMOTE"
 """Hosts that conversations may be sent to."""
 ALLOW_PICTURES = "SIGHTLINE_ALLOW_PICTURES"
 """Hosts that pictures may be sent to as well."""
+ALLOW_RISKY_PICTURES = "SIGHTLINE_ALLOW_RISKY_PICTURES"
+"""Hosts that may also get those pictures that could show who the patient is."""
+
+_VARIABLES = {
+    "conversation": ALLOW_REMOTE,
+    "pictures": ALLOW_PICTURES,
+    "risky_pictures": ALLOW_RISKY_PICTURES,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +128,10 @@ def _print_for_people(event: RunEvent, streaming: bool) -> bool:
 def _approver(model: LanguageModel) -> Approve:
     """Nobody can be asked here: yes only to hosts that the caller named beforehand."""
     host = model.remote_host
-    asked = {
-        consent_request(model.name, host)["title"]: ALLOW_REMOTE,
-        picture_request(model.name, host, 1, "")["title"]: ALLOW_PICTURES,
-    }
 
     async def approve(event: ApprovalRequested) -> Decision:
-        variable = "" if event.call_id or event.tool or not host else asked.get(event.title, "")
+        ours = bool(host) and event.host == host and not (event.call_id or event.tool)
+        variable = _VARIABLES.get(event.about, "") if ours else ""
         if variable and host in _hosts(variable):
             return Decision(granted=True)
         if variable:

@@ -26,9 +26,10 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app import settings
-from app.agent.consents import Consents
+from app.agent.consents import Consents, Shown, Target
 from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import Wanted, build
+from app.agent.messages import Picture
 from app.agent.policy import Grants, Policy, Rule
 from app.errors import SightlineError
 from app.secrets import key_name
@@ -553,9 +554,10 @@ def test_the_wheel_over_a_field_changes_nothing(rig: Callable[..., Rig]):
 
 def test_a_consent_can_be_withdrawn(rig: Callable[..., Rig]):
     made = rig()
-    made.consents.give("thread", "api.example.org")
-    made.consents.give("thread", "api.example.org", "pictures")
-    made.consents.give("thread", "other.example")
+    made.consents.give("thread", "api.example.org", "m")
+    seen = Shown(Picture(path="0.png", caption="image-1"), image="1.2.3")
+    made.consents.allow(Target("thread", "api.example.org", "m"), seen)
+    made.consents.give("thread", "other.example", "m")
     dialog = made.open()
     open_page(dialog, "Privacy")
     page = dialog.privacy
@@ -775,7 +777,7 @@ def test_a_long_host_does_not_push_anything_out_of_the_window(
     host = f"{'a' * 63}.{'b' * 63}.{'c' * 63}.example"
     fields = ProviderSettings(base_url=f"https://{host}/v1", model="m")
     made = rig(ModelSettings(kind="openai", openai=fields))
-    made.consents.give("thread", host)
+    made.consents.give("thread", host, "m")
     dialog = made.open()
     wait_until(lambda: host in dialog.model.forms["openai"].key.note.text())
     wait_until(lambda: host in dialog.privacy.key_note.text())

@@ -22,7 +22,7 @@ from app.agent.policy import Rule
 from app.agent.request import Decision
 from app.agent.sessions import Thread
 from app.errors import UsageError
-from app.headless.runs import ALLOW_PICTURES, ALLOW_REMOTE, _approver
+from app.headless.runs import ALLOW_PICTURES, ALLOW_REMOTE, ALLOW_RISKY_PICTURES, _approver
 from app.secrets import key_name
 from app.settings import LimitSettings, ModelSettings, PolicySettings, ProviderSettings, Settings
 from app.tools.api import Approval
@@ -242,36 +242,41 @@ class Far(ScriptedModel):
         super().__init__(remote_host="api.example.org")
 
 
-@pytest.mark.parametrize(
-    ("variable", "title"),
-    [
-        (ALLOW_REMOTE, "Send this conversation to api.example.org?"),
-        (ALLOW_PICTURES, "Also send pictures to api.example.org?"),
-    ],
-)
+QUESTIONS = {
+    "conversation": ALLOW_REMOTE,
+    "pictures": ALLOW_PICTURES,
+    "risky_pictures": ALLOW_RISKY_PICTURES,
+}
+
+
+def consent(about: Any, host: str = "api.example.org") -> ApprovalRequested:
+    return asked("May this be sent?", about=about, host=host)
+
+
+@pytest.mark.parametrize("about", QUESTIONS)
 def test_without_a_window_only_hosts_named_beforehand_get_anything(
-    monkeypatch: pytest.MonkeyPatch,
-    capsys: pytest.CaptureFixture[str],
-    variable: str,
-    title: str,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], about: str
 ):
-    for name in (ALLOW_REMOTE, ALLOW_PICTURES):
+    for name in QUESTIONS.values():
         monkeypatch.delenv(name, raising=False)
-    refused = answer(Far(), asked(title))
+    refused = answer(Far(), consent(about))
     assert not refused.granted
+    variable = QUESTIONS[about]
     assert f"{variable}=api.example.org" in refused.reason
     assert variable in capsys.readouterr().err
     for listed in ("example.org", "api.example", "org,a,.", "api.example.org.evil.example"):
         monkeypatch.setenv(variable, listed)
-        assert not answer(Far(), asked(title)).granted, "a part of the name is another host"
+        assert not answer(Far(), consent(about)).granted, "a part of the name is another host"
     monkeypatch.setenv(variable, "other.example, API.example.org")
-    assert answer(Far(), asked(title)).granted
+    assert answer(Far(), consent(about)).granted
+    assert not answer(Far(), consent(about, "other.example")).granted, "that is not this model's"
 
 
-def test_a_yes_to_text_is_none_to_pictures(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.delenv(ALLOW_PICTURES, raising=False)
-    monkeypatch.setenv(ALLOW_REMOTE, "api.example.org")
-    assert not answer(Far(), asked("Also send pictures to api.example.org?")).granted
+@pytest.mark.parametrize("about", QUESTIONS)
+def test_each_kind_of_data_has_a_word_of_its_own(monkeypatch: pytest.MonkeyPatch, about: str):
+    for kind, name in QUESTIONS.items():
+        monkeypatch.setenv(name, "" if kind == about else "api.example.org")
+    assert not answer(Far(), consent(about)).granted
 
 
 def test_without_a_window_what_acts_is_denied_and_the_model_is_told_why(

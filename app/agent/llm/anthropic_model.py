@@ -20,7 +20,15 @@ from app.agent.llm.base import (
     ToolSchema,
 )
 from app.agent.llm.deltas import CUT_NOTE, FILTER_NOTE, MAX_CALLS, Parts, tool_call
-from app.agent.llm.endpoint import Allowance, Bounds, host_of, is_loopback, load, patiently
+from app.agent.llm.endpoint import (
+    Allowance,
+    Bounds,
+    host_of,
+    is_loopback,
+    load,
+    patiently,
+    place_of,
+)
 from app.agent.llm.failures import Endpoint, cut, failure, too_much, unreadable
 from app.agent.llm.openai_model import wire_name
 from app.agent.llm.png import MEDIA_TYPE, encoded, missing
@@ -75,8 +83,8 @@ class AnthropicModel:
 
     @property
     def remote_host(self) -> str:
-        """The endpoint's host, or "" when it is this machine."""
-        return "" if is_loopback(self._at.host) else self._at.host
+        """The endpoint's host and port, or "" when it is this machine."""
+        return "" if is_loopback(self._at.host) else place_of(self._base_url)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]

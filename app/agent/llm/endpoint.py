@@ -183,6 +183,20 @@ def host_of(base_url: str) -> str:
     return host
 
 
+def place_of(base_url: str) -> str:
+    """The host of an http(s) address as the user is told it, with its port unless that is https's.
+
+    Two services of one machine are two places: what one was allowed, the other was not.
+
+    Raises:
+        UsageError: It is not such an address.
+    """
+    host, parts = host_of(base_url), urlsplit(base_url)
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    name = f"[{host}]" if ":" in host else host
+    return name if (parts.scheme, port) == ("https", 443) else f"{name}:{port}"
+
+
 def is_loopback(host: str) -> bool:
     """Whether a host is this machine: localhost, 127.0.0.0/8 or ::1."""
     name = host.lower().rstrip(".")

@@ -13,7 +13,7 @@ from typing import Any
 from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
 from app.agent.llm.constrained import Reader, as_plain, instruction, response_format
 from app.agent.llm.deltas import Assembly, TextFilter
-from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load, patiently
+from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load, patiently, place_of
 from app.agent.llm.failures import Endpoint, failure, unreadable
 from app.agent.llm.png import MEDIA_TYPE, encoded, missing
 from app.agent.llm.text_calls import TextCalls, quoted_data
@@ -85,8 +85,8 @@ class OpenAIModel:
 
     @property
     def remote_host(self) -> str:
-        """The endpoint's host, or "" when it is this machine."""
-        return "" if is_loopback(self._host) else self._host
+        """The endpoint's host and port, or "" when it is this machine."""
+        return "" if is_loopback(self._host) else place_of(self._base_url)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]

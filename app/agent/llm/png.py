@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import base64
+import hashlib
+import re
 from pathlib import Path
 
 from app.agent.messages import Picture
@@ -10,12 +12,17 @@ from app.agent.messages import Picture
 MEDIA_TYPE = "image/png"
 MAX_BYTES = 8 * 2**20
 
+_DIGEST = re.compile(r"[0-9a-f]{24}")
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 """The first bytes of every PNG (ISO/IEC 15948, 5.2)."""
 
 
 def encoded(picture: Picture) -> str:
-    """The PNG as base64, or "" when the file is gone, too large or anything else than a PNG."""
+    """The PNG as base64; "" when the file is gone, too large, no PNG or not what its name says.
+
+    A file that is called by its digest (`app.agent.pictures`) must have it: what was put in the
+    place of a picture that the user was shown and allowed is not sent.
+    """
     try:
         with Path(picture.path).open("rb") as file:
             data = file.read(MAX_BYTES + 1)
@@ -23,6 +30,9 @@ def encoded(picture: Picture) -> str:
         return ""
     # What is no PNG (a DICOM file, say) is never sent under a false name.
     if not data.startswith(_SIGNATURE) or len(data) > MAX_BYTES:
+        return ""
+    name = Path(picture.path).stem
+    if _DIGEST.fullmatch(name) and not hashlib.sha256(data).hexdigest().startswith(name):
         return ""
     return base64.b64encode(data).decode("ascii")
 

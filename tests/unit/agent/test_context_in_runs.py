@@ -170,7 +170,7 @@ class User:
 
 
 def pictured(tmp_path: Path, scripted: ScriptedModel, user: User, **more: Any) -> list[Any]:
-    images, _ = opened(tmp_path, (600, 500))
+    images, _ = opened(tmp_path, (600, 500), BurnedInAnnotation=more.pop("burned_in", "NO"))
     notes = images.notes(remote=False)
     loop = AgentLoop(scripted, FakeRegistry(), consents=more.pop("consents", None))
     more = {"thread": Thread.in_memory(), **more}
@@ -264,7 +264,7 @@ def test_a_cancel_does_not_wait_for_the_cleaning_of_long_results(tmp_path: Path)
     thread.append(result_message("1", "t", {"summary": "s", "output": {"text": text}}))
     scripted = model(remote="api.example.org")
     consents = Consents()
-    consents.give(thread.thread_id, "api.example.org")
+    consents.give(thread.thread_id, "api.example.org", scripted.name)
     loop = AgentLoop(scripted, FakeRegistry(), consents=consents)
     cancel = CancelToken()
     asked = request(tmp_path, thread=thread, cancel=cancel, identifiers=("DOE^JANE", "19700131"))

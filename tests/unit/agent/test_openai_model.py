@@ -38,12 +38,12 @@ def run(model: OpenAIModel, out_dir: Path, **changes: Any) -> list[Any]:
 def test_a_run_with_streamed_tool_calls(tmp_path: Path):
     replies = [
         call_reply("cardiothoracic_ratio", {"image_path": "image-1"}),
-        text_reply("The ratio is 0.47."),
+        text_reply("The ratio is 0.47 [1]."),
     ]
     with OpenAIServer(replies) as server:
         events = run(model_at(server), tmp_path)
     assert events[-1].kind == "run_finished"
-    assert events[-1].answer == "The ratio is 0.47. "
+    assert events[-1].answer == "The ratio is 0.47 [1]. "
     assert [e.arguments for e in events if e.kind == "tool_started"] == [{"image_path": "image-1"}]
     assert [e.input_tokens for e in events if e.kind == "usage"] == [11, 11]
     first, second = server.requests
@@ -245,14 +245,17 @@ def test_consent_is_asked_once_a_thread_and_identifiers_stay_here(tmp_path: Path
         ("http://[::ffff:127.0.0.1]/v1", ""),
         ("", "api.openai.com"),
         ("https://api.example.org/v1", "api.example.org"),
-        ("http://192.168.1.5:8000/v1", "192.168.1.5"),
-        ("http://localhost.example.org/v1", "localhost.example.org"),
-        ("http://127.0.0.1.example.org/v1", "127.0.0.1.example.org"),
-        ("http://127.0.0.1@evil.example/v1", "evil.example"),
-        ("http://0.0.0.0/v1", "0.0.0.0"),
+        ("https://api.example.org:443/v1", "api.example.org"),
+        ("https://api.example.org:8443/v1", "api.example.org:8443"),
+        ("http://192.168.1.5:8000/v1", "192.168.1.5:8000"),
+        ("https://[2001:db8::1]:8000/v1", "[2001:db8::1]:8000"),
+        ("http://localhost.example.org/v1", "localhost.example.org:80"),
+        ("https://127.0.0.1.example.org/v1", "127.0.0.1.example.org"),
+        ("https://127.0.0.1@evil.example/v1", "evil.example"),
+        ("https://0.0.0.0/v1", "0.0.0.0"),
     ],
 )
-def test_remote_host(url: str, remote: str):
+def test_the_remote_host_is_told_with_its_port(url: str, remote: str):
     assert OpenAIModel(url, "m").remote_host == remote
 
 

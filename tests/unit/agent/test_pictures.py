@@ -12,19 +12,16 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.agent.consents import Consents
-from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested
 from app.agent.pictures import (
     LONG_SIDE,
     Look,
     encode,
     make_pictures,
-    may_send,
     reduced_size,
     wanted_images,
 )
-from app.agent.request import Decision, RunRequest
+from app.agent.request import RunRequest
 from app.agent.sessions import Thread
 from app.errors import FileProblem
 from app.imaging.types import Content, Frame, ImageRef, Instance, Orientation, Spacing, Window
@@ -104,16 +101,6 @@ def request(
 
 def pictured(asked: RunRequest) -> Look:
     return asyncio.run(make_pictures(asked))
-
-
-def sends(asked: RunRequest, look: Look, host: str, consents: Consents | None = None) -> bool:
-    """Whether the pictures would go out to a model called m."""
-
-    async def ask() -> bool:
-        known = consents or Consents()
-        return await may_send(asked, look, "m", host, consents=known, emitter=Emitter("run"))
-
-    return asyncio.run(ask())
 
 
 def test_the_picture_is_what_the_viewer_shows_reduced_and_says_so(tmp_path: Path):
@@ -239,77 +226,6 @@ def test_reducing_takes_the_mean_and_keeps_colour():
     with Image.open(io.BytesIO(encode(colour, 5, 10))) as image:
         assert image.mode == "RGB"
         assert (np.asarray(image) == [0, 0, 200]).all()
-
-
-class Asked:
-    """Notes what was asked and answers the same each time."""
-
-    def __init__(self, decision: Decision) -> None:
-        self.events: list[ApprovalRequested] = []
-        self.decision = decision
-
-    async def __call__(self, event: ApprovalRequested) -> Decision:
-        self.events.append(event)
-        return self.decision
-
-
-@pytest.mark.parametrize("granted", [True, False])
-def test_pixels_need_a_consent_of_their_own_once_a_thread_and_host(tmp_path: Path, granted: bool):
-    images, _ = opened(tmp_path, (8, 8), BurnedInAnnotation="YES")
-    user = Asked(Decision(granted))
-    asked = request(images, tmp_path / "files", approve=user)
-    look = pictured(asked)
-    consents = Consents()
-    consents.give(asked.thread.thread_id, "api.example.org")
-
-    def allowed(host: str, what: Look = look) -> bool:
-        return sends(asked, what, host, consents)
-
-    assert not allowed("api.example.org", Look())
-    assert user.events == []
-    assert [allowed("api.example.org") for _ in range(3)] == [granted] * 3
-    assert len(user.events) == 1
-    assert "there IS such text" in user.events[0].detail
-    assert allowed("other.example.org") is granted
-    assert len(user.events) == 2
-    consents.withdraw("api.example.org")
-    assert not consents.given(asked.thread.thread_id, "api.example.org")
-    assert allowed("api.example.org") is granted
-    assert len(user.events) == 3
-
-
-def test_a_model_on_this_machine_needs_no_consent(tmp_path: Path):
-    images, _ = opened(tmp_path, (8, 8))
-    asked = request(images, tmp_path / "files")
-    look = pictured(asked)
-    assert sends(asked, look, "")
-
-
-@pytest.mark.parametrize(
-    ("said", "told"),
-    [
-        (("NO", "NO"), "says that there is no such text"),
-        (("NO", ""), "does not say"),
-        (("no ", "YES"), "there IS such text"),
-    ],
-)
-def test_the_question_tells_what_the_files_say_of_burnt_in_text(
-    tmp_path: Path, said: tuple[str, str], told: str
-):
-    images, source = opened(tmp_path, (8, 8), (8, 8))
-    marked = [
-        OpenImage(
-            image.id,
-            replace(image.instance, attributes={"BurnedInAnnotation": text}),
-        )
-        for image, text in zip(images._opened, said, strict=True)
-    ]
-    user = Asked(Decision(False))
-    run_images = RunImages(marked, tmp_path / "files", source)
-    asked = request(run_images, tmp_path / "files", "image 2", approve=user)
-    look = pictured(asked)
-    assert not sends(asked, look, "h")
-    assert told in user.events[0].detail
 
 
 def test_greys_that_the_user_has_inverted_are_sent_so_and_the_caption_says_it(tmp_path: Path):

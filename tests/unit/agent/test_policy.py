@@ -18,7 +18,6 @@ from app.agent.approvals import (
     shown_arguments,
     tool_request,
 )
-from app.agent.consents import Consents, consent_request
 from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
 from app.agent.messages import ToolCall
@@ -385,29 +384,3 @@ def test_no_text_of_a_model_or_a_tool_decides_anything():
     )
     assert not verdict.granted
     assert len(case.user.asked) == 1
-
-
-# -- consents ---------------------------------------------------------------------------------
-
-
-def test_the_first_question_says_no_pixels_only_where_that_is_so():
-    assert "No pixels are sent." in consent_request("m", "h")["detail"]
-    asked = consent_request("m", "h", pictures=True)["detail"]
-    assert "No pixels" not in asked
-    assert "only if you allow that in a second question" in asked
-
-
-def test_the_settings_list_the_hosts_and_withdraw_them():
-    consents = Consents()
-    consents.give("t1", "b.example.org")
-    consents.give("t2", "a.example.org")
-    consents.give("t2", "a.example.org", "pictures")
-    consents.refuse("t1", "b.example.org", "pictures")
-    assert consents.hosts() == ("a.example.org", "b.example.org")
-    assert consents.hosts("pictures") == ("a.example.org",)
-    assert consents.given("t1", "b.example.org")
-    assert not consents.given("t1", "a.example.org")
-    consents.withdraw("a.example.org")
-    assert consents.hosts() == ("b.example.org",)
-    assert consents.hosts("pictures") == ()
-    assert consents.answer("t2", "a.example.org") is None
