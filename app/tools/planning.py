@@ -8,8 +8,10 @@ The planner knows no tool by name: whatever it decides it takes from here. Nothi
 decides anything.
 
 Words are written as a user would, in any language, in small letters: "count", "how many". They
-match whole words ("count" is not in "account"); a `*` stands for any further letters ("segment*"),
-and a space for any space or hyphen. Several words in one entry are a phrase.
+match whole words ("count" is not in "account"); a `*` stands for any further letters ("segment*",
+"*segmentierung"), and a space for any space or hyphen. Several words in one entry are a phrase:
+between them nothing stands but articles and the like, and for ` .. ` up to five other words
+("heart .. enlarg*"). A plural's s, accents and the spelling of umlauts need no words of their own.
 """
 
 from __future__ import annotations
@@ -58,6 +60,11 @@ class QuestionKind:
         certain: Where the question says nothing else, rules alone may answer it without a model.
         expects_data: An empty result is suspicious: look at what there really is.
         needs_image: It is about an open image.
+        unless: Words with which it is not meant in the same clause: "liver" where nothing of the
+            pack outlines one.
+        alone: It is meant only where no other kind is that tools answer: "show the image".
+        again: Its tools run again even if an earlier question has their result. Otherwise only
+            the last one runs, fed by that result: "show the overlay".
     """
 
     name: str
@@ -68,6 +75,9 @@ class QuestionKind:
     certain: bool = False
     expects_data: bool = False
     needs_image: bool = True
+    unless: tuple[str, ...] = ()
+    alone: bool = False
+    again: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +130,19 @@ class ValueWords:
 
 
 @dataclass(frozen=True, slots=True)
+class NumberWords:
+    """Numbers that follow a word: "window 40/400" means window_center=40, window_width=400.
+
+    Attributes:
+        arguments: The arguments, in the order of the numbers.
+        words: What stands before them.
+    """
+
+    arguments: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Discovery:
     """How to look what there really is, when a call found nothing where something was expected.
 
@@ -149,8 +172,13 @@ class ToolRule:
         accepts: Which images it is for.
         values: Words for values of its arguments.
         empty: Keys of its `output`. All of them missing, empty or 0: it found nothing.
+        missing: Keys of its `output` or `metadata` that list what was looked for and not found.
         discovery: How to look what there is when it found nothing.
         makes: Key of its `output` under which it returns a picture, "" for none.
+        made: What a user calls that picture: "segmentation overlay", "converted image".
+        converts: That picture shows the same as the image it was given.
+        stage: Below 0 it runs before what else answers a question, above 0 after it.
+        numbers: Numbers after a word: "window 40/400".
     """
 
     tool: str
@@ -163,8 +191,13 @@ class ToolRule:
     accepts: Accepts = Accepts()
     values: tuple[ValueWords, ...] = ()
     empty: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
     discovery: Discovery | None = None
     makes: str = ""
+    made: tuple[str, ...] = ()
+    converts: bool = False
+    stage: int = 0
+    numbers: tuple[NumberWords, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
