@@ -1,0 +1,206 @@
+"""What a question leaves out: "don't classify", "without a report", "ohne Segmentierung".
+
+A question about something that may be absent leaves nothing out: "is there no effusion?". So
+there are two strengths. A *strong* cue ("don't", "without", "skip") leaves out whatever it stands
+before; a *weak* one ("no", "not", "kein") only a tool's work ("no report"), never a finding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.agent.planning.words import DETERMINERS, Token, Vocabulary
+
+_REACH = 8
+_NEAR = 3
+
+# "+" in front: the cue leaves out a list, commas and all ("without a, b and c").
+_BEFORE = (
+    ("+strong", "without", "w/o", "except", "except for", "excluding", "apart from", "other than"),
+    ("+strong", "instead of", "rather than", "minus", "ohne", "ausser", "anstatt", "anstelle"),
+    ("strong", "don't", "dont", "do not", "never", "skip", "omit", "leave out", "leave away"),
+    ("strong", "avoid", "ignore", "refrain from", "drop", "exclude", "needn't", "no need to"),
+    ("strong", "no need for", "not interested in", "don't bother", "stop", "must not", "mustn't"),
+    ("strong", "should not", "shouldn't", "you need not", "lass", "verzichte auf", "ueberspringe"),
+    ("strong", "kein bedarf an", "won't need", "will not need", "not necessary to", "not need"),
+    ("weak", "no", "not", "nor", "neither", "kein", "keine", "keinen", "keinem", "keiner", "nicht"),
+    ("weak", "weder", "noch"),
+)
+_AFTER = (
+    "not needed",
+    "isn't needed",
+    "not necessary",
+    "isn't necessary",
+    "not required",
+    "not wanted",
+    "unnecessary",
+    "nicht noetig",
+    "nicht notwendig",
+    "nicht erforderlich",
+    "nicht gebraucht",
+    "nicht gewuenscht",
+    "brauche ich nicht",
+    "brauchen wir nicht",
+    "will ich nicht",
+    "weglassen",
+    "ueberspringen",
+    "aussparen",
+)
+# With these a cue leaves out nothing: "don't you see", "I don't know if", "not only".
+_NO_CUES = (
+    "don't you",
+    "don't we",
+    "don't they",
+    "don't i",
+    "don't know",
+    "do not know",
+    "don't see",
+    "do not see",
+    "don't find",
+    "don't understand",
+    "don't remember",
+    "don't think",
+    "don't believe",
+    "don't forget",
+    "do not forget",
+    "don't hesitate",
+    "do not hesitate",
+    "don't miss",
+    "never mind",
+    "not only",
+    "not just",
+    "not sure",
+    "no idea",
+    "no doubt",
+    "or not",
+    "why not",
+    "if not",
+    "nicht nur",
+    "nicht sicher",
+    "nicht vergessen",
+    "oder nicht",
+    "weiss nicht",
+    "sehe nicht",
+    "kein problem",
+    "no problem",
+    "no longer",
+    "nicht mehr",
+    "noch nicht",
+)
+_ENDS_TEXT = (
+    "but only just rather instead then although though aber sondern nur dafuer stattdessen dann "
+    "jedoch doch"
+)
+_ENDS = frozenset(_ENDS_TEXT.split())
+_JOINS = frozenset(("or", "nor", "and", "oder", "und", "noch", "sowie"))
+_CUES = Vocabulary(
+    [
+        *((strength[0], cue) for strength in _BEFORE for cue in strength[1:] if "/" not in cue),
+        *(("after", cue) for cue in _AFTER),
+        *(("none", cue) for cue in _NO_CUES),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """Words that a cue leaves out.
+
+    Attributes:
+        strong: Findings and structures are left out as well, not only a tool's work.
+        at: Numbers of the words.
+        cue: Number of the cue's first word.
+        last: Number of the cue's last word.
+    """
+
+    strong: bool
+    at: frozenset[int]
+    cue: int
+    last: int
+
+
+def denials(tokens: Sequence[Token]) -> list[Denial]:
+    """What the question leaves out, cue by cue."""
+    found = _CUES.find(tokens)
+    harmless = {position for match in found if match.owner == "none" for position in match.at}
+    cues = [match for match in found if match.owner != "none" and not match.at & harmless]
+    longest = [cue for cue in cues if not any(cue.at < other.at for other in cues)]
+    starts = {min(cue.at) for cue in longest}
+    denied: list[Denial] = []
+    for cue in longest:
+        first, last = min(cue.at), max(cue.at)
+        if cue.owner == "after":
+            denied.append(Denial(True, _before(tokens, first), first, last))
+            continue
+        strong = "strong" in cue.owner
+        listed = cue.owner.startswith("+") or cue.entry in ("no", "kein", "keine", "keinen", "nor")
+        at = _after(tokens, last, starts, listed=listed, reach=_REACH if strong else _NEAR)
+        if not strong and cue.entry == "nicht" and not tokens[first].asked:
+            at |= _before(tokens, first)  # "klassifiziere nicht", "einen Bericht bitte nicht"
+        denied.append(Denial(strong, at, first, last))
+    return denied
+
+
+def _before(tokens: Sequence[Token], first: int) -> frozenset[int]:
+    """The words of the clause before a cue, from the last "and", "but" or "only" on."""
+    found: set[int] = set()
+    for position in range(first - 1, max(-1, first - 1 - _REACH), -1):
+        token = tokens[position]
+        if token.clause != tokens[first].clause or token.text in _ENDS | {"and", "und"}:
+            break
+        found.add(position)
+    return frozenset(found)
+
+
+def _after(
+    tokens: Sequence[Token], last: int, starts: set[int], *, listed: bool, reach: int
+) -> frozenset[int]:
+    """The words that a cue stands before: to the end of its clause, of a list, or of its reach."""
+    found: set[int] = set()
+    clause = tokens[last].clause
+    left = reach
+    for position in range(last + 1, len(tokens)):
+        token = tokens[position]
+        if token.sentence != tokens[last].sentence or position in starts or token.text in _ENDS:
+            break
+        if token.clause != clause:
+            if not listed or not _goes_on(tokens, position):
+                break
+            clause = token.clause
+            left = max(left, _NEAR)
+        if token.text in _JOINS:
+            if not _joins(tokens, position, listed=listed):
+                break
+            left = max(left, _NEAR)
+            continue
+        if token.text in DETERMINERS:
+            continue
+        if left == 0:
+            break
+        left -= 1
+        found.add(position)
+    return frozenset(found)
+
+
+def _goes_on(tokens: Sequence[Token], start: int) -> bool:
+    """Whether a clause is one more item of a list: one word, and then "and" and the last."""
+    words = [token for token in tokens[start : start + 8] if token.clause == tokens[start].clause]
+    said = [token for token in words if token.text not in DETERMINERS]
+    if not said or said[0].text in _ENDS:
+        return False
+    joined = [position for position, token in enumerate(said) if token.text in _JOINS]
+    return joined in ([0], [1]) and len(said) <= joined[0] + 2
+
+
+def _joins(tokens: Sequence[Token], position: int, *, listed: bool) -> bool:
+    """Whether what follows an "and" is left out as well: not where it is an order of its own."""
+    token = tokens[position]
+    if token.text in ("or", "nor", "oder", "noch"):
+        return True
+    rest = [
+        other
+        for other in tokens[position + 1 : position + 8]
+        if other.clause == token.clause and other.text not in DETERMINERS
+    ]
+    return bool(rest) and rest[0].text not in _ENDS and len(rest) <= (3 if listed else 1)

@@ -1,0 +1,168 @@
+"""What no tool answers, whatever its words: textbook questions, errands. And words of no weight."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary
+
+_KNOWLEDGE = (
+    "what causes",
+    "what can cause",
+    "cause of",
+    "causes of",
+    "caused by",
+    "why does",
+    "why do",
+    "how .. treat",
+    "how .. treated",
+    "how .. cure",
+    "how .. heal",
+    "how .. managed",
+    "treatment of",
+    "treatment for",
+    "therapy",
+    "antibiotic*",
+    "dose of",
+    "dosage",
+    "prescri*",
+    "prognosis",
+    "symptoms",
+    "risk factors",
+    "icd",
+    "guideline*",
+    "literature",
+    "definition",
+    "define",
+    "meaning of",
+    "what .. mean",
+    "what .. means",
+    "what .. stand for",
+    "normal range",
+    "reference range",
+    "normal value*",
+    "difference between",
+    "how common",
+    "how dangerous",
+    "how long .. live",
+    "how do .. work",
+    "how does .. work",
+    "wie behandel*",
+    "wie .. behandelt",
+    "behandlung von",
+    "behandlung der",
+    "behandlung einer",
+    "behandlung eines",
+    "therapie*",
+    "ursache*",
+    "was verursacht",
+    "wodurch",
+    "symptome",
+    "bedeutet",
+    "bedeutung von",
+    "normwert*",
+    "normalwert*",
+    "unterschied zwischen",
+    "antibioti*",
+    "leitlinie*",
+    "wie gefaehrlich",
+    "wie haeufig ist",
+)
+_ERRANDS = (
+    "send",
+    "e-mail",
+    "email",
+    "mail",
+    "fax",
+    "upload",
+    "print",
+    "delete",
+    "erase",
+    "book",
+    "appointment",
+    "schedule",
+    "buy",
+    "order",
+    "price",
+    "invoice",
+    "poem",
+    "joke",
+    "translat*",
+    "spell",
+    "remind",
+    "rename",
+    "share",
+    "burn",
+    "schick*",
+    "sende",
+    "senden",
+    "versende*",
+    "loesch*",
+    "drucke*",
+    "ausdrucken",
+    "bestell*",
+    "kaufe*",
+    "termin",
+    "gedicht",
+    "witz",
+    "uebersetz*",
+    "maile",
+    "mailen",
+    "umbenennen",
+    "hochladen",
+)
+_BEYOND = Vocabulary([("knows", entry) for entry in _KNOWLEDGE + _ERRANDS])
+_WHAT_IS = Vocabulary(
+    [("what", entry) for entry in ("what is", "what's", "what are", "was ist", "was sind", "whats")]
+)
+_INDEFINITE = frozenset(("a", "an", "ein", "eine", "einen"))
+_STATES_TEXT = "wrong abnormal normal visible seen present suspicious shown open broken"
+_STATES = frozenset(_STATES_TEXT.split())
+_LIGHT_TEXT = (
+    "is are was were be been do does did can could would should will shall may might must i you we "
+    "he she it they one there here of in on at to for with from by as and or so if then what which "
+    "how who when show tell give get let make find see look looks like want need know check "
+    "determine calculate compute measure estimate evaluate assess kindly thanks thank hi hello "
+    "dear now just only really quite very too exactly about roughly approximately patient "
+    "patient's patients image images picture pictures photo film scan file study slide today "
+    "he's she's ist sind war waren sein hat haben kann koennte koennten koennen soll sollte wird "
+    "werden du sie ich wir er es man hier da dort von vom im in am auf zu zum zur fuer mit aus und "
+    "oder so wenn dann was wie wer wann welche welcher welches viele viel zeig zeige sag sage gib finde "
+    "siehst sieht sehen bestimme berechne messe miss pruefe prueft genau etwa ungefaehr nur sehr "
+    "zu patient patienten patientin bild bilder aufnahme datei studie danke hallo gibt insgesamt "
+    "total altogether overall denn eigentlich wohl"
+)
+_LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
+_NEAR = 2
+
+
+def beyond_tools(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
+    """The matches that stand in a textbook question or an errand."""
+    found: set[Match] = set()
+    for cue in _BEYOND.find(tokens):
+        first = min(cue.at)
+        for match in matches:
+            same = tokens[match.first].clause == tokens[first].clause
+            near = max(match.at) >= first - _NEAR
+            # The tools' own words are no cue against them: "treatment" beside "control".
+            if same and near and not cue.at & match.at:
+                found.add(match)
+    for cue in _WHAT_IS.find(tokens):
+        found.update(match for match in matches if _defines(tokens, max(cue.at), match))
+    return frozenset(found)
+
+
+def _defines(tokens: Sequence[Token], last: int, match: Match) -> bool:
+    """Whether "what is" asks for what a thing is at all: "a pneumothorax", not "the ratio"."""
+    between = [token.text for token in tokens[last + 1 : match.first]]
+    if match.first <= last or any(word not in _INDEFINITE for word in between):
+        return False
+    end = max(match.at)
+    after = tokens[end + 1] if end + 1 < len(tokens) else None
+    ends = after is None or after.clause != tokens[end].clause
+    return ends and (bool(between) or tokens[match.first].text not in _STATES)
+
+
+def said_nothing(token: Token) -> bool:
+    """Whether a word adds nothing to what is asked."""
+    return not token.forms or any(form in _LIGHT for form in token.forms)
