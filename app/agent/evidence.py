@@ -9,7 +9,7 @@ result however long the conversation is. A call that failed has no number: nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.agent.messages import Message
@@ -17,10 +17,12 @@ from app.agent.messages import Message
 UNKNOWN = ": no such result"
 """Stands behind the number of a citation that names nothing."""
 
+_NUMBER = rf"\d{{1,3}}(?:{UNKNOWN})?"
+_LIST = rf"{_NUMBER}(?:\s*[,;\u2013-]\s*{_NUMBER})*"
 _CODE = r"```.*?(?:```|\Z)|`[^`\n]+`"
-_NUMBERS = r"\d{1,3}(?:\s*[,;]\s*\d{1,3}|\s*[-\u2013]\s*\d{1,3})*"
-_CITATION = re.compile(rf"(?P<code>{_CODE})|\[(?P<numbers>{_NUMBERS})\](?!\()", re.DOTALL)
-_ONE = re.compile(r"(?P<from>\d{1,3})(?:\s*[-\u2013]\s*(?P<to>\d{1,3}))?")
+_CITATION = re.compile(rf"(?P<code>{_CODE})|\[(?P<numbers>{_LIST})\](?!\()", re.DOTALL)
+_ONE = re.compile(rf"(\d{{1,3}})(?:{UNKNOWN})?(?:\s*[-\u2013]\s*(\d{{1,3}})(?:{UNKNOWN})?)?")
+_EACH = re.compile(rf"(?P<number>\d{{1,3}})(?P<unknown>{UNKNOWN})?")
 _LARGEST = 99  # in a list: coordinates and window limits are lists in brackets as well
 _MOST = 3  # numbers of a list that names no result at all
 
@@ -68,26 +70,21 @@ class Evidence:
         cited: set[int] = set()
         unknown: set[int] = set()
 
-        def mark(match: re.Match[str]) -> str:
-            numbers = _numbers(match["numbers"]) if match["numbers"] else ()
-            if not numbers or not self._meant(numbers):
-                return match[0]
-            cited.update(number for number in numbers if number in self._known)
+        def mark(one: re.Match[str]) -> str:
+            numbers = tuple(_spread(one))
             lost = [number for number in numbers if number not in self._known]
+            cited.update(number for number in numbers if number in self._known)
             unknown.update(lost)
-            return _ONE.sub(lambda one: _marked(one, lost), match[0]) if lost else match[0]
+            return f"{unmarked(one[0])}{UNKNOWN}" if lost else unmarked(one[0])
 
-        text = _CITATION.sub(mark, answer)
+        parts: list[str] = []
+        at = 0
+        for found in citations(answer, self._known):
+            parts += [answer[at : found.start()], _ONE.sub(mark, found[0])]
+            at = found.end()
+        text = "".join([*parts, answer[at:]])
         closing = self._closing(cited, sorted(unknown))
         return Checked(text, closing, tuple(sorted(cited)), tuple(sorted(unknown)))
-
-    def _meant(self, numbers: Sequence[int]) -> bool:
-        """Whether numbers in brackets are a citation, rather than a position or a range."""
-        if len(numbers) == 1:
-            return True
-        if len(set(numbers)) < len(numbers) or not all(1 <= item <= _LARGEST for item in numbers):
-            return False
-        return len(numbers) <= _MOST or any(number in self._known for number in numbers)
 
     def _closing(self, cited: Iterable[int], unknown: Sequence[int]) -> str:
         lines: list[str] = []
@@ -101,6 +98,25 @@ class Evidence:
         for tool in dict.fromkeys(self._known[number] for number in self._fresh):
             mine = [number for number in self._fresh if self._known[number] == tool]
             yield f"{''.join(f'[{number}]' for number in mine)} {tool}"
+
+
+def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
+    """Where `text` cites results: "[1]", "[1, 2]", "[1-3]", also marked ones; not in code.
+
+    Args:
+        text: An answer, or a line of one.
+        known: Numbers of results that there are.
+    """
+    for found in _CITATION.finditer(text):
+        if found["numbers"] is not None:
+            numbers = [number for one in _ONE.finditer(found[0]) for number in _spread(one)]
+            if _meant(numbers, known):
+                yield found
+
+
+def numbers_in(text: str) -> Iterator[re.Match[str]]:
+    """The numbers of one citation, each with its mark where it has one."""
+    return _EACH.finditer(text)
 
 
 def cite(line: str, number: int) -> str:
@@ -123,19 +139,19 @@ def unmarked(text: str) -> str:
     return text.replace(UNKNOWN, "")
 
 
-def _numbers(text: str) -> tuple[int, ...]:
-    return tuple(_spread(text))
+def _meant(numbers: Sequence[int], known: Collection[int]) -> bool:
+    """Whether numbers in brackets are a citation, rather than a position or a range."""
+    if len(numbers) == 1:
+        return True
+    if len(set(numbers)) < len(numbers) or not all(1 <= item <= _LARGEST for item in numbers):
+        return False
+    return len(numbers) <= _MOST or any(number in known for number in numbers)
 
 
-def _spread(text: str) -> Iterator[int]:
-    for one in _ONE.finditer(text):
-        first, last = int(one["from"]), int(one["to"] or one["from"])
-        # A range that runs backwards, or far, is none; its ends are looked up as they stand.
-        yield from range(first, last + 1) if first <= last <= first + _LARGEST else (first, last)
-
-
-def _marked(one: re.Match[str], lost: Sequence[int]) -> str:
-    return f"{one[0]}{UNKNOWN}" if any(number in lost for number in _spread(one[0])) else one[0]
+def _spread(one: re.Match[str]) -> Iterator[int]:
+    first, last = int(one[1]), int(one[2] or one[1])
+    # A range that runs backwards is none; its ends are looked up as they stand.
+    yield from range(first, last + 1) if first <= last else (first, last)
 
 
 def _no_evidence(unknown: Sequence[int]) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
@@ -16,10 +16,10 @@ from app.views import wording
 from app.views.background import Background
 from app.views.chat import names
 from app.views.chat.disclosure import Disclosures
-from app.views.chat.facts import as_json, facts, warnings
+from app.views.chat.facts import as_json, facts, named_images, warnings
 from app.views.chat.links import FindingChip, FindingLinks
 from app.views.chat.table import FactsTable
-from app.views.chat.text import one_line
+from app.views.chat.text import one_line, tooltip
 from app.views.chat.textview import TextView
 from app.views.chat.thumbnail import Thumbnail
 from app.views.chat.widgets import Elided, Flow, ThinProgress, icon_label, label, row
@@ -28,6 +28,7 @@ from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 
 CHIPS = 12  # shown; the findings list has all of them
+_CITED_MS = 1600
 _STATES = {
     "running": ("loader-circle", THEME.accent, "Running"),
     "ok": ("circle-check", THEME.ok, "Done"),
@@ -61,6 +62,8 @@ class ToolCard(QFrame):
         self.tool = started.tool
         self.arguments = started.arguments
         self.status = "running"
+        self.evidence = 0  # the result's number, once there is one
+        self.findings: tuple[Finding, ...] = ()
         self.thumbnails: list[Thumbnail] = []
         self.chips: list[FindingChip] = []
         self._tools = tools
@@ -82,12 +85,33 @@ class ToolCard(QFrame):
         self.error: TextView | None = None
         self.warning: TextView | None = None
         self.table: FactsTable | None = None
+        self._cited = QTimer(self, singleShot=True, interval=_CITED_MS)
+        self._cited.timeout.connect(self._unmark)
         self._name()
 
     @property
     def running(self) -> bool:
         """Whether it has not ended."""
         return self.status == "running"
+
+    @property
+    def evidence_text(self) -> str:
+        """What a citation of it leads to: tool and image."""
+        image = named_images(self.arguments)
+        lines = [f"Result {self.evidence}: {names.title(self.tool)} ({self.tool})"]
+        return "\n".join([*lines, *([f"Image: {image}"] if image else [])])
+
+    def point_out(self) -> None:
+        """A citation led here: stand out for a moment, and take the focus."""
+        self.setProperty("cited", True)
+        restyle(self)
+        self._cited.start()
+        first = self.chips[0] if self.chips else self._details.button("Arguments")
+        first.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _unmark(self) -> None:
+        self.setProperty("cited", False)
+        restyle(self)
 
     @property
     def duration_text(self) -> str:
@@ -133,6 +157,7 @@ class ToolCard(QFrame):
         self._mark.setAccessibleName(word)
         self._word.setText(word if event.status != "ok" else "")
         self._word.setVisible(event.status != "ok")
+        self._number_it(event)
         self._duration.setText(seconds(event.duration_s) if event.duration_s else "")
         at = self._body.indexOf(self._details)
         for part in self._parts(event):
@@ -142,6 +167,13 @@ class ToolCard(QFrame):
             result = {"output": event.output, "metadata": event.metadata}
             self._details.add("Result", lambda: as_json(result))
         self._name()
+
+    def _number_it(self, event: ToolFinished) -> None:
+        self.evidence = event.evidence
+        self.findings = tuple(event.findings)
+        self._number.setText(f"[{event.evidence}]")
+        self._number.setVisible(bool(event.evidence))
+        self._number.setToolTip(tooltip(f"Answers cite this result as [{event.evidence}]"))
 
     def _parts(self, event: ToolFinished) -> list[QWidget]:
         parts: list[QWidget] = []
@@ -183,7 +215,10 @@ class ToolCard(QFrame):
         texts.addWidget(name)
         head = row(icon_label(names.icon_name(self.tool), THEME.text_muted, 18), spacing=10)
         head.addLayout(texts, 1)
-        head.addLayout(row(self._duration, self._word, self._mark, spacing=6))
+        self._number = label("", "caption")
+        self._number.setObjectName("chatNumber")
+        self._number.hide()
+        head.addLayout(row(self._duration, self._word, self._mark, self._number, spacing=6))
         self._body.addLayout(head)
 
     def _summary(self, event: ToolFinished) -> list[QWidget]:
@@ -229,7 +264,8 @@ class ToolCard(QFrame):
 
     def _name(self) -> None:
         word = _STATES[self.status][2]
-        self.setAccessibleName(f"Tool call: {names.title(self.tool)}, {word}")
+        number = f", result {self.evidence}" if self.evidence else ""
+        self.setAccessibleName(f"Tool call: {names.title(self.tool)}, {word}{number}")
 
 
 def seconds(value: float) -> str:

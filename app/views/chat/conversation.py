@@ -164,6 +164,16 @@ class Conversation(QScrollArea):
         self._move_to(bar.maximum())
         self._jump.hide()
 
+    def reveal(self, part: QWidget) -> None:
+        """Scroll so that a part of a run is seen from its beginning; nothing follows any more."""
+        bar = self.verticalScrollBar()
+        top = part.mapTo(self._column, QPoint(0, 0)).y()
+        low, high = bar.value(), bar.value() + self.viewport().height()
+        self._follow = Follow.OFF
+        if top < low or top + part.height() > high:
+            self._move_to(max(0, top - SPACE.l))
+        self._update_jump()
+
     def resizeEvent(self, event: QResizeEvent) -> None:
         super().resizeEvent(event)
         self._stay_active()

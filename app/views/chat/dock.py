@@ -15,7 +15,7 @@ from app.tools.api import Artifact
 from app.views import wording
 from app.views.agent_thread import AgentThread, Question
 from app.views.background import Background
-from app.views.chat.card import CardTools
+from app.views.chat.card import CardTools, ToolCard
 from app.views.chat.composer import Composer
 from app.views.chat.conversation import Conversation
 from app.views.chat.empty import EmptyState
@@ -89,6 +89,8 @@ class ChatDock(QWidget):
             self._branch,
             self.limits_wanted.emit,
             CardTools(self._links, self._background, self._open_artifact),
+            self._result,
+            self._show_result,
         )
         self._build()
         self._exporter = Exporter(self, self._background, self._told)
@@ -360,6 +362,20 @@ class ChatDock(QWidget):
 
     def _past_view(self, run: PastRun, place: int) -> Callable[[], RunView]:
         return lambda: RunView(run.question, self._actions, run, place)
+
+    def _result(self, number: int) -> ToolCard | None:
+        """The card of a cited result, among the questions that are shown."""
+        cards = (card for run in self.conversation.runs for card in run.cards.values())
+        return next((card for card in cards if card.evidence == number), None)
+
+    def _show_result(self, number: int) -> None:
+        card = self._result(number)
+        if card is None:  # of a question further up than what is shown
+            self._show_older()
+            return
+        self._links.select_of(card.findings)
+        self.conversation.reveal(card)
+        card.point_out()
 
     def _on_trimmed(self, run: RunView) -> None:
         if run.run_id or run.past is not None:  # what the runner never got is in no file

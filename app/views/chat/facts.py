@@ -6,6 +6,7 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any
 
 from app.views.chat.text import one_line
@@ -58,6 +59,18 @@ def warnings(*parts: Mapping[str, Any]) -> list[str]:
             items = value if isinstance(value, list) else [value]
             found += [text for text in items if isinstance(text, str) and text.strip()]
     return list(dict.fromkeys(found))
+
+
+def named_images(arguments: Mapping[str, Any]) -> str:
+    """The images that a call is about, as its arguments name them; "" where they name none."""
+    found: list[str] = []
+    for key, value in arguments.items():
+        if "image" in str(key).casefold() or str(key).endswith("path"):
+            items = value if isinstance(value, list) else [value]
+            found += [PurePath(item).name for item in items if isinstance(item, str) and item]
+    shown = [one_line(item, 60) for item in dict.fromkeys(found)]
+    more = f" and {len(shown) - 3} more" if len(shown) > 3 else ""
+    return ", ".join(shown[:3]) + more
 
 
 def number(value: float) -> str:

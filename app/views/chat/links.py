@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from weakref import WeakSet
 
 from PySide6.QtCore import QPointF, QRectF, QSize, Qt
@@ -126,6 +126,19 @@ class FindingLinks:
             return
         self._show_image(item.finding)
         annotations.select(key)
+
+    def select_of(self, findings: Sequence[Finding]) -> None:
+        """Select a result's first finding; where one of them is selected already, the next."""
+        annotations = self._workspace.annotations
+        there = [key for item in findings if annotations.get(key := self._current(item.id))]
+        if not there:
+            return
+        chosen = there.index(annotations.selected) + 1 if annotations.selected in there else 0
+        key = there[chosen % len(there)]
+        item = annotations.get(key)
+        if item is not None and annotations.selected != key:
+            self._show_image(item.finding)
+            annotations.select(key)
 
     def _current(self, finding_id: str) -> str:
         """The finding itself or, after the tool ran again, the one that took its place."""

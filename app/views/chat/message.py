@@ -113,9 +113,14 @@ class UserBubble(QWidget):
 
 
 class AnswerView(QWidget):
-    """Streamed text of the assistant, and under it who said so."""
+    """Streamed text of the assistant, and under it who said so.
 
-    def __init__(self, selected: Callable[[str], object]) -> None:
+    Args:
+        selected: Is told the id of a finding whose name was clicked.
+        cited: Is told the number of a result whose citation was.
+    """
+
+    def __init__(self, selected: Callable[[str], object], cited: Callable[[int], object]) -> None:
         super().__init__()
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._layout = QVBoxLayout(self)
@@ -124,6 +129,7 @@ class AnswerView(QWidget):
         self.view = TextView()
         self.view.setAccessibleName("Assistant's answer")
         self.view.finding_clicked.connect(selected)
+        self.view.result_clicked.connect(cited)
         self.writer = MarkdownWriter(self.view.document())
         self._layout.addWidget(self.view)
         self.note: Elided | None = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
@@ -52,6 +52,8 @@ class RunActions:
         branch: Go on in a new thread from before a question: `branch(run)`.
         limits: Open the settings of the limits.
         cards: What cards need.
+        result: The card of a number, of any question that is shown; None where there is none.
+        show_result: Go to the card of a number and select what it found.
     """
 
     answer: Answer
@@ -59,6 +61,8 @@ class RunActions:
     branch: Callable[[RunView], object]
     limits: Callable[[], object]
     cards: CardTools
+    result: Callable[[int], ToolCard | None]
+    show_result: Callable[[int], object]
 
 
 class RunView(QWidget):
@@ -101,7 +105,10 @@ class RunView(QWidget):
         )
         self.bubble = UserBubble(question, menu)
         self._layout.addWidget(self.bubble)
-        self._stream = Stream(self._insert, actions.cards.links, live=live)
+        self._cited: Sequence[int] = ()  # by the answer, once it is there
+        self._stream = Stream(
+            self._insert, actions.cards.links, self._results, actions.show_result, live=live
+        )
         self._thinking = _Thinking() if live else None
         if self._thinking is not None:
             self._layout.addWidget(self._thinking)
@@ -262,6 +269,15 @@ class RunView(QWidget):
         self._tokens = (sent, got)
         self._usage = names.usage(sent, got, event.cost, estimated=event.estimated)
 
+    def _results(self) -> dict[int, str]:
+        """The results that the answer may cite: this run's and, of earlier ones, those it does."""
+        found = {card.evidence: card.evidence_text for card in self.cards.values() if card.evidence}
+        for number in self._cited:
+            if number not in found:
+                card = self._actions.result(number)
+                found[number] = card.evidence_text if card else f"Result {number}, from earlier"
+        return found
+
     # -- tools
 
     def _show_plan(self, event: PlanUpdated) -> None:
@@ -336,6 +352,7 @@ class RunView(QWidget):
         if self.plan is not None:
             self.plan.fold(True)
         if isinstance(event, RunFinished):
+            self._cited = event.cited
             self._stream.complete(event.answer)
         self._sign()
         self.notice = self._ending(event)

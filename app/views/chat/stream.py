@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtWidgets import QWidget
@@ -32,16 +32,28 @@ class Stream:
     Args:
         insert: Shows a widget.
         links: Makes the names of findings links.
+        results: Number of a result that may be cited to what it is.
+        show: Leads to the result of a number.
         live: Whether the run goes on now.
     """
 
-    def __init__(self, insert: Insert, links: FindingLinks, *, live: bool) -> None:
+    def __init__(
+        self,
+        insert: Insert,
+        links: FindingLinks,
+        results: Callable[[], Mapping[int, str]],
+        show: Callable[[int], object],
+        *,
+        live: bool,
+    ) -> None:
         self.answers: list[AnswerView] = []
         self.thoughts: list[ReasoningView] = []
         self.open: AnswerView | None = None  # what streamed text goes to
         self._thinking: ReasoningView | None = None
         self._insert = insert
         self._links = links
+        self._results = results
+        self._show = show
         self._live = live
         self._findings: list[Finding] = []
         self._mark = _Mark()
@@ -53,8 +65,8 @@ class Stream:
         if self.open is None:
             if not text.strip():
                 return False
-            self.open = AnswerView(self._links.select)
-            self.open.writer.set_links(self._links.targets(self._findings))
+            self.open = AnswerView(self._links.select, self._show)
+            self._link(self.open)
             self.answers.append(self.open)
             self._insert(self.open, None)
         self.open.writer.append(text)
@@ -116,9 +128,12 @@ class Stream:
             else:
                 self.open.writer.set_text(answer)
         if self.open is not None:
-            self.open.writer.set_links(self._links.targets(self._findings))
+            self._link(self.open)
 
     def tick(self) -> None:
         """Show how long the model has been thinking."""
         if self._thinking is not None:
             self._thinking.tick()
+
+    def _link(self, view: AnswerView) -> None:
+        view.writer.set_links(self._links.targets(self._findings), self._results())

@@ -32,6 +32,13 @@ QFrame#chatBubble { background: ${selected}; border-radius: 12px; border: none; 
 QFrame#chatCard { background: ${raised}; border: 1px solid ${border}; border-radius: ${radius}px; }
 QFrame#chatCard[state="failed"] { border-left: 3px solid ${error}; }
 QFrame#chatCard[state="approval"] { border: 1px solid ${warning}; }
+QFrame#chatTouched { background: ${panel}; border: 1px solid ${border};
+    border-left: 3px solid ${warning}; border-radius: ${radius_small}px; }
+QTextBrowser#chatText[tone="place"] {
+    font-family: "${mono}", "DejaVu Sans Mono", monospace; font-size: ${label}px; color: ${text};
+}
+QLabel#chatNumber { color: ${accent}; font-weight: 600; }
+QFrame#chatCard[cited="true"] { border: 1px solid ${accent}; }
 QFrame#chatNotice { background: ${raised}; border: 1px solid ${border};
     border-left: 3px solid ${error}; border-radius: ${radius}px; }
 QFrame#chatNotice[tone="warning"] { border-left: 3px solid ${warning}; }

@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
+from app.agent.evidence import citations, numbers_in
+
 # What a QTextDocument reads as structure (frames, inline objects), what ends a line elsewhere, and
 # what reorders a line so that it says something else than it is (bidirectional overrides).
 _LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\x0b\x0c\x85]")
@@ -32,6 +34,8 @@ class Style(Enum):
     BOLD = "bold"
     CODE = "code"
     LINK = "link"
+    CITATION = "citation"
+    UNKNOWN = "unknown"
 
 
 class Kind(Enum):
@@ -47,11 +51,19 @@ class Kind(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A piece of a line. `target` is the finding's id when it is a link."""
+    """A piece of a line.
+
+    Attributes:
+        text: The piece.
+        style: How it looks.
+        target: Of a link the finding's id, of a citation the result's number.
+        tip: What a citation leads to.
+    """
 
     text: str
     style: Style = Style.PLAIN
     target: str = ""
+    tip: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,16 +121,53 @@ def _level(indent: str) -> int:
 
 
 class Linker:
-    """Finds the labels of findings in text: "the Right Lung" leads to the finding it names."""
+    """Finds what text leads to: labels of findings ("the Right Lung"), numbers of results ("[1]").
 
-    def __init__(self, targets: Mapping[str, str] | None = None) -> None:
+    Args:
+        targets: Label to finding id.
+        results: Number to what the result is.
+    """
+
+    def __init__(
+        self, targets: Mapping[str, str] | None = None, results: Mapping[int, str] | None = None
+    ) -> None:
+        self._results = dict(results or {})
         self._targets = {label.casefold(): target for label, target in (targets or {}).items()}
         labels = sorted((key for key in self._targets if len(key) > 2), key=len, reverse=True)
         joined = "|".join(re.escape(label) for label in labels)
         self._pattern = re.compile(rf"(?<!\w)(?:{joined})(?!\w)", re.IGNORECASE) if joined else None
 
     def split(self, text: str, style: Style) -> Iterator[Span]:
-        """`text` in spans, the labels as links."""
+        """`text` in spans, labels and citations as links."""
+        at = 0
+        for found in citations(text, self._results):
+            yield from self._labels(text[at : found.start()], style)
+            yield from self._cited(found[0], style)
+            at = found.end()
+        yield from self._labels(text[at:], style)
+
+    def _cited(self, text: str, style: Style) -> Iterator[Span]:
+        """A citation: its numbers are links, and so are the brackets around a single one."""
+        found = list(numbers_in(text))
+        at = 0
+        for one in found:
+            start, end = (0, len(text)) if len(found) == 1 else one.span()
+            if start > at:
+                yield Span(text[at:start], style)
+            at = end
+            tip = self._results.get(int(one["number"]))
+            if one["unknown"]:
+                yield Span(text[start:end], Style.UNKNOWN)
+            elif tip is None:
+                yield Span(text[start:end], style)
+            else:
+                yield Span(text[start:end], Style.CITATION, one["number"], tip)
+        if at < len(text):
+            yield Span(text[at:], style)
+
+    def _labels(self, text: str, style: Style) -> Iterator[Span]:
+        if not text:
+            return
         if self._pattern is None:
             yield Span(text, style)
             return

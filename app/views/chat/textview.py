@@ -11,7 +11,7 @@ from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QTextOption, QWhee
 from PySide6.QtWidgets import QFrame, QMenu, QSizePolicy, QTextBrowser, QWidget
 
 from app.views.chat.text import clean
-from app.views.chat.writer import LINK_SCHEME
+from app.views.chat.writer import LINK_SCHEME, RESULT_SCHEME
 
 
 class TextView(QTextBrowser):
@@ -22,10 +22,12 @@ class TextView(QTextBrowser):
 
     Attributes:
         finding_clicked: Id of the finding whose link was activated.
+        result_clicked: Number of the result whose citation was activated.
         more_actions: Adds what else the context menu offers.
     """
 
     finding_clicked = Signal(str)
+    result_clicked = Signal(int)
 
     def __init__(self, parent: QWidget | None = None, *, max_height: int = 0) -> None:
         super().__init__(parent)
@@ -114,6 +116,8 @@ class TextView(QTextBrowser):
         target = url.toString()
         if target.startswith(LINK_SCHEME):
             self.finding_clicked.emit(target.removeprefix(LINK_SCHEME))
+        elif target.startswith(RESULT_SCHEME):
+            self.result_clicked.emit(int(target.removeprefix(RESULT_SCHEME)))
 
     def _fit(self, size: QSizeF) -> None:
         margins = self.contentsMargins()

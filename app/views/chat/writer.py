@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from PySide6.QtGui import (
     QColor,
     QFont,
@@ -12,10 +14,21 @@ from PySide6.QtGui import (
     QTextOption,
 )
 
-from app.views.chat.text import Kind, Line, Linker, Style, clean, read_line, read_spans
+from app.views.chat.text import (
+    Kind,
+    Line,
+    Linker,
+    Span,
+    Style,
+    clean,
+    read_line,
+    read_spans,
+    tooltip,
+)
 from app.views.theme import SPACE, THEME, TYPE
 
 LINK_SCHEME = "finding:"
+RESULT_SCHEME = "result:"
 _INDENT = 18  # px a list level is moved in
 
 
@@ -60,9 +73,16 @@ class MarkdownWriter:
         if length < len(self._text):
             self.set_text(self._text[:length])
 
-    def set_links(self, targets: dict[str, str]) -> None:
-        """Make the labels in `targets` (label to finding id) links, also in what is written."""
-        self._linker = Linker(targets)
+    def set_links(
+        self, targets: Mapping[str, str], results: Mapping[int, str] | None = None
+    ) -> None:
+        """Make links, also of what is written.
+
+        Args:
+            targets: Label to finding id.
+            results: Number of a result to what it is.
+        """
+        self._linker = Linker(targets, results)
         if self._text:
             self.set_text(self._text)
 
@@ -103,12 +123,19 @@ class MarkdownWriter:
         if line.marker:
             cursor.insertText(line.marker + "\t", self._formats[Style.PLAIN])
         for span in read_spans(line.text, self._linker):
-            style = Style.BOLD if line.kind is Kind.HEADING else span.style
-            form = self._formats[style]
-            if span.target and line.kind is not Kind.HEADING:
-                form = QTextCharFormat(self._formats[Style.LINK])
-                form.setAnchorHref(LINK_SCHEME + span.target)
-            cursor.insertText(span.text, form)
+            cursor.insertText(span.text, self._format(span, heading=line.kind is Kind.HEADING))
+
+    def _format(self, span: Span, *, heading: bool) -> QTextCharFormat:
+        cites = span.style in (Style.CITATION, Style.UNKNOWN)
+        if heading and not cites:
+            return self._formats[Style.BOLD]
+        if not span.target:
+            return self._formats[span.style]
+        form = QTextCharFormat(self._formats[Style.CITATION if cites else Style.LINK])
+        form.setAnchorHref((RESULT_SCHEME if cites else LINK_SCHEME) + span.target)
+        if span.tip:
+            form.setToolTip(tooltip(span.tip))
+        return form
 
 
 def _char_formats() -> dict[Style, QTextCharFormat]:
@@ -125,7 +152,19 @@ def _char_formats() -> dict[Style, QTextCharFormat]:
     link.setForeground(QColor(THEME.accent))
     link.setUnderlineStyle(QTextCharFormat.UnderlineStyle.DotLine)
     link.setUnderlineColor(QColor(THEME.accent))
-    return {Style.PLAIN: plain, Style.BOLD: bold, Style.CODE: code, Style.LINK: link}
+    citation = QTextCharFormat(plain)
+    citation.setAnchor(True)
+    citation.setForeground(QColor(THEME.accent))
+    unknown = QTextCharFormat(plain)
+    unknown.setForeground(QColor(THEME.warning))
+    return {
+        Style.PLAIN: plain,
+        Style.BOLD: bold,
+        Style.CODE: code,
+        Style.LINK: link,
+        Style.CITATION: citation,
+        Style.UNKNOWN: unknown,
+    }
 
 
 def _block_format(line: Line, *, gap: bool, first: bool) -> QTextBlockFormat:
