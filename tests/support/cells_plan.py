@@ -88,7 +88,7 @@ _KINDS = (
     ),
     QuestionKind(
         "cropping",
-        words=("crop*", "cut out", "cut * out", "ausschneid*", "auszuschneiden", "ausgeschnitten"),
+        words=("crop*", "cut out", "cut .. out", "ausschneid*", "auszuschneiden", "ausgeschnitten"),
         tools=(AnyOf(SEGMENTERS), CROPPER),
         expects_data=True,
     ),
