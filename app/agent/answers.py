@@ -175,7 +175,11 @@ class Answers:
         return not host or self.consents.sees(Target(thread_id, host, self.model.name), picture)
 
     def _tell_sent(self, prompt: Prompt) -> None:
-        """Say that a request leaves the machine, before it does."""
+        """Say that a request leaves the machine, before it does.
+
+        Raises:
+            ModelFailed: The audit log cannot hold it.
+        """
         if not self.model.remote_host:
             return
         sent = [picture.path for message in prompt.messages for picture in message.pictures]
@@ -186,6 +190,8 @@ class Answers:
             characters=sum(len(message.text) for message in prompt.messages),
             pictures=[Path(path).stem for path in sent],
         )
+        if self.emitter.unaudited:
+            raise ModelFailed("Nothing was sent", remedy=self.emitter.unaudited)
 
     async def _listen(self, prompt: Prompt, reply: Reply) -> None:
         """Take one stream to its end, in a task that can be left behind if it heeds no cancel."""
@@ -272,7 +278,7 @@ class Answers:
         )
 
     def _accepted(self, reply: Reply) -> Message:
-        """The message of a complete answer, in the transcript."""
+        """The message of a complete answer; the loop puts it into the transcript at once."""
         for event in reply.later:
             if isinstance(event, Note):
                 self.emitter.emit(Noted, text=event.text)
@@ -282,7 +288,6 @@ class Answers:
         calls = [_named(call, known, self.redactor) for call in reply.calls]
         message = Message(role="assistant", text=reply.text, tool_calls=calls)
         self.reply = Reply()
-        self.transcript.say(message)
         return message
 
 

@@ -16,6 +16,7 @@ from typing import Any
 from pydantic import BaseModel
 
 from app.agent.approvals import Gate
+from app.agent.audited import ACTING
 from app.agent.emitter import Emitter, ProgressGate, utc_now
 from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
 from app.agent.evidence import Evidence
@@ -229,6 +230,10 @@ class Calls:
             return failed(verdict.error, verdict.remedy)
         if not verdict.covers(tool.spec, args):
             return failed(f"The arguments of {tool.spec.name} changed after the user was asked.")
+        if self.emitter.unaudited and tool.spec.approval in ACTING:
+            return failed(
+                f"{tool.spec.name} was not run: {self.emitter.unaudited}", "Go on without."
+            )
         return None
 
     def _stopped(self, ready: Ready) -> Outcome:

@@ -14,6 +14,7 @@ from typing import Any
 
 from app.agent.events import (
     TERMINAL,
+    Noted,
     RunCancelled,
     RunEvent,
     RunFailed,
@@ -35,12 +36,16 @@ class Emitter:
 
     Args:
         run_id: The run.
-        record: Keeps each event on disk, before anybody can see it; it must not raise.
+        record: Keeps each event on disk, before anybody can see it; it must not raise. What it
+            returns is why the audit log lacks something, if it does.
     """
 
-    def __init__(self, run_id: str, record: Callable[[RunEvent], None] | None = None) -> None:
+    def __init__(self, run_id: str, record: Callable[[RunEvent], str | None] | None = None) -> None:
         self._run_id = run_id
         self._record = record
+        self.unaudited = ""
+        """Why the audit log does not hold all that was emitted; nothing that acts may go on."""
+        self._warned = False
         self._seq = 0
         self._open: dict[str, str] = {}
         self._closed = False
@@ -77,8 +82,11 @@ class Emitter:
             self._open.pop(event.call_id, None)
         self._seq += 1
         if self._record is not None:
-            self._record(event)
+            self.unaudited = self._record(event) or ""
         self._queue.put_nowait(event)
+        if self.unaudited and not self._warned:
+            self._warned = True
+            self.emit(Noted, text=f"{self.unaudited} Nothing is sent or changed meanwhile.")
 
     def fail(self, error: str, remedy: str = "") -> None:
         """Emit run_failed."""

@@ -19,6 +19,7 @@ from typing import Any
 from app import __version__
 from app.agent.answers import CANCEL_GRACE_S, Answers, Reply
 from app.agent.approvals import Gate, ask
+from app.agent.audited import Audit
 from app.agent.calls import NOT_RUN, Calls
 from app.agent.consents import Consents, consent_request
 from app.agent.emitter import Emitter
@@ -45,9 +46,6 @@ from app.tools.planning import NO_PLANS, Plans
 
 __all__ = ["AgentLoop", "Approve", "Audit", "Limits", "RunRequest"]
 
-Audit = Callable[[RunEvent, str], None]
-"""Is told of an event and its thread's id."""
-
 
 class AgentLoop:
     """Answers questions with a language model and tools.
@@ -62,7 +60,7 @@ class AgentLoop:
         retry: When a failed request to the model is made again.
         plans: What the packs tell of their tools; it is enforced, whoever plans.
         rules_first: Rules answer without the model where the packs say that they can be certain.
-        audit: Is told of every event of every run, with the thread's id, before anybody sees it.
+        audit: Is told of every event of every run, before anybody sees it.
     """
 
     def __init__(
@@ -119,15 +117,16 @@ class AgentLoop:
                 request.cancel.cancel()
             await asyncio.wait({task}, timeout=2 * CANCEL_GRACE_S)
 
-    def _recorder(self, request: RunRequest) -> Callable[[RunEvent], None]:
+    def _recorder(self, request: RunRequest) -> Callable[[RunEvent], str | None]:
         """Keeps each event: in the session's file, and where one is kept in the audit log."""
-        audit, thread = self.audit, request.thread
-        if audit is None:
+        thread = request.thread
+        if self.audit is None:
             return thread.record
+        tell = self.audit.of(request)
 
-        def record(event: RunEvent) -> None:
+        def record(event: RunEvent) -> str:
             thread.record(event)
-            audit(event, thread.thread_id)
+            return tell(event)
 
         return record
 

@@ -1,0 +1,198 @@
+"""Tells the audit log what a run does: calls, approvals, what is sent, how it ended.
+
+No text of a question, an answer, an argument or a result goes there. Images are named by a keyed
+hash of their SOP Instance UID, arguments and pictures by one of their content; a tool by its name
+only if there is such a tool, since a model may call anything by any name.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Protocol
+
+from app.agent.events import (
+    ApprovalRequested,
+    ApprovalResolved,
+    DataSent,
+    RunCancelled,
+    RunEvent,
+    RunFailed,
+    RunFinished,
+    RunStarted,
+    ToolFinished,
+    ToolStarted,
+)
+from app.agent.execute import Tools, log_unexpected
+from app.agent.jsonable import plain
+from app.agent.request import RunRequest
+from app.audit import AuditLog
+from app.errors import SightlineError
+from app.tools.api import Approval
+
+ACTING = frozenset((Approval.WRITE, Approval.SEND, Approval.EXECUTE))
+"""Effects that cannot be undone: such a call goes on only once it is in the log, on the disk."""
+
+UNKNOWN = "(no such tool)"
+_AT_ONCE = 80  # images named in one line
+_REMEDY = "Make room on the disk, or ask whoever looks after this computer."
+Facts = dict[str, Any]
+
+
+class Audit(Protocol):
+    """Where a loop tells what its runs do."""
+
+    def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
+        """What to tell each event of a run; it never raises.
+
+        Returns:
+            A function that returns "" or why the log lacks something, for the user.
+        """
+        ...
+
+
+class Audited:
+    """Writes the events of runs into the audit log.
+
+    Args:
+        log: The log.
+        tools: What there is to call.
+    """
+
+    def __init__(self, log: AuditLog, tools: Tools) -> None:
+        self.log = log
+        self.tools = tools
+        self.pictured: dict[str, str] = {}
+        """The SOP Instance UID of what a picture shows, by the name of its file."""
+
+    def of(self, request: RunRequest) -> Callable[[RunEvent], str]:
+        """Tells the log of the events of one run."""
+        return _Told(self, request)
+
+    def name(self, kind: str, value: str) -> str:
+        """A keyed hash; "" where the key cannot be had, which the log itself complains about."""
+        try:
+            return self.log.name(kind, value)
+        except SightlineError:
+            return ""
+
+
+class _Told:
+    def __init__(self, audit: Audited, request: RunRequest) -> None:
+        self._audit = audit
+        self._request = request
+        self._run = {"run": request.run_id, "thread": request.thread.thread_id}
+
+    def __call__(self, event: RunEvent) -> str:
+        try:
+            for action, facts, sync in self._actions(event):
+                self._audit.log.record(action, self._run | facts, sync=sync)
+        except SightlineError:
+            pass  # `problem` says it
+        except Exception as error:
+            log_unexpected("An event could not be told to the audit log", error)
+            return f"The audit log cannot be written ({type(error).__name__}). {_REMEDY}"
+        return self._audit.log.problem
+
+    def _actions(self, event: RunEvent) -> Iterator[tuple[str, Facts, bool]]:
+        match event:
+            case RunStarted():
+                facts = {"model": event.model, "open_images": len(event.images)}
+                yield "run_started", facts, False
+            case ToolStarted():
+                facts = self._call(event.call_id, event.tool)
+                facts |= self._arguments(event.arguments)
+                yield "tool_started", facts, self._acts(event.tool)
+            case ToolFinished():
+                yield "tool_finished", self._finished(event), self._acts(event.tool)
+            case ApprovalRequested():
+                yield "approval_asked", self._asked(event), False
+            case ApprovalResolved():
+                facts = {"approval": event.approval_id, "granted": event.granted}
+                yield "approval_answered", facts | {"scope": event.scope}, event.granted
+            case DataSent():
+                yield from self._sent(event)
+            case RunFinished() | RunFailed() | RunCancelled():
+                yield from self._ended(event)
+            case _:
+                return
+
+    def _call(self, call_id: str, tool: str) -> Facts:
+        found = self._audit.tools.get(tool)
+        if found is None:
+            return {"call": call_id[:64], "tool": UNKNOWN}
+        spec = found.spec
+        return {
+            "call": call_id[:64],
+            "tool": spec.name,
+            "effect": spec.approval.value,
+            "version": spec.version,
+        }
+
+    def _acts(self, tool: str) -> bool:
+        found = self._audit.tools.get(tool)
+        return found is not None and found.spec.approval in ACTING
+
+    def _arguments(self, arguments: Mapping[str, Any]) -> Facts:
+        exact = json.dumps(plain(arguments), sort_keys=True)
+        return {"arguments": self._audit.name("arguments", exact)}
+
+    def _finished(self, event: ToolFinished) -> Facts:
+        facts = self._call(event.call_id, event.tool)
+        facts |= {"status": event.status, "seconds": event.duration_s}
+        return facts | {"findings": len(event.findings), "files": len(event.artifacts)}
+
+    def _asked(self, event: ApprovalRequested) -> Facts:
+        facts: Facts = {"approval": event.approval_id, "about": event.about}
+        if event.about == "tool":
+            return facts | self._call(event.call_id, event.tool) | self._arguments(event.arguments)
+        shown = {_stem(item.get("path", "")): item.get("image_id", "") for item in event.pictures}
+        facts |= {"host": event.host, "model": event.model}
+        return facts | self._shown(list(shown), shown)
+
+    def _sent(self, event: DataSent) -> Iterator[tuple[str, Facts, bool]]:
+        facts = {"host": event.host, "model": event.model, "characters": event.characters}
+        known = _latest(self._request)
+        for few in _chunks(event.pictures) or [[]]:
+            yield "data_sent", facts | self._shown(few, known), True
+
+    def _shown(self, stems: list[str], image_ids: Mapping[str, str]) -> Facts:
+        """Pictures, and the images that they show."""
+        audit, uids = self._audit, self._uids()
+        for stem, image_id in image_ids.items():
+            if image_id in uids:
+                audit.pictured[stem] = uids[image_id]
+        images = [audit.pictured[stem] for stem in stems if stem in audit.pictured]
+        return {
+            "pictures": [audit.name("picture", stem) for stem in stems],
+            "images": [audit.name("image", uid) for uid in dict.fromkeys(images)],
+        }
+
+    def _uids(self) -> dict[str, str]:
+        """SOP Instance UIDs of what was read so far, by the app's id."""
+        used = getattr(self._request.images, "used", None)
+        found: list[dict[str, Any]] = used() if used is not None else []
+        return {str(fact["id"]): str(fact["sop_instance_uid"]) for fact in found}
+
+    def _ended(self, event: RunEvent) -> Iterator[tuple[str, Facts, bool]]:
+        names = [self._audit.name("image", uid) for uid in dict.fromkeys(self._uids().values())]
+        for few in _chunks(names):
+            yield "images_read", {"images": few}, False
+        stopped_by = event.stopped_by if isinstance(event, RunFinished) else ""
+        yield event.kind, {"stopped_by": stopped_by} if stopped_by else {}, False
+
+
+def _latest(request: RunRequest) -> dict[str, str]:
+    """The pictures of the question that is being answered."""
+    for message in reversed(request.thread.history):
+        if message.role == "user":
+            return {_stem(picture.path): picture.image_id for picture in message.pictures}
+    return {}
+
+
+def _stem(path: str) -> str:
+    return path.replace("\\", "/").rpartition("/")[2].partition(".")[0]
+
+
+def _chunks(items: list[str]) -> list[list[str]]:
+    return [items[start : start + _AT_ONCE] for start in range(0, len(items), _AT_ONCE)]
