@@ -86,8 +86,8 @@ class Feed:
 
     Attributes:
         argument: Of the tool that is fed.
-        tools: The latest call of any of these that ended well.
-        key: Key of its `output`.
+        tools: The latest call of any of these that ended well; () for any that makes a picture.
+        key: Key of its `output`; "" for the one under which it makes a picture (`makes`).
     """
 
     argument: str
@@ -179,6 +179,7 @@ class ToolRule:
         converts: That picture shows the same as the image it was given.
         stage: Below 0 it runs before what else answers a question, above 0 after it.
         numbers: Numbers after a word: "window 40/400".
+        usual: What arguments are where a question in plain words names none: (name, values).
     """
 
     tool: str
@@ -198,6 +199,7 @@ class ToolRule:
     converts: bool = False
     stage: int = 0
     numbers: tuple[NumberWords, ...] = ()
+    usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
