@@ -37,7 +37,6 @@ from app.agent.redact import Redactor
 from app.agent.request import RunRequest
 from app.agent.retry import Retry
 from app.agent.tokens import text_tokens
-from app.agent.transcript import Transcript
 from app.agent.window import ContextWindow, Prompt
 
 CANCEL_GRACE_S = 0.4
@@ -93,7 +92,6 @@ class Answers:
     window: ContextWindow
     retry: Retry
     emitter: Emitter
-    transcript: Transcript
     meter: Meter
     set_plan: Callable[[Plan], None]
     consents: Consents

@@ -10,13 +10,15 @@ import asyncio
 import time
 from collections import deque
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import BaseModel
 
 from app.agent.approvals import Gate
 from app.agent.audited import ACTING
+from app.agent.context import with_note
+from app.agent.director import PLAIN, Director, Order
 from app.agent.emitter import Emitter, ProgressGate, utc_now
 from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
 from app.agent.evidence import Evidence
@@ -35,6 +37,7 @@ from app.agent.limits import Meter, Stop, WallClock
 from app.agent.messages import Message, ToolCall
 from app.agent.plan_state import PlanState
 from app.agent.plan_tool import OWN
+from app.agent.policy import Scope
 from app.agent.request import RunRequest
 from app.agent.transcript import Transcript
 from app.errors import Cancelled
@@ -56,6 +59,7 @@ class Ready:
         args: As `tool` takes them.
         outcome: Why it is not run at all.
         alone: It must not run at the same time as another call.
+        order: What rules say of it.
     """
 
     call: ToolCall
@@ -63,11 +67,12 @@ class Ready:
     args: BaseModel | None = None
     outcome: Outcome | None = None
     alone: bool = False
+    order: Order = PLAIN
 
     @property
     def own(self) -> bool:
         """Whether it calls one of the loop's own tools."""
-        return self.tool is not None and self.tool.spec.pack == OWN
+        return self.order.own or (self.tool is not None and self.tool.spec.pack == OWN)
 
 
 @dataclass(slots=True)
@@ -77,6 +82,7 @@ class Calls:
     Attributes:
         running: The cancel token of each call that runs now.
         evidence: Numbers the results.
+        director: Says how each call is made, and judges its result.
         begun: The calls whose tool was started.
         results: The results so far, without those of the loop's own tools.
         stop_after: Nothing is started any more; what runs now may end.
@@ -90,6 +96,7 @@ class Calls:
     plan: PlanState
     meter: Meter
     clock: WallClock
+    director: Director
     evidence: Evidence = field(default_factory=Evidence)
     running: dict[str, CancelToken] = field(default_factory=dict[str, CancelToken])
     begun: set[str] = field(default_factory=set[str])
@@ -119,7 +126,14 @@ class Calls:
     def tell_plan(self) -> None:
         """Show the plan if it changed."""
         if self.plan.changed:
-            self.emitter.emit(PlanUpdated, steps=self.plan.told())
+            plan = self.plan
+            self.emitter.emit(
+                PlanUpdated,
+                steps=plan.told(),
+                overrides=list(plan.overrides),
+                goal=plan.goal,
+                goal_why=plan.goal_why,
+            )
 
     def _group(self, waiting: deque[ToolCall]) -> tuple[list[Ready], Stop | None]:
         """Take from `waiting` the next calls that may run at the same time."""
@@ -138,25 +152,28 @@ class Calls:
         return group, None
 
     def _look_at(self, call: ToolCall) -> Ready:
+        order = self.director.order(call)
+        if order.outcome is not None:
+            return Ready(call, outcome=order.outcome, order=order)
         tool = find_tool(self.tools, call)
         if isinstance(tool, Outcome):
-            return Ready(call, outcome=tool)
+            return Ready(call, outcome=tool, order=order)
         args = parse_arguments(tool.spec, call)
         if isinstance(args, Outcome):
-            return Ready(call, outcome=args)
+            return Ready(call, outcome=args, order=order)
         spec, thread_id = tool.spec, self.request.thread.thread_id
-        asks = self.approvals.needs_question(spec, args, thread_id)
-        return Ready(call, tool, args, alone=spec.sequential or asks)
+        asks = self.approvals.needs_question(spec, args, thread_id, self._scope())
+        return Ready(call, tool, args, alone=spec.sequential or asks, order=order)
 
     def _within_task(self, ready: Ready) -> Ready:
         if ready.own:
             return ready
         call = ready.call
-        refusal = self.meter.task_call(self.plan.start(call.id, call.name))
+        refusal = self.meter.task_call(self.plan.start(call.id, call.name, ready.order.made))
         if not refusal:
             return ready
         advice = "Go on with the next step, or answer with what is there."
-        return Ready(call, outcome=failed(refusal, advice), alone=ready.alone)
+        return replace(ready, outcome=failed(refusal, advice))
 
     async def _together(self, group: Sequence[Ready]) -> None:
         """Run calls side by side; one that fails takes no other with it."""
@@ -225,6 +242,7 @@ class Calls:
                 thread_id=self.request.thread.thread_id,
                 emitter=self.emitter,
                 approve=self.request.approve,
+                scope=self._scope(),
             )
         if not verdict.granted:
             return failed(verdict.error, verdict.remedy)
@@ -236,6 +254,11 @@ class Calls:
             )
         return None
 
+    def _scope(self) -> Scope:
+        """What arguments may name now; a call may have made pictures since the last one."""
+        request = self.request
+        return Scope.of(request.images, request.image_notes, request.out_dir)
+
     def _stopped(self, ready: Ready) -> Outcome:
         error = f"Stopped: {self.clock.stop().text}." if self.clock.over else STOPPED
         tool = ready.tool if ready.call.id in self.begun else None
@@ -245,6 +268,9 @@ class Calls:
     def _finish(self, ready: Ready, outcome: Outcome, started: str, duration_s: float) -> None:
         call = ready.call
         message = outcome.message(call)
+        judged = self.director.ended(call, message)
+        if judged.note:
+            message = with_note(message, judged.note)
         if not ready.own:
             message = self.evidence.take(message)
             self.results.append(message)
@@ -265,7 +291,7 @@ class Calls:
             duration_s=round(duration_s, 3),
             evidence=message.evidence,
         )
-        self.plan.finish(call.id, outcome.status == "ok")
+        self.plan.finish(call.id, outcome.status == "ok", judged.state, judged.verdict)
         self.tell_plan()
 
     def _keep(self, result: ToolResult) -> dict[str, Any]:

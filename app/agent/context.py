@@ -97,6 +97,12 @@ def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
     return Message(role="tool", call_id=call_id, tool=tool, data=data, text=to_text(data))
 
 
+def with_note(message: Message, note: str) -> Message:
+    """A tool message with what Sightline itself has to say of it."""
+    data = {**message.data, "sightline": note}
+    return message.model_copy(update={"data": data, "text": to_text(data)})
+
+
 def as_data(text: str) -> str:
     """`text` marked as data; it cannot close the mark by itself."""
     harmless = _MARK.sub(r"<\\\1data", text)

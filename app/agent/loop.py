@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator, Callable
+from collections import deque
+from collections.abc import AsyncIterator, Callable, Sequence
 from typing import Any
 
 from app import __version__
@@ -22,6 +23,7 @@ from app.agent.approvals import Gate, ask
 from app.agent.audited import Audit
 from app.agent.calls import NOT_RUN, Calls
 from app.agent.consents import Consents, consent_request
+from app.agent.director import Director
 from app.agent.emitter import Emitter
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.evidence import Evidence
@@ -29,7 +31,7 @@ from app.agent.execute import Tools, log_unexpected
 from app.agent.jsonable import plain
 from app.agent.limits import Meter, Stop, WallClock
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
-from app.agent.messages import Message, Picture
+from app.agent.messages import Message, Picture, ToolCall
 from app.agent.offered import Offered
 from app.agent.pictures import make_pictures, may_send
 from app.agent.plan_state import PlanState
@@ -144,7 +146,8 @@ class _Run:
         self.request = request
         self.emitter = emitter
         window = agent.window
-        self.plan = PlanState()
+        self.plan = PlanState(live=bool(agent.plans))
+        self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
@@ -159,6 +162,7 @@ class _Run:
             plan=self.plan,
             meter=self.meter,
             clock=self.clock,
+            director=self.director,
             evidence=Evidence(request.thread.history),
         )
         self.answers = Answers(
@@ -169,7 +173,6 @@ class _Run:
             window=window,
             retry=agent.retry,
             emitter=emitter,
-            transcript=self.transcript,
             meter=self.meter,
             set_plan=self._set_plan,
             consents=agent.consents,
@@ -179,6 +182,7 @@ class _Run:
         """Run to the terminal event. Never raises an ordinary exception."""
         try:
             answer, stop = await self._within_time()
+            self.director.finish(stop.text if stop else "")
             checked = self.calls.evidence.check(answer)
             if checked.closing:
                 self.emitter.emit(TextDelta, text=checked.closing)
@@ -225,17 +229,41 @@ class _Run:
         """From the question to the answer, or to a limit."""
         self._start()
         self.request.cancel.check()
+        self.director.begin()
         await self._ask()
         while True:
             message = await self.answers.process()
             if isinstance(message, Stop):
                 return message
-            if not message.tool_calls:
+            calls = message.tool_calls or self.director.before_answer()
+            if not calls:
+                self.transcript.say(message)
                 return self._answer(message.text)
-            stop = self.meter.spent() or await self.calls.execute(message.tool_calls)
+            stop = await self._work(message.text, calls)
             if stop is not None:
-                self.transcript.end_calls(f"Not run: {stop.text}.")
                 return stop
+
+    async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
+        """Make the calls of one message of the model, and those that rules put between them.
+
+        Each turn of calls is a message of its own, so that every result stands behind its call.
+        """
+        waiting = deque(calls)
+        stop: Stop | None = None
+        try:
+            while waiting and stop is None:
+                turn = self.director.turn(waiting)
+                self.transcript.say(Message(role="assistant", text=text, tool_calls=turn))
+                text = ""
+                stop = self.meter.spent() or await self.calls.execute(turn)
+                waiting.extendleft(reversed(self.director.after()))
+        finally:
+            if waiting:  # the model asked for them: they get their results, as every call does
+                rest = Message(role="assistant", text=text, tool_calls=list(waiting))
+                self.transcript.say(rest)
+        if stop is not None:
+            self.transcript.end_calls(f"Not run: {stop.text}.")
+        return stop
 
     def _start(self) -> None:
         request, model = self.request, self.agent.model
@@ -337,7 +365,8 @@ class _Run:
         self._end_plan(ok=False)
 
     def _set_plan(self, plan: Plan) -> None:
-        self.plan.set(plan.steps)
+        self.director.by_rules = True
+        self.plan.set(plan.steps, by="rules" if self.agent.plans else "")
         self.calls.tell_plan()
 
     def _end_plan(self, *, ok: bool) -> None:

@@ -210,6 +210,10 @@ class PlanState:
         """The tools, or titles, of the steps that are not done yet."""
         return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
+    def waiting(self) -> list[str]:
+        """The tools, or titles, of the steps that have not begun."""
+        return [step.tool for step in self._steps if step.state == "pending"]
+
     def told(self) -> list[dict[str, Any]]:
         """The steps, to be shown now."""
         self.changed = False

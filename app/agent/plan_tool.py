@@ -10,6 +10,8 @@ from app.agent.plan_state import PlanState, Written
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 
 OWN = "sightline"  # the pack of the loop's own tools
+CHECK = "check_answer"
+"""A call that the loop itself makes, to tell the model why its answer does not count yet."""
 
 State = Literal["pending", "running", "done", "failed", "skipped"]
 

@@ -1,0 +1,336 @@
+"""What the loop asks between two answers: what runs next, what came of it, and is the goal reached.
+
+    the model's calls -> `turn` -> what runs now, rules applied -> `ended` -> `after` -> ...
+    the model's answer -> `before_answer` -> what must still run -> `finish`
+
+Whoever plans, a model or rules, the same holds. Without plans of packs nothing is changed.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+
+from app.agent.ended import Record
+from app.agent.enforcing import Enforcer
+from app.agent.events import Override
+from app.agent.execute import Outcome, Tools, failed, schema_of
+from app.agent.llm.base import ToolSchema
+from app.agent.messages import Message, ToolCall
+from app.agent.plan_state import ENFORCED, Made, PlanState
+from app.agent.plan_tool import CHECK
+from app.agent.planning.classify import Asked, classify
+from app.agent.planning.discovery import AGAIN, LOOK, adapted, look
+from app.agent.planning.validating import GoalVerdict, judge_goal, judge_task
+from app.agent.request import RunRequest
+from app.agent.rulings import First, Go, No, new_id
+from app.tools.planning import Plans, ToolRule
+
+_log = logging.getLogger(__name__)
+
+OFFLINE = "offline-"
+_MOST_FIRST = 12
+"""Calls that rules put before one turn, at most: packs' data may go in circles."""
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """How a call is to be made.
+
+    Attributes:
+        made: Who makes it, and why.
+        outcome: What became of it already: it is not run.
+        note: What the model is told with its result.
+        own: It is the loop's own, and counts as no call of a tool.
+    """
+
+    made: Made = field(default_factory=Made)
+    outcome: Outcome | None = None
+    note: str = ""
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What came of a call.
+
+    Attributes:
+        state: "done", "incomplete" or "failed"; "" where nobody judged it.
+        verdict: Why.
+        note: What the model is told with the result, "" for nothing.
+    """
+
+    state: str = ""
+    verdict: str = ""
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """A call that looks what there really is, for one that found nothing."""
+
+    rule: ToolRule
+    empty: ToolCall
+
+
+PLAIN = Order()
+
+
+class Director:
+    """Directs one run.
+
+    Args:
+        plans: What the packs tell.
+        request: The question.
+        tools: The packs' tools.
+        plan: The checklist.
+
+    Attributes:
+        asked: The question, classified.
+        by_rules: Rules plan, not a model: asking it again would change nothing.
+        results: The results of this run, in the order in which they came.
+        notes: What rules that answer have to say of what was looked up.
+    """
+
+    def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
+        self.plans = plans
+        self.asked = Asked()
+        self.by_rules = False
+        self.results: list[Message] = []
+        self.notes: list[str] = []
+        self._plan = plan
+        self._request = request
+        self._tools = tools
+        self._enforcer: Enforcer | None = None
+        self._record = Record()
+        self._schemas: dict[str, ToolSchema] = {}
+        self._orders: dict[str, Order] = {}
+        self._settled: set[str] = set()  # calls that rules have judged, or made themselves
+        self._moved: set[str] = set()
+        self._looks: dict[str, _Look] = {}
+        self._looked: set[str] = set()
+        self._next: list[ToolCall] = []
+        self._checked = False
+
+    def begin(self) -> None:
+        """Read the question; before it is part of the conversation."""
+        if not self.plans:
+            return
+        question = self._request.question
+        self._schemas = {
+            spec.name: ToolSchema(spec.name, "", schema_of(spec.Input), spec.phrases)
+            for spec in (tool.spec for tool in self._tools.all())
+        }
+        self.asked = classify(question, self.plans, self._schemas)
+        self._record = Record(self._request.thread.history, self._request.image_notes)
+        self._enforcer = Enforcer(self.plans, self.asked, question, self._tools, self._record)
+
+    def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
+        """Take from what waits the calls that are made next, side by side, as rules have them."""
+        turn: list[ToolCall] = []
+        firsts = 0
+        while waiting and (not turn or self._joins(waiting[0], turn)):
+            call = waiting[0]
+            if self._enforcer is None or call.id in self._settled:
+                turn.append(waiting.popleft())
+                continue
+            later = () if call.id in self._moved else tuple(waiting)[1:]
+            ruling = self._enforcer.judge(call, later)
+            if isinstance(ruling, First) and firsts < _MOST_FIRST:
+                firsts += 1
+                self._put_first(ruling, waiting)
+                continue
+            waiting.popleft()
+            turn.append(self._settle(call, ruling))
+        return turn
+
+    def order(self, call: ToolCall) -> Order:
+        """How a call of the turn is to be made."""
+        return self._orders.get(call.id, PLAIN)
+
+    def ended(self, call: ToolCall, message: Message) -> Judged:
+        """Judge a result, before anybody is told of it."""
+        order = self.order(call)
+        if self._enforcer is None or order.own or self._tools.get(call.name) is None:
+            return Judged(note=order.note)
+        self._record.add(call, message)
+        self.results.append(message)
+        rule = self.plans.rule(call.name)
+        verdict = judge_task(rule, message, self.asked)
+        notes = [order.note, self._recommend(call) if message.ok else ""]
+        looked = self._looks.pop(call.id, None)
+        if looked is not None:
+            notes.append(self._adapt(looked, message))
+        elif verdict.state == "incomplete":
+            notes.append(_sentence(verdict.why))
+            self._look(rule, call, message)
+        return Judged(verdict.state, verdict.why, " ".join(filter(None, notes)))
+
+    def after(self) -> list[ToolCall]:
+        """What rules want to run next, because of what the turn gave."""
+        following, self._next = self._next, []
+        return following
+
+    def before_answer(self) -> list[ToolCall]:
+        """What must run before the model's answer counts; nothing where it does."""
+        if self._enforcer is None:
+            return []
+        ruling = self._enforcer.before_answer()
+        if isinstance(ruling, First):
+            self._insert(ruling.call, ruling.override)
+            return [ruling.call]
+        if isinstance(ruling, No):
+            self._tell(ruling.override)
+            return [self._check(ruling.override.reason, ruling.remedy, [ruling.call.name])]
+        verdict = self._goal()
+        missing = [name for name in verdict.missing if not self._tried(name)]
+        if verdict.complete or not missing or self._checked or self.by_rules:
+            return []
+        self._checked = True
+        self._tell(Override(rule="incomplete", tool="", reason=_sentence(verdict.why)))
+        remedy = f"Call {' and '.join(missing)}, or answer and say why it is not needed."
+        return [self._check(verdict.why, remedy, missing)]
+
+    def finish(self, stopped: str = "") -> None:
+        """The run ends with an answer, or at a limit: say in the plan whether its goal is reached.
+
+        Args:
+            stopped: Which limit, a clause.
+        """
+        if self._enforcer is None:
+            return
+        verdict = self._goal()
+        if stopped:
+            self._plan.end("incomplete", f"Stopped: {stopped}.")
+        elif not verdict.complete:
+            self._plan.end("incomplete", _sentence(verdict.why))
+        elif self._plan:
+            self._plan.end("done", _sentence(verdict.why))
+
+    def made_by_rules(self, call: ToolCall, why: str) -> None:
+        """Note that rules alone, and no model, chose a call."""
+        self._orders[call.id] = Order(Made("rules", why))
+
+    def _goal(self) -> GoalVerdict:
+        """By what ran now, and what earlier questions found out about the same image."""
+        earlier = (item.message for item in self._record.earlier())
+        return judge_goal(
+            self.asked, self.plans, [*earlier, *self.results], self._plan.waiting(), self._schemas
+        )
+
+    def _tried(self, tool: str) -> bool:
+        return any(message.tool == tool for message in self.results)
+
+    def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
+        """Whether a call may run beside those of the turn: nothing of them concerns it."""
+        if self._enforcer is None:
+            return True
+        return call.id not in self._orders and self._enforcer.free(call, turn)
+
+    def _put_first(self, ruling: First, waiting: deque[ToolCall]) -> None:
+        first = ruling.call
+        if first in waiting:  # the model asked for it as well, only later
+            waiting.remove(first)
+            self._moved.add(first.id)
+            self._tell(ruling.override)
+        else:
+            self._insert(first, ruling.override)
+        waiting.appendleft(first)
+
+    def _settle(self, call: ToolCall, ruling: Go | First | No) -> ToolCall:
+        """The call as it is made."""
+        self._settled.add(call.id)
+        order = self.order(call)
+        match ruling:
+            case Go(changed, override, note):
+                if override is not None:
+                    self._tell(override)
+                    order = replace(order, made=Made(ENFORCED, override.reason))
+                if note:
+                    self._orders[call.id] = replace(order, note=f"{order.note} {note}".strip())
+                return changed
+            case No(_, override, remedy):
+                self._tell(override)
+                outcome = failed(f"Not run: {override.reason}", remedy)
+                self._orders[call.id] = replace(order, outcome=outcome)
+            case First():
+                pass  # rules go in circles: what is first enough is as it was asked for
+        return call
+
+    def _insert(self, call: ToolCall, override: Override) -> None:
+        self._tell(override)
+        note = f"Put in by Sightline's rules: {override.reason}"
+        self._orders[call.id] = Order(Made(ENFORCED, override.reason), note=note)
+
+    def _check(self, why: str, remedy: str, missing: Sequence[str]) -> ToolCall:
+        """A call of the loop's own that tells the model why its answer does not count yet."""
+        call = ToolCall(id=new_id(), name=CHECK, arguments={})
+        told = f"The question is not answered yet: {_sentence(why)} {remedy}"
+        outcome = Outcome("ok", told, output={"complete": False, "missing": list(missing)})
+        self._orders[call.id] = Order(outcome=outcome, own=True)
+        self._settled.add(call.id)
+        return call
+
+    def _recommend(self, call: ToolCall) -> str:
+        assert self._enforcer is not None
+        told: list[str] = []
+        for rule in self._enforcer.recommended(call.name):
+            why = rule.reason.strip().rstrip(".")
+            if self._plan.recommend(rule.then, f"recommended: {why}" if why else "recommended"):
+                told.append(f"Recommended next: {rule.then}{f' ({why})' if why else ''}.")
+        return " ".join(told)
+
+    def _look(self, rule: ToolRule, call: ToolCall, message: Message) -> None:
+        """Have it looked up what there really is, once for a tool."""
+        if rule.tool in self._looked:
+            return
+        wanted = look(rule, call, message, self.asked, self._schemas)
+        if wanted is None:
+            return
+        self._looked.add(rule.tool)
+        reason = f"{rule.tool} found nothing, so {wanted.name} looks what there is."
+        self._follow(
+            wanted,
+            Override(rule="empty_result", tool=rule.tool, instead=wanted.name, reason=reason),
+            _Look(rule, call),
+        )
+
+    def _adapt(self, looked: _Look, message: Message) -> str:
+        """Have the empty call made once more with a name that exists; else say what exists."""
+        again = adapted(looked.rule, looked.empty, message)
+        tool = looked.rule.tool
+        reason = _sentence(again.why)
+        if again.call is None:
+            self.notes.append(reason)
+            return reason
+        self._follow(
+            again.call, Override(rule="empty_result", tool=tool, instead=tool, reason=reason)
+        )
+        return ""
+
+    def _follow(self, call: ToolCall, override: Override, looked: _Look | None = None) -> None:
+        # The offline planner knows a retry as its own step again; other ids may be too long.
+        again = call.id.startswith(OFFLINE) and call.id.endswith(AGAIN)
+        ending = AGAIN if call.id.endswith(AGAIN) else LOOK
+        known = call if again else call.model_copy(update={"id": f"{new_id()}{ending}"})
+        self._insert(known, override)
+        if looked is not None:
+            self._looks[known.id] = looked
+        self._next.append(known)
+
+    def _tell(self, override: Override) -> None:
+        """Show what a rule changed, and log it: names of tools, nothing of a patient."""
+        if self._plan.override(override):
+            _log.info(
+                "Override (%s): %s -> %s",
+                override.rule,
+                override.tool or "answer",
+                override.instead or "not run",
+            )
+
+
+def _sentence(text: str) -> str:
+    line = " ".join(text.split())
+    return line if not line or line.endswith((".", "?", "!")) else f"{line}."

@@ -1,0 +1,157 @@
+"""Calls that have ended, and on which open images each of them rests.
+
+A file that a call made rests on the images of that call: a PNG converted from a CT is a CT.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+from app.agent.messages import Message, ToolCall
+
+_STRINGS = 2_000  # of one result, or of one call's arguments, that are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A call with its result.
+
+    Attributes:
+        call: The call.
+        message: Its result.
+        images: The open images that it rests on, by `key_of`; empty when that is not known.
+        here: It was made in this run.
+        number: In the order in which results came.
+    """
+
+    call: ToolCall
+    message: Message
+    images: frozenset[str]
+    here: bool
+    number: int
+
+    def about(self, images: Collection[str]) -> bool:
+        """Whether it may rest on one of these images; what is not known does not rule it out."""
+        return not images or not self.images or not self.images.isdisjoint(images)
+
+
+def key_of(note: Mapping[str, Any]) -> str:
+    """An open image by what stays the same while others are opened: its path, else its id."""
+    return str(note.get("path") or note.get("id") or "")
+
+
+class Record:
+    """The ended calls of a conversation, those of the run that goes on among them.
+
+    Args:
+        history: The conversation before the run.
+        notes: What is open now, the current image first.
+    """
+
+    def __init__(
+        self, history: Sequence[Message] = (), notes: Sequence[Mapping[str, Any]] = ()
+    ) -> None:
+        self._ended: list[Ended] = []
+        self._names: dict[str, str] = {}
+        self._made: dict[str, frozenset[str]] = {}
+        self._notes: dict[str, Mapping[str, Any]] = {}
+        self._read(history)
+        self._open(notes)
+        self.current = key_of(notes[0]) if notes else ""
+
+    def _read(self, history: Sequence[Message]) -> None:
+        calls: dict[str, ToolCall] = {}
+        for message in history:
+            if message.role == "user" and message.images:
+                self._open(message.images)
+            calls |= {call.id: call for call in message.tool_calls}
+            if message.role == "tool" and message.call_id in calls:
+                self.add(calls[message.call_id], message, here=False)
+
+    def _open(self, notes: Iterable[Mapping[str, Any]]) -> None:
+        for note in notes:
+            key = key_of(note)
+            self._notes[key] = note
+            self._names |= {str(note[name]): key for name in ("id", "path") if note.get(name)}
+
+    def add(self, call: ToolCall, message: Message, *, here: bool = True) -> Ended:
+        """Take a result."""
+        images = self.images_of(call.arguments)
+        ended = Ended(call, message, images, here, len(self._ended))
+        self._ended.append(ended)
+        if message.ok and images:
+            for text in _strings(message.data.get("output")):
+                if text not in self._names and ("/" in text or "\\" in text or "." in text):
+                    self._made[text] = images
+        return ended
+
+    def note(self, key: str) -> Mapping[str, Any] | None:
+        """The note on an image."""
+        return self._notes.get(key)
+
+    def images_of(self, arguments: Any) -> frozenset[str]:
+        """The open images that are named by arguments, as such or by what was made of them."""
+        found: set[str] = set()
+        for text in _strings(arguments):
+            if text in self._names:
+                found.add(self._names[text])
+            else:
+                found |= self._made.get(text, frozenset())
+        return frozenset(found)
+
+    def here(self) -> Iterator[Ended]:
+        """Those of this run."""
+        return (item for item in self._ended if item.here)
+
+    def earlier(self) -> Iterator[Ended]:
+        """Those of earlier questions that ended well and may be about the current image."""
+        images = frozenset(filter(None, (self.current,)))
+        return (i for i in self._ended if not i.here and i.message.ok and i.about(images))
+
+    def latest(
+        self, tools: Collection[str], images: Collection[str] = (), *, ok: bool = True
+    ) -> Ended | None:
+        """The last call of any of these tools that may be about these images.
+
+        Args:
+            tools: Names.
+            images: () for any.
+            ok: It ended well; otherwise however it ended, in this run.
+        """
+        for item in reversed(self._ended):
+            if item.call.name not in tools or not item.about(images):
+                continue
+            if item.message.ok if ok else item.here:
+                return item
+        return None
+
+    def failed_here(self, tool: str, images: Collection[str] = ()) -> bool:
+        """Whether this tool was tried in this run for these images and gave nothing."""
+        last = self.latest((tool,), images, ok=False)
+        return last is not None and not last.message.ok
+
+    def output(self, tools: Collection[str], key: str, images: Collection[str] = ()) -> Any | None:
+        """The value of an output key of the last such call, or None."""
+        last = self.latest(tools, images)
+        output: Any = last.message.data.get("output") if last is not None else None
+        value: Any = cast("dict[str, Any]", output).get(key) if isinstance(output, dict) else None
+        return None if value in ("", [], {}) else value
+
+
+def _strings(value: Any) -> Iterator[str]:
+    """The strings in JSON, at any depth."""
+    left = [value]
+    for _ in range(_STRINGS):
+        if not left:
+            return
+        match left.pop():
+            case str() as text:
+                yield text
+            case dict() as table:
+                left.extend(cast("dict[str, Any]", table).values())
+            case list() | tuple() as items:
+                left.extend(cast("Sequence[Any]", items))
+            case _:
+                pass
