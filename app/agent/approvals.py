@@ -10,7 +10,7 @@ import json
 import logging
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 from uuid import uuid4
 
@@ -19,7 +19,18 @@ from pydantic import BaseModel
 from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
 from app.agent.messages import ToolCall
-from app.agent.policy import Grants, Policy, Rule, exact, fingerprint
+from app.agent.plan_tool import OWN
+from app.agent.policy import (
+    NO_SCOPE,
+    Grants,
+    Judgement,
+    Policy,
+    Rule,
+    Scope,
+    Touch,
+    exact,
+    fingerprint,
+)
 from app.agent.request import Approve, Decision
 from app.tools.api import Approval, ToolSpec
 
@@ -54,7 +65,12 @@ def shown_arguments(arguments: Mapping[str, Any]) -> str:
 
 
 def tool_request(
-    spec: ToolSpec, call: ToolCall, arguments: BaseModel | Mapping[str, Any] | None = None
+    spec: ToolSpec,
+    call: ToolCall,
+    arguments: BaseModel | Mapping[str, Any] | None = None,
+    judged: Judgement | None = None,
+    *,
+    remember: bool = True,
 ) -> dict[str, Any]:
     """The fields of the question whether a call may run, with its exact arguments.
 
@@ -62,18 +78,40 @@ def tool_request(
         spec: The tool.
         call: The call.
         arguments: The validated ones; None for those of the call.
+        judged: What the policy says of it.
+        remember: Whether an answer for the conversation is offered.
     """
     frozen = exact(call.arguments if arguments is None else arguments)
+    touches = [_escaped_touch(item) for item in judged.touches] if judged is not None else []
+    effect = spec.approval
+    reach = "".join(f"{_sentence(item)} " for item in touches)
+    if effect == Approval.SEND and judged is not None and not touches:
+        reach = "It does not say to which host. "
     return {
         "title": f"Allow {spec.name}?",
-        "detail": f"This tool {_DOES.get(spec.approval, 'acts')}. "
+        "detail": f"This tool {_DOES.get(effect, 'acts')}. {reach}"
         f"Arguments: {shown_arguments(frozen)}",
         "call_id": call.id,
         "tool": spec.name,
         "arguments": frozen,
-        "effect": str(spec.approval),
-        "scopes": ["once", "session"],
+        "effect": str(effect),
+        "scopes": ["once", "session"] if remember else ["once"],
+        "touches": [item.told() for item in touches],
     }
+
+
+def _sentence(touch: Touch) -> str:
+    note = f" ({touch.note})" if touch.note else ""
+    return f"It {touch.what} {touch.shown}{note}."
+
+
+def _escaped_touch(touch: Touch) -> Touch:
+    """Without signs that show nothing or turn the writing: a path is shown as it is."""
+    shown, where, note = (
+        "".join(_escaped(sign) if hides(sign) else sign for sign in text)
+        for text in (touch.shown, touch.argument, touch.note)
+    )
+    return replace(touch, shown=shown, argument=where, note=note)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,22 +137,49 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Decides about calls: the policy, what the user allowed before, else a question.
+    """Decides about calls: the policy, what the user said before, else a question.
 
     Attributes:
         policy: The rules.
-        grants: The yeses that hold for a conversation; shared by the loops of one program.
+        grants: The answers that hold for a conversation; shared by the loops of one program.
     """
 
     policy: Policy
     grants: Grants
 
+    def judge(
+        self,
+        spec: ToolSpec,
+        arguments: BaseModel | Mapping[str, Any],
+        thread_id: str,
+        scope: Scope = NO_SCOPE,
+    ) -> Judgement:
+        """What the policy and the user's earlier answers say of a call."""
+        judged = self.policy.judge(spec, arguments, scope)
+        if judged.rule is Rule.DENY or spec.pack == OWN:
+            return judged
+        if self.grants.refused(thread_id, spec.name):
+            reason = f"The user does not want {spec.name} to be used in this conversation."
+            return Judgement(Rule.DENY, reason, remedy="Do not call it again; go on without it.")
+        strict = self.grants.strict
+        if strict == "deny" and spec.approval not in (Approval.READ, Approval.COMPUTE):
+            reason = f"The user has switched off all tools that act; {spec.name} is one."
+            return Judgement(Rule.DENY, reason, remedy="Go on without it.")
+        if strict and judged.rule is Rule.ALLOW:
+            return replace(judged, rule=Rule.ASK)
+        if judged.rule is Rule.ASK and self._remembered(spec, arguments, thread_id, judged):
+            return replace(judged, rule=Rule.ALLOW)
+        return judged
+
     def needs_question(
-        self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any], thread_id: str
+        self,
+        spec: ToolSpec,
+        arguments: BaseModel | Mapping[str, Any],
+        thread_id: str,
+        scope: Scope = NO_SCOPE,
     ) -> bool:
         """Whether `admit` would ask; such calls run alone."""
-        asks = self.policy.rule(spec) is Rule.ASK
-        return asks and not self.grants.given(thread_id, spec, arguments)
+        return self.judge(spec, arguments, thread_id, scope).rule is Rule.ASK
 
     async def admit(
         self,
@@ -125,19 +190,27 @@ class Gate:
         thread_id: str,
         emitter: Emitter,
         approve: Approve,
+        scope: Scope = NO_SCOPE,
     ) -> Verdict:
-        """Whether the call may run; asks the user where the policy says so."""
-        rule = self.policy.rule(spec)
+        """Whether the call may run; asks the user where the policy says so.
+
+        Args:
+            spec: The tool.
+            call: What the model asked for.
+            arguments: The validated arguments.
+            thread_id: The conversation.
+            emitter: Tells of the question.
+            approve: Asks it.
+            scope: What the run may touch.
+        """
+        judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
-        if rule is Rule.DENY:
-            return Verdict(
-                False,
-                f"The policy of this installation does not allow {spec.name}.",
-                "Go on without it.",
-            )
-        if rule is Rule.ALLOW or self.grants.given(thread_id, spec, arguments):
+        if judged.rule is Rule.DENY:
+            return Verdict(False, judged.reason, judged.remedy)
+        if judged.rule is Rule.ALLOW:
             return Verdict(True, allowed=allowed)
-        wanted = tool_request(spec, call, arguments)
+        remember = self.policy.more.remember
+        wanted = tool_request(spec, call, arguments, judged, remember=remember)
         if len(wanted["detail"]) > LONGEST_SHOWN:
             return Verdict(
                 False,
@@ -146,10 +219,27 @@ class Gate:
             )
         decision = await ask(emitter, approve, wanted)
         if not decision.granted:
-            return _denied(spec, decision.reason)
+            if decision.scope == "session":
+                self.grants.refuse(thread_id, spec.name)
+            return _denied(spec, decision.reason, decision.scope == "session")
+        # The user thought about it for a while: a link may lead elsewhere now.
+        again = self.policy.judge(spec, wanted["arguments"], scope)
+        if again.rule is Rule.DENY or again.touches != judged.touches:
+            return _changed(spec)
         if decision.scope == "session":
-            self.grants.give(thread_id, spec, wanted["arguments"])
+            self.grants.give(thread_id, spec, wanted["arguments"], judged.touches)
         return Verdict(True, allowed=allowed)
+
+    def _remembered(
+        self,
+        spec: ToolSpec,
+        arguments: BaseModel | Mapping[str, Any],
+        thread_id: str,
+        judged: Judgement,
+    ) -> bool:
+        if not self.policy.more.remember or self.grants.strict:
+            return False
+        return self.grants.given(thread_id, spec, arguments, judged.touches)
 
 
 async def ask(emitter: Emitter, approve: Approve, wanted: dict[str, Any]) -> Decision:
@@ -187,13 +277,23 @@ def _offered(answer: Decision | bool, asked: ApprovalRequested) -> Decision:
     return Decision(granted=answer.granted is True, scope=scope, reason=answer.reason)
 
 
-def _denied(spec: ToolSpec, reason: str) -> Verdict:
+def _denied(spec: ToolSpec, reason: str, for_all: bool) -> Verdict:
     why = " ".join(reason.split())
     said = f' and said: "{why}"' if why else ""
+    where = " in this conversation" if for_all else ""
+    advice = (
+        "Do not call it again; go on without it."
+        if for_all
+        else "Do not call it again like this. Go on without it, or say what you would need it for."
+    )
+    return Verdict(False, f"The user did not allow {spec.name}{where}{said}.", advice)
+
+
+def _changed(spec: ToolSpec) -> Verdict:
     return Verdict(
         False,
-        f"The user did not allow {spec.name}{said}.",
-        "Do not call it again like this. Go on without it, or say what you would need it for.",
+        f"What {spec.name} would reach changed while the user was asked.",
+        "Tell the user; it is asked anew if you call it again.",
     )
 
 

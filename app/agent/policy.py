@@ -1,35 +1,46 @@
 """Which calls may run, which must be asked for: code and data, out of the model's reach.
 
-A rule stands for each effect that a tool declares, and a site may set stricter ones, for an effect
-or for one tool. Nothing that a model, a tool or a file says is looked at here: a decision rests on
-the tool's declaration, this table and the user's own answers.
+A rule stands for each effect that a tool declares, and for what its arguments name: files, hosts,
+sizes. A site may set stricter ones, for an effect, a tool or an argument. What a model, a tool or a
+file says is never a reason: a decision rests on the tool's declaration, on this table, on what the
+arguments would reach, and on the user's own answers.
 """
 
 from __future__ import annotations
 
+import difflib
 import hashlib
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields, is_dataclass
-from enum import StrEnum
-from typing import Any, cast
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields, is_dataclass
+from typing import Any, Literal, cast
 
 from pydantic import BaseModel, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
-from app.errors import UsageError
+from app.agent.plan_tool import OWN
+from app.agent.policing import hosts, paths, sizes
+from app.agent.policing.data import EVERY, PARTS, Additions, additions, rule_of, table, wrong
+from app.agent.policing.scope import NO_SCOPE, Scope
+from app.agent.policing.verdicts import STRICTNESS, Judgement, Rule, Touch, strictest
+from app.agent.policing.walk import TooDeep, pieces
 from app.tools.api import Approval, ToolSpec
 
+__all__ = [
+    "DEFAULTS",
+    "NO_SCOPE",
+    "Grant",
+    "Grants",
+    "Judgement",
+    "Policy",
+    "Refusal",
+    "Rule",
+    "Scope",
+    "Touch",
+    "exact",
+    "fingerprint",
+]
 
-class Rule(StrEnum):
-    """What happens when a call is made."""
-
-    ALLOW = "allow"
-    ASK = "ask"
-    DENY = "deny"
-
-
-_STRICTNESS = {Rule.ALLOW: 0, Rule.ASK: 1, Rule.DENY: 2}
 DEFAULTS: Mapping[Approval, Rule] = {
     Approval.READ: Rule.ALLOW,
     Approval.COMPUTE: Rule.ALLOW,
@@ -46,10 +57,12 @@ class Policy:
     Attributes:
         effects: Rule of an effect.
         tools: Rule of a tool, by its name.
+        more: Rules for arguments, hosts, folders and sizes.
     """
 
     effects: Mapping[Approval, Rule]
     tools: Mapping[str, Rule]
+    more: Additions = field(default_factory=Additions)
 
     @classmethod
     def standard(cls) -> Policy:
@@ -58,33 +71,100 @@ class Policy:
 
     @classmethod
     def from_data(cls, data: Mapping[str, Any]) -> Policy:
-        """Rules as a site writes them: {"effects": {"compute": "ask"}, "tools": {NAME: "deny"}}.
+        """Rules as a site writes them; see `app.agent.policing.data`.
 
         Raises:
             UsageError: Something in it is not understood. Rules that are only half understood
                 would be weaker than the site means them to be.
         """
-        unknown = [str(key) for key in data if key not in ("effects", "tools")]
+        known = ("effects", "tools", *PARTS)
+        unknown = [str(key) for key in data if key not in known]
         if unknown:
-            raise _wrong(f"{unknown[0]!r} is not a part of it", "The parts are effects and tools.")
+            listed = f"{', '.join(known[:-1])} and {known[-1]}"
+            raise wrong(f"{unknown[0]!r} is not a part of it", f"The parts are {listed}.")
         effects: dict[Approval, Rule] = {}
-        for name, value in _mapping(data, "effects").items():
+        for name, value in table(data, "effects").items():
             try:
-                effects[Approval(name)] = _rule(name, value)
+                effects[Approval(name)] = rule_of(name, value)
             except ValueError:
                 listed = ", ".join(item.value for item in Approval)
-                raise _wrong(f"{name!r} is no effect", f"Effects are {listed}.") from None
-        tools = {name: _rule(name, value) for name, value in _mapping(data, "tools").items()}
-        return cls(effects, tools)
+                raise wrong(f"{name!r} is no effect", f"Effects are {listed}.") from None
+        tools = {name: rule_of(name, value) for name, value in table(data, "tools").items()}
+        return cls(effects, tools, additions(data))
 
     def rule(self, spec: ToolSpec) -> Rule:
-        """The strictest rule that applies; a tool of an unknown effect asks."""
+        """The strictest rule that applies whatever the arguments; an unknown effect asks."""
+        effect = spec.approval  # once: what is asked twice may answer twice
         rules = (
-            DEFAULTS.get(spec.approval, Rule.ASK),
-            self.effects.get(spec.approval, Rule.ALLOW),
+            DEFAULTS.get(effect, Rule.ASK),
+            self.effects.get(effect, Rule.ALLOW),
             self.tools.get(spec.name, Rule.ALLOW),
+            self.tools.get(EVERY, Rule.ALLOW),
         )
-        return max(rules, key=_STRICTNESS.__getitem__)
+        return max(rules, key=STRICTNESS.__getitem__)
+
+    def judge(
+        self,
+        spec: ToolSpec,
+        arguments: BaseModel | Mapping[str, Any],
+        scope: Scope = NO_SCOPE,
+    ) -> Judgement:
+        """Whether a call may run with these arguments: the strictest of all rules that apply.
+
+        Args:
+            spec: The tool.
+            arguments: The exact ones.
+            scope: What the run may touch.
+        """
+        rule = self.rule(spec)
+        if rule is Rule.DENY:
+            reason = f"The policy of this installation does not allow {spec.name}."
+            return Judgement(rule, reason, remedy="Go on without it.")
+        by_effect = Judgement(rule)
+        if spec.pack == OWN:
+            return by_effect  # the loop's own: it reaches nothing but the conversation
+        try:
+            found = pieces(spec.Input, exact(arguments))
+        except (TooDeep, RecursionError):
+            reason = f"{spec.name} was not run: its arguments are nested too deeply."
+            return Judgement(Rule.DENY, reason, remedy="Use a flatter form.")
+        too_large = sizes.judge(spec, found, self.more)
+        if any(item.rule is Rule.DENY for item in too_large):
+            return strictest(too_large)  # nothing is looked for in what is too large
+        return strictest(
+            [
+                by_effect,
+                *too_large,
+                *paths.judge(spec, found, scope, self.more.folders),
+                *hosts.judge(spec, found, self.more.hosts),
+            ]
+        )
+
+    def unknown(self, specs: Iterable[ToolSpec]) -> list[str]:
+        """A sentence for each rule that names a tool or an argument that there is not."""
+        known = {spec.name: frozenset(spec.Input.model_fields) for spec in specs}
+        known[EVERY] = frozenset(name for names in known.values() for name in names)
+        told = [
+            f'A rule names the tool "{name}", which is not installed.{_near(name, known)}'
+            for name in dict.fromkeys((*self.tools, *self.more.arguments))
+            if name not in known
+        ]
+        told += (
+            f'A rule names the argument "{name}", which {_who(tool)}.{_near(name, known[tool])}'
+            for tool, rules in self.more.arguments.items()
+            for name in rules
+            if tool in known and name.split(".")[0] not in known[tool]
+        )
+        return told
+
+
+def _who(tool: str) -> str:
+    return "no tool has" if tool == EVERY else f"{tool} has not"
+
+
+def _near(name: str, names: Iterable[str]) -> str:
+    near = difflib.get_close_matches(name, list(names), n=1)
+    return f" Is {near[0]} meant?" if near else ""
 
 
 def exact(arguments: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
@@ -95,10 +175,25 @@ def exact(arguments: BaseModel | Mapping[str, Any]) -> dict[str, Any]:
     return json.loads(_canonical(dict(arguments)))
 
 
-def fingerprint(spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]) -> str:
-    """SHA-256 (hex) of the tool's name, its version and the exact arguments."""
+def fingerprint(
+    spec: ToolSpec,
+    arguments: BaseModel | Mapping[str, Any],
+    touches: Sequence[Touch] = (),
+) -> str:
+    """SHA-256 (hex) of the tool's name, its version, effect, the exact arguments and their reach.
+
+    Args:
+        spec: The tool.
+        arguments: Its arguments.
+        touches: What they would reach: the same path may lead elsewhere tomorrow.
+    """
     whole = [spec.name, spec.version, str(spec.approval), exact(arguments)]
+    whole += [[item.what, item.argument, item.shown] for item in touches]
     return hashlib.sha256(_canonical(whole).encode("utf-8", "surrogatepass")).hexdigest()
+
+
+Strict = Literal["", "ask", "deny"]
+"""Until Sightline is closed: as the rules say, each call asks, or what acts is refused."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,37 +205,84 @@ class Grant:
     fingerprint: str
 
 
-class Grants:
-    """The user's yes for a conversation: this tool in this version with these arguments, no other.
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """A no to a tool for the rest of the conversation, whatever its arguments."""
 
-    Kept in memory only, so that a new start of the program asks again.
+    thread_id: str
+    tool: str
+
+
+class Grants:
+    """The user's answers for a conversation, and for the session.
+
+    A yes is for this tool in this version with these arguments and what they reach, a no is for the
+    tool. Kept in memory only, so that a new start of the program asks again. Read and written from
+    the GUI's thread and the agent's: each method takes or makes one whole set.
+
+    Attributes:
+        strict: What holds for every tool for the rest of the session.
     """
 
     def __init__(self) -> None:
         self._given: set[Grant] = set()
+        self._refused: set[Refusal] = set()
+        self.strict: Strict = ""
 
     def give(
-        self, thread_id: str, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]
+        self,
+        thread_id: str,
+        spec: ToolSpec,
+        arguments: BaseModel | Mapping[str, Any],
+        touches: Sequence[Touch] = (),
     ) -> None:
         """Remember a yes."""
-        self._given.add(Grant(thread_id, spec.name, fingerprint(spec, arguments)))
+        self._given.add(Grant(thread_id, spec.name, fingerprint(spec, arguments, touches)))
 
     def given(
-        self, thread_id: str, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]
+        self,
+        thread_id: str,
+        spec: ToolSpec,
+        arguments: BaseModel | Mapping[str, Any],
+        touches: Sequence[Touch] = (),
     ) -> bool:
         """Whether exactly this was allowed in this thread."""
-        return Grant(thread_id, spec.name, fingerprint(spec, arguments)) in self._given
+        return Grant(thread_id, spec.name, fingerprint(spec, arguments, touches)) in self._given
+
+    def refuse(self, thread_id: str, tool: str) -> None:
+        """Remember a no to a tool; what was allowed of it before does not hold any more."""
+        self._refused.add(Refusal(thread_id, tool))
+        self._given = {
+            item for item in tuple(self._given) if (item.thread_id, item.tool) != (thread_id, tool)
+        }
+
+    def refused(self, thread_id: str, tool: str) -> bool:
+        """Whether the user does not want that tool in this thread."""
+        return Refusal(thread_id, tool) in self._refused
 
     def listed(self, thread_id: str = "") -> tuple[Grant, ...]:
         """What is allowed now, in one thread or ("") in all."""
-        found = (item for item in self._given if thread_id in ("", item.thread_id))
+        found = (item for item in tuple(self._given) if thread_id in ("", item.thread_id))
         return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool, item.fingerprint)))
+
+    def refusals(self, thread_id: str = "") -> tuple[Refusal, ...]:
+        """What is refused now, in one thread or ("") in all."""
+        found = (item for item in tuple(self._refused) if thread_id in ("", item.thread_id))
+        return tuple(sorted(found, key=lambda item: (item.thread_id, item.tool)))
 
     def withdraw(self, *, thread_id: str = "", tool: str = "") -> None:
         """Forget what was allowed in that thread, for that tool; with neither, everything."""
         self._given = {
             item
-            for item in self._given
+            for item in tuple(self._given)
+            if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
+        }
+
+    def ask_again(self, *, thread_id: str = "", tool: str = "") -> None:
+        """Forget what was refused in that thread, for that tool; with neither, everything."""
+        self._refused = {
+            item
+            for item in tuple(self._refused)
             if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
         }
 
@@ -148,12 +290,14 @@ class Grants:
 def _whole(value: Any) -> Any:
     """The value as plain JSON, with all that a tool may act on.
 
-    Not `model_dump`: a model at any depth can leave a field out of that (`exclude`), mask it
-    (SecretStr), or write it as something else (a serializer).
+    Not `model_dump`, nor going through the model: a class at any depth can leave a field out of
+    that (`exclude`, `__iter__`), mask it (SecretStr), or write it as something else (a serializer).
     """
     match value:
         case BaseModel():
-            return {name: _whole(item) for name, item in value}
+            held: dict[str, Any] = object.__getattribute__(value, "__dict__")
+            extra: dict[str, Any] = object.__getattribute__(value, "__pydantic_extra__") or {}
+            return {str(name): _whole(item) for name, item in (*held.items(), *extra.items())}
         case SecretStr() | SecretBytes():
             return _whole(value.get_secret_value())
         case Mapping():
@@ -171,22 +315,3 @@ def _whole(value: Any) -> Any:
 
 def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=True, separators=(",", ":"))
-
-
-def _mapping(data: Mapping[str, Any], part: str) -> Mapping[str, Any]:
-    value = data.get(part, {})
-    if not isinstance(value, Mapping):
-        raise _wrong(f"{part} is not a table", "Write one line a rule: NAME: ask.")
-    return {str(key): item for key, item in value.items()}
-
-
-def _rule(name: str, value: Any) -> Rule:
-    try:
-        return Rule(value)
-    except ValueError:
-        listed = ", ".join(item.value for item in Rule)
-        raise _wrong(f"{value!r} is no rule (of {name})", f"Rules are {listed}.") from None
-
-
-def _wrong(reason: str, remedy: str) -> UsageError:
-    return UsageError(reason, subject="the policy for tools", remedy=remedy)

@@ -136,6 +136,10 @@ class RunImages:
             made = [str(path) for path in self._derived]
         return (*(image.id for image in self._opened if image.instance.is_image), *made)
 
+    def knows(self, name: str) -> bool:
+        """Whether this names an open image, by its id, its path or a file name of its own."""
+        return self._open_image(name) is not None
+
     def notes(self, remote: bool) -> list[dict[str, Any]]:
         """What a language model is told of the open images (`Message.images`), current one first.
 

@@ -37,6 +37,8 @@ class WriteInput(BaseModel):
 
 
 def spec(approval: Approval = Approval.WRITE, name: str = "writer", **more: Any) -> ToolSpec:
+    # What these tests say of yes and no does not rest on files: those have a page of their own.
+    more.setdefault("paths", {"path": "text"})
     return ToolSpec(name, "Writes.", WriteInput, Anything, approval=approval, **more)
 
 

@@ -1,0 +1,119 @@
+"""What a run may touch: the open images, and its own output folder."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from app import paths
+
+_LISTED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """What arguments may name.
+
+    Attributes:
+        folder: The run's own output folder; None where there is none.
+        names: Ids and paths of the open images, and of pictures made in the run.
+        knows: Asks the images themselves, which also know links and file names; None where there
+            is nobody to ask.
+        protected: Folders of the program itself: nothing is written there by a tool.
+    """
+
+    folder: Path | None = None
+    names: tuple[str, ...] = ()
+    knows: Callable[[str], bool] | None = None
+    protected: tuple[Path, ...] = ()
+
+    @classmethod
+    def of(cls, images: Any, notes: Sequence[Mapping[str, Any]], folder: Path) -> Scope:
+        """The scope of a run.
+
+        Args:
+            images: `app.tools.api.Images`.
+            notes: What is open, as `RunRequest.image_notes`.
+            folder: The run's output folder.
+        """
+        told = (str(note.get(key, "")) for note in notes for key in ("id", "path"))
+        names = dict.fromkeys([*told, *images.names()])
+        names.pop("", None)
+        own = (paths.config_dir(), paths.data_dir(), paths.log_dir(), paths.cache_dir())
+        return cls(folder, tuple(names), getattr(images, "knows", None), own)
+
+    def holds(self, name: str) -> bool:
+        """Whether a text names an open image, or something that lies in the run's folder."""
+        wanted = name.strip()
+        if not wanted or "\0" in wanted:
+            return False
+        if wanted in self.names or wanted.lower() in {item.lower() for item in self._ids()}:
+            return True
+        return (self.knows is not None and self.knows(wanted)) or self.inside(wanted)
+
+    def inside(self, name: str) -> bool:
+        """Whether a path lies below the run's folder, links followed; a relative one must exist.
+
+        A tool may open a relative path from wherever the program was started. One that is there in
+        the run's folder was made by a tool of the run, which is what is meant.
+        """
+        if self.folder is None or "\0" in name:
+            return False
+        try:
+            own = Path(os.path.normpath(self.folder.absolute()))
+            real = own.resolve()
+            path = Path(os.path.normpath(own / name))
+            # By its text first: elsewhere nothing is even looked at (\\server\share logs in there).
+            if not any(_below(path, base) for base in (own, real)):
+                return False
+            followed = path.resolve()
+            return _below(followed, real) and (Path(name).is_absolute() or followed.exists())
+        except (OSError, RuntimeError, ValueError):
+            return False
+
+    def target(self, name: str) -> Path | None:
+        """Where a file would really be written, links followed; None where that is not clear."""
+        try:
+            path = Path(name)
+            if not path.is_absolute():
+                if self.folder is None:
+                    return None
+                path = self.folder / path
+            return Path(os.path.normpath(path.absolute())).resolve() if _plain(path) else None
+        except (OSError, RuntimeError, ValueError):
+            return None
+
+    def in_folder(self, path: Path) -> bool:
+        """Whether a resolved path lies below the run's folder."""
+        return self.folder is not None and _below(path, self.folder.resolve())
+
+    def is_protected(self, path: Path) -> bool:
+        """Whether a resolved path is the program's own, or that of an open image."""
+        own = any(_below(path, base.resolve()) or path == base.resolve() for base in self.protected)
+        return own or str(path) in self.names or (self.knows is not None and self.knows(str(path)))
+
+    def offer(self) -> str:
+        """What can be named, for whoever named something else."""
+        ids = self._ids()
+        if not ids:
+            return "No image is open: ask the user to open one."
+        more = "" if len(ids) <= _LISTED else f" and {len(ids) - _LISTED} more"
+        return f"Use one of: {', '.join(ids[:_LISTED])}{more}."
+
+    def _ids(self) -> list[str]:
+        return [name for name in self.names if not Path(name).is_absolute()]
+
+
+NO_SCOPE = Scope()
+
+
+def _below(path: Path, base: Path) -> bool:
+    return path != base and path.is_relative_to(base)
+
+
+def _plain(path: Path) -> bool:
+    """No "..": where that leads depends on links that may change."""
+    return ".." not in path.parts
