@@ -57,7 +57,9 @@ FONT = Need("a font", "fonts-dejavu-core", "dejavu-sans-fonts")
 SCREENLESS_X = Need("Xvfb", "xvfb", "xorg-x11-server-Xvfb")
 WITNESS = Need("dcm2pnm", "dcmtk", "dcmtk")
 """DCMTK's programs, with which the tests compare our pixels; without them those tests skip."""
-PROGRAMS = (SCREENLESS_X, WITNESS)
+TRACER = Need("strace", "strace", "strace")
+"""With which a test sees from outside that nothing is connected to; without it, it skips."""
+PROGRAMS = (SCREENLESS_X, WITNESS, TRACER)
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 APT_GET = ["apt-get", "-y", "-o", "DPkg::Lock::Timeout=120"]
 
