@@ -1,0 +1,171 @@
+"""The table of phrasings, and what the offline planner makes of each.
+
+A row says what a user writes, what is open, and what should run:
+
+    id         unique over both parts
+    group      "plain", "terse", "misspelt", "multi-part", "negated", "out of scope", the same in
+               German, "explicit" (tools by name), "injection" (orders in quotes)
+    scene      what is open, see `SCENES`
+    packs      which packs are installed, see `PACKS`
+    text       what the user writes
+    tools      what should run, in order; [] for nothing
+    any_order  the order does not matter
+    or         other answers that are as right
+    organs     what a segmentation should outline, where it matters
+
+`written.toml` may be read by whoever writes the rules. `held_out.toml`, a third, drawn at random
+within each group, may not: it tells whether the rules know more than the phrasings they were
+written for.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from app.agent.planner import decide, schema_of
+from app.agent.planning.steps import Absent, Scene, Step, Steps
+from app.tools.registry import Registry, load_packs
+from tests.support import cells_pack
+
+WRITTEN = "written"
+HELD_OUT = "held_out"
+PARTS = (WRITTEN, HELD_OUT)
+
+_FOLDER = Path(__file__).parent
+_ORGANS = "chest_xray_segmentation"
+
+
+def _note(name: str, kind: str, modality: str = "", view: str = "") -> dict[str, Any]:
+    return {
+        "id": "image-1",
+        "path": f"/open/{name}",
+        "kind": kind,
+        "content": "image",
+        "modality": modality,
+        "view": view,
+        "rows": 1024,
+        "columns": 1024,
+        "frames": 1,
+    }
+
+
+SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
+    "cxr_dicom": (_note("1.dcm", "dicom", "DX", "PA"),),
+    "cxr_png": (_note("1.png", "picture"),),
+    "ct_dicom": (_note("2.dcm", "dicom", "CT"),),
+    "cells_png": (_note("3.png", "picture"),),
+    "none": (),
+}
+"""Notes on what is open, as a run has them."""
+
+PACKS = ("chest", "cells", "all")
+"""The built-in packs; the made-up microscopy pack alone; both."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A phrasing and what should run for it; see the module."""
+
+    id: str
+    part: str
+    group: str
+    scene: str
+    packs: str
+    text: str
+    answers: tuple[tuple[str, ...], ...]
+    any_order: bool
+    organs: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Got:
+    """What the planner would run: the tools in order, and what it would outline."""
+
+    tools: tuple[str, ...]
+    organs: frozenset[str] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A row, what the planner made of it, and whether that is right."""
+
+    row: Row
+    got: Got
+    right: bool
+
+
+def rows(*parts: str) -> list[Row]:
+    """The table's rows.
+
+    Args:
+        parts: Of these parts; all without any.
+    """
+    found: list[Row] = []
+    for part in parts or PARTS:
+        data = tomllib.loads((_FOLDER / f"{part}.toml").read_text(encoding="utf-8"))
+        found += [_row(part, item) for item in data["rows"]]
+    return found
+
+
+def judge(row: Row) -> Judged:
+    """Ask the planner, run nothing."""
+    got = plan(row)
+    right = any(_same(row, answer, got.tools) for answer in row.answers)
+    if right and row.organs is not None and _ORGANS in got.tools:
+        right = got.organs == row.organs
+    return Judged(row, got, right)
+
+
+def plan(row: Row) -> Got:
+    """What the offline planner would run for a row."""
+    registry = registry_of(row.packs)
+    tools = {tool.spec.name: schema_of(tool) for tool in registry.all()}
+    scene = Scene(SCENES[row.scene], tools, plans=registry.plans)
+    decision = decide(row.text, scene)
+    steps = [step for step in decision.steps if _runs(step)] if isinstance(decision, Steps) else []
+    organs = [step.arguments.get("organs") for step in steps if step.tool == _ORGANS]
+    outlined = frozenset(organs[0]) if organs and organs[0] else None
+    return Got(tuple(step.tool for step in steps), outlined)
+
+
+@cache
+def registry_of(packs: str) -> Registry:
+    """The packs of a row. Third-party ones are not loaded: the table knows nothing of them."""
+    registry = load_packs(()) if packs in ("chest", "all") else Registry()
+    if packs in ("cells", "all"):
+        cells_pack.register(registry)
+    return registry
+
+
+def score(judged: Sequence[Judged]) -> float:
+    """Share of the rows that are right, 0..1."""
+    return sum(item.right for item in judged) / len(judged)
+
+
+def _row(part: str, item: Mapping[str, Any]) -> Row:
+    organs = item.get("organs")
+    return Row(
+        id=item["id"],
+        part=part,
+        group=item["group"],
+        scene=item["scene"],
+        packs=item["packs"],
+        text=item["text"],
+        answers=tuple(tuple(tools) for tools in (item["tools"], *item.get("or", ()))),
+        any_order=item.get("any_order", False),
+        organs=frozenset(organs) if organs else None,
+    )
+
+
+def _same(row: Row, answer: tuple[str, ...], got: tuple[str, ...]) -> bool:
+    return sorted(answer) == sorted(got) if row.any_order else answer == got
+
+
+def _runs(step: Step) -> bool:
+    """Whether a step can run as planned: nothing it needs is known to be absent."""
+    return not step.skip and not any(isinstance(source, Absent) for source in step.sources())
