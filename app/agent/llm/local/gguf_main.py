@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -32,6 +33,7 @@ _PROMPT_CACHE_MIB = 512
 _BATCH = 512
 """Tokens of a question that are read before a cancel is noticed."""
 _HEADER_BYTES = 64 * 2**20
+_PRINTING_S = 1.5
 
 _CAUSES = (
     (
@@ -91,7 +93,7 @@ def _started(config: ServerConfig, template: str) -> Any:
     try:
         return _llama.Server(_parameters(config, template))
     except RuntimeError as error:
-        if template != CHATML and "chat template" in printed(config.path):
+        if template != CHATML and "chat template" in _reason(config, "chat template"):
             return None
         raise _failed(config) from error
 
@@ -122,7 +124,7 @@ def _parameters(config: ServerConfig, template: str) -> Any:
 
 
 def _failed(config: ServerConfig) -> EngineFailed:
-    said = printed(config.path)
+    said = _reason(config)
     for pattern, reason, remedy in _CAUSES:
         if re.search(pattern, said):
             return EngineFailed(reason, remedy)
@@ -130,6 +132,22 @@ def _failed(config: ServerConfig) -> EngineFailed:
         "llama.cpp cannot load this model",
         "Choose another file in the settings; the log has the details.",
     )
+
+
+def _reason(config: ServerConfig, *also: str) -> str:
+    """What was printed, as soon as it holds a known cause or one of `also`.
+
+    llama.cpp prints in a thread of its own: the reason may come after the exception.
+    """
+    # A version line names GGUF as well, long before a template is looked at.
+    causes = [pattern.removesuffix("|GGUF") if also else pattern for pattern, _, _ in _CAUSES]
+    known = "|".join([*causes, *also])
+    given_up = time.monotonic() + _PRINTING_S
+    said = printed(config.path)
+    while not re.search(known, said) and time.monotonic() < given_up:
+        time.sleep(0.05)
+        said = printed(config.path)
+    return said
 
 
 def _header(path: str) -> bytes:
