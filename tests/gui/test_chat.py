@@ -25,6 +25,7 @@ from app.agent.events import (
     Usage,
 )
 from app.tools.api import Artifact
+from app.views.chat.approval import ApprovalCard
 from app.views.chat.empty import SUGGESTIONS
 from tests.gui.chat_support import Chat, ask, finding, open_image, opened, picture
 
@@ -189,8 +190,10 @@ def test_an_approval_nobody_answered_is_closed_with_the_run(chat: Chat, wait_unt
     wait_until(lambda: chat.run.approvals)
     chat.agent.stop()
     wait_until(lambda: chat.run.ended)
-    assert not chat.run.approvals["a1"].allow.isVisible()
-    assert "nothing was done" in chat.run.approvals["a1"].state.full
+    card = chat.run.approvals["a1"]
+    assert isinstance(card, ApprovalCard)
+    assert not card.allow.isVisible()
+    assert "nothing was done" in card.state.full
 
 
 def test_stop_shows_that_it_stops_and_that_it_has_stopped(chat: Chat, wait_until: Wait):

@@ -9,9 +9,8 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
-from app.agent.consents import consent_request, picture_request
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunCancelled, ToolStarted
 from app.agent.request import Decision
 from app.views.chat.approval import ApprovalCard
@@ -46,8 +45,14 @@ def request(chat: Chat, wait_until: Wait, **fields: Any) -> ApprovalCard:
     } | fields  # fmt: skip
     chat.runner.say(ApprovalRequested, approval_id="a1", **given)
     wait_until(lambda: chat.run.approvals)
-    card = chat.run.approvals["a1"]
+    card = approval(chat)
     wait_until(card.allow.isEnabled)
+    return card
+
+
+def approval(chat: Chat, key: str = "a1") -> ApprovalCard:
+    card = chat.run.approvals[key]
+    assert isinstance(card, ApprovalCard)
     return card
 
 
@@ -133,7 +138,7 @@ def test_a_megabyte_is_shown_whole_before_it_can_be_allowed(
         approval_id="a1", title="t", detail="", tool="t", arguments=arguments, effect="send",
     )  # fmt: skip
     wait_until(lambda: chat.run.approvals)
-    card = chat.run.approvals["a1"]
+    card = approval(chat)
     view = card.arguments
     assert view is not None
     QTest.mouseClick(card.allow, LEFT)
@@ -163,20 +168,41 @@ def test_html_in_a_request_shows_literally(chat: Chat, wait_until: Wait):
     assert card.arguments.plain() == f'"{evil}": "{evil}"'
 
 
-@pytest.mark.parametrize("pictures", [False, True])
-def test_a_consent_is_the_same_card_without_arguments(chat: Chat, wait_until: Wait, pictures: bool):
-    fields = (
-        picture_request("gpt-x", "api.example.org", 1, "YES")
-        if pictures
-        else consent_request("gpt-x", "api.example.org")
-    )
-    empty: dict[str, Any] = {"tool": "", "arguments": {}, "effect": "", "scopes": ["once"]}
-    card = request(chat, wait_until, **empty, **fields)
-    assert card.arguments is None
-    assert card.detail.isVisible()
-    assert card.detail.plain() == fields["detail"]
-    assert card.allow.text() == "Allow"
-    assert not card.allow_session.isVisible()
+def test_what_a_call_would_really_reach_stands_out(chat: Chat, wait_until: Wait):
+    touches = [
+        {"what": "writes", "argument": "path", "shown": "/srv/out/a\u202eb.pdf", "note": "A link."},
+        {"what": "sends to", "argument": "url", "shown": "10.0.0.7:80", "note": ""},
+    ]
+    card = request(chat, wait_until, touches=touches)
+    first, second = card.touched
+    assert first.place.plain() == "/srv/out/a\\u202eb.pdf"
+    assert second.place.plain() == "10.0.0.7:80"
+    said = [label.text() for label in card.findChildren(QLabel) if label.isVisible()]
+    assert "Writes (path)" in said
+    assert "Sends to (url)" in said
+    assert "A link." in said
+
+
+@pytest.mark.parametrize(
+    ("value", "places"),
+    [
+        ("/srv/my scans/a b.pdf", ["/srv/my scans/a b.pdf"]),
+        ("C:\\reports\\a.pdf", ["C:\\reports\\a.pdf"]),
+        ("\\\\server\\share", ["\\\\server\\share"]),
+        ("report.pdf", ["report.pdf"]),
+        ("pacs.example.org", ["pacs.example.org"]),
+        ("put it into ../x and ~/y", ["../x", "~/y"]),
+        ("ask https://a.example/b or 10.0.0.1:80", ["https://a.example/b", "10.0.0.1:80"]),
+        ("mail to a@b.example now", ["a@b.example"]),
+        ("3/4 of the lung, 1.2.840.10008.5", []),
+        ("Both lungs are clear.", []),
+    ],
+)
+def test_paths_and_hosts_in_the_arguments_are_marked(value: str, places: list[str]):
+    (line,) = argument_lines({"v": value})
+    parts = list(line.parts())
+    assert [part.text for part in parts if part.place] == places
+    assert "".join(part.text for part in parts) == f'"{value}"'
 
 
 # -- answers
@@ -187,7 +213,12 @@ def test_a_consent_is_the_same_card_without_arguments(chat: Chat, wait_until: Wa
     [
         ("allow", Decision(granted=True), "Allowed once"),
         ("allow_session", Decision(granted=True, scope="session"), "Allowed in this conversation"),
-        ("deny", Decision(granted=False), "Denied"),
+        ("deny", Decision(granted=False), "Not allowed"),
+        (
+            "deny_session",
+            Decision(granted=False, scope="session"),
+            "Not allowed in this conversation",
+        ),
     ],
 )
 def test_an_answer_reaches_the_runner_once_and_the_card_says_which(
@@ -195,7 +226,7 @@ def test_an_answer_reaches_the_runner_once_and_the_card_says_which(
 ):
     card = request(chat, wait_until)
     QTest.mouseClick(getattr(card, button), LEFT)
-    for other in (card.allow, card.allow_session, card.deny):
+    for other in (card.allow, card.allow_session, card.deny, card.deny_session):
         QTest.mouseClick(other, LEFT)
     assert chat.runner.answers == [("a1", decision)]
     chat.runner.say(
@@ -216,7 +247,7 @@ def test_enter_in_the_reason_denies_with_the_reason(chat: Chat, wait_until: Wait
     QTest.keyClick(card.reason, Key.Key_Return)
     assert chat.runner.answers == [("a1", Decision(granted=False, reason="wrong folder"))]
     chat.runner.say(ApprovalResolved, approval_id="a1", granted=False, reason="wrong folder")
-    wait_until(lambda: card.state.full == "Denied: wrong folder")
+    wait_until(lambda: card.state.full == "Not allowed: wrong folder")
 
 
 def test_a_reason_is_no_part_of_a_yes(chat: Chat, wait_until: Wait):
@@ -246,6 +277,8 @@ def test_the_focus_never_lands_on_an_allow_button(chat: Chat, wait_until: Wait):
     QTest.keyClick(card.reason, Key.Key_Tab)
     assert chat.dock.focusWidget() is card.deny
     QTest.keyClick(card.deny, Key.Key_Tab)
+    assert chat.dock.focusWidget() is card.deny_session
+    QTest.keyClick(card.deny_session, Key.Key_Tab)
     assert chat.dock.focusWidget() is card.allow
     QTest.keyClick(card.allow, Key.Key_Space)
     assert chat.runner.answers == [("a1", Decision(granted=True))]
@@ -255,7 +288,7 @@ def test_a_click_meant_for_what_was_there_before_allows_nothing(chat: Chat, wait
     ask(chat, wait_until)
     chat.runner.say(ApprovalRequested, approval_id="a1", title="May I?", detail="")
     wait_until(lambda: chat.run.approvals)
-    card = chat.run.approvals["a1"]
+    card = approval(chat)
     assert not card.allow.isEnabled()
     assert card.deny.isEnabled()
     QTest.mouseClick(card.allow, LEFT)
@@ -279,7 +312,7 @@ def test_two_requests_are_answered_each_by_its_own_card(chat: Chat, wait_until: 
     first = request(chat, wait_until)
     chat.runner.say(ApprovalRequested, approval_id="a2", title="And this?", detail="")
     wait_until(lambda: len(chat.run.approvals) == 2)
-    second = chat.run.approvals["a2"]
+    second = approval(chat, "a2")
     QTest.mouseClick(second.deny, LEFT)
     QTest.mouseClick(first.allow, LEFT)
     assert chat.runner.answers == [("a2", Decision(False)), ("a1", Decision(True))]

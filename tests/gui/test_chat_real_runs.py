@@ -101,7 +101,7 @@ def test_denied_with_a_reason_then_allowed_then_not_asked_again(make: Make, wait
         QTest.keyClicks(first.reason, "not there")
         QTest.keyClick(first.reason, Qt.Key.Key_Return)
         wait_until(lambda: len(rig.run.approvals) == 2)
-        assert first.state.full == "Denied: not there"
+        assert first.state.full == "Not allowed: not there"
         second = list(rig.run.approvals.values())[1]
         wait_until(second.allow_session.isEnabled)
         QTest.mouseClick(second.allow_session, LEFT)

@@ -31,6 +31,7 @@ from app.agent.events import (
 from app.errors import FileProblem
 from app.tools.api import Artifact
 from app.views.chat import thumbnail
+from app.views.chat.approval import ApprovalCard
 from app.views.chat.header import Header
 from app.views.chat.notes import RetryLine
 from app.views.chat.textview import TextView
@@ -89,8 +90,10 @@ def test_html_from_model_tool_and_user_shows_literally(
     assert summary is not None
     assert error is not None
     assert (summary.plain(), error.plain()) == (EVIL, EVIL)
-    assert run.approvals["a"].title.plain() == EVIL
-    assert run.approvals["a"].detail.plain() == EVIL
+    card = run.approvals["a"]
+    assert isinstance(card, ApprovalCard)
+    assert card.title.plain() == EVIL
+    assert card.detail.plain() == EVIL
     assert run.notice is not None
     assert run.notice.view.plain() == f"{EVIL}\n{EVIL}"
     chat.dock.grab()
@@ -120,12 +123,14 @@ def test_html_in_thinking_notices_retries_and_reasons_shows_literally(
     wait_until(lambda: chat.run.ended)
     run = chat.run
     run.thoughts[0].toggle()
-    thought, arguments = run.thoughts[0].view, run.approvals["a"].arguments
+    card = run.approvals["a"]
+    assert isinstance(card, ApprovalCard)
+    thought, arguments = run.thoughts[0].view, card.arguments
     assert thought is not None
     assert arguments is not None
     assert thought.plain() == EVIL
     assert EVIL in arguments.plain()
-    assert run.approvals["a"].state.full == f"Denied: {EVIL}"
+    assert run.approvals["a"].state.full == f"Not allowed: {EVIL}"
     shown = texts(chat.dock)
     assert EVIL in shown  # the notice, as a line that stays
     assert not any(text.strip() == "Big" for text in shown)

@@ -296,7 +296,7 @@ def test_thinking_comes_back_folded_and_approvals_as_answered(chat: Chat, wait_u
     assert [item.view.plain() for item in run.answers] == ["I will send it.", "It is sent."]
     assert run.thoughts == []  # it was taken back with the half answer
     assert [card.state.full for card in run.approvals.values()] == [
-        "Allowed in this conversation", "Denied: not again",
+        "Allowed in this conversation", "Not allowed: not again",
     ]  # fmt: skip
     assert not any(card.allow.isVisible() for card in run.approvals.values())
     assert list(run.cards) == ["c"]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
@@ -19,15 +19,39 @@ from app.agent.approvals import hides
 _DEEP = 8  # levels that get lines of their own; what lies deeper is JSON on one line
 _INLINE = 60  # characters of a list of numbers or words that stays on one line
 _SLICE = 1_000  # characters looked at in one go
+_PLACE = re.compile(
+    r"""\b[A-Za-z][A-Za-z0-9+.-]{0,20}://[^\s"'<>]+   # an address
+    |(?<![\w.])[A-Za-z]:[\\/][^\s"'<>|]*            # a path with a drive's letter
+    |\\\\[^\s"'<>]+                                # a share
+    |(?<![\w.~/])(?:~[\w.-]{0,32}|\.{1,2})?/[^\s"'<>]+  # a path
+    |(?<![\w.@-])[\w.+-]{1,64}@[\w.-]{1,253}         # a mail address
+    |(?<![\w.-])(?:[A-Za-z0-9-]{1,63}\.){1,8}[A-Za-z]{2,24}:\d{1,5}\b  # a host with its port
+    |(?<![\w.])(?:\d{1,3}\.){3}\d{1,3}(?::\d{1,5})?(?![\w.])  # a host's number
+    """,
+    re.VERBOSE,
+)
+"""Where something would be read, written or sent to, as it stands in a text."""
+_WHOLE = re.compile(
+    r"(?:/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\|[A-Za-z][A-Za-z0-9+.-]{0,20}://"
+    r"|(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}$)"
+)
+"""The beginning of a value that is a path, a host or a file's name as a whole, spaces and all."""
 _SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")  # homoglyphs are not simple
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a line; `marked` for a character that is shown as its code."""
+    """A piece of a line.
+
+    Attributes:
+        text: What is written.
+        marked: It is a character that is shown as its code.
+        place: It is a path, a host or an address, or a piece of one: where data would go.
+    """
 
     text: str
     marked: bool = False
+    place: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +74,11 @@ class ArgumentLine:
         """What is written after the key, a bounded piece at a time."""
         if self.quoted:
             yield Part('"')
+        whole = self.quoted and _WHOLE.match(self.value) is not None
         for at in range(0, len(self.value), _SLICE):
-            yield from visible(self.value[at : at + _SLICE])
+            piece = self.value[at : at + _SLICE]
+            for text, place in [(piece, True)] if whole else _places(piece):
+                yield from (replace(part, place=place) for part in visible(text))
         if self.quoted:
             yield Part('"')
 
@@ -76,6 +103,18 @@ def visible(text: str) -> list[Part]:
         Part("".join(map(_code, some)), marked=True) if hidden else Part("".join(some))
         for hidden, some in groupby(text, key=hides)
     ]
+
+
+def _places(text: str) -> Iterator[tuple[str, bool]]:
+    """`text` in pieces, and for each whether it is a path, a host or an address."""
+    end = 0
+    for match in _PLACE.finditer(text):
+        if match.start() > end:
+            yield text[end : match.start()], False
+        yield match[0], True
+        end = match.end()
+    if end < len(text):
+        yield text[end:], False
 
 
 def _lines(level: int, key: str, value: Any) -> Iterator[ArgumentLine]:

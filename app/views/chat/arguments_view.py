@@ -38,8 +38,11 @@ class ArgumentsView(TextView):
         self.hidden = False
         self._steps: Iterator[_Step] | None = None
         self._fresh = True
-        self._formats = [_format(tint) for tint in (THEME.text_muted, THEME.text, THEME.warning)]
-        self._formats[2].setBackground(QColor(THEME.hover))
+        self._key = _format(THEME.text_muted)
+        self._value = _format(THEME.text)
+        self._place = _format(THEME.accent)
+        self._code = _format(THEME.warning)
+        self._code.setBackground(QColor(THEME.hover))
         self._timer = QTimer(self, singleShot=True, interval=0)
         self._timer.timeout.connect(self._fill)
 
@@ -88,7 +91,7 @@ class ArgumentsView(TextView):
             self._fresh = False
         else:
             cursor.insertBlock(block)
-        cursor.insertText(key, self._formats[0])
+        cursor.insertText(key, self._key)
 
     def _go_on(self, cursor: QTextCursor, level: int, part: Part) -> None:
         if cursor.positionInBlock() + len(part.text) > BLOCK:
@@ -96,7 +99,8 @@ class ArgumentsView(TextView):
             block.setLeftMargin(level * _INDENT + _HANGING)
             cursor.insertBlock(block)
         self.hidden = self.hidden or part.marked
-        cursor.insertText(part.text, self._formats[2 if part.marked else 1])
+        form = self._code if part.marked else self._place if part.place else self._value
+        cursor.insertText(part.text, form)
 
 
 def _steps(arguments: Mapping[str, Any]) -> Iterator[_Step]:

@@ -29,12 +29,14 @@ from app.agent.events import (
 )
 from app.agent.sessions import PastRun
 from app.views.chat import names
-from app.views.chat.approval import Answer, ApprovalCard
+from app.views.chat.approval import ApprovalCard
 from app.views.chat.card import CardTools, ToolCard
+from app.views.chat.consent import ConsentCard
 from app.views.chat.message import AnswerView, Notice, QuestionMenu, UserBubble
 from app.views.chat.notes import NoteLine, RetryLine
 from app.views.chat.plan import PlanView
 from app.views.chat.reasoning import ReasoningView
+from app.views.chat.request_card import Answer, RequestCard
 from app.views.chat.stream import Stream
 from app.views.chat.widgets import Elided, ThinProgress, label
 from app.views.theme import SPACE
@@ -86,7 +88,7 @@ class RunView(QWidget):
         self.past = past
         self.place = place
         self.cards: dict[str, ToolCard] = {}
-        self.approvals: dict[str, ApprovalCard] = {}
+        self.approvals: dict[str, RequestCard] = {}
         self.plan: PlanView | None = None
         self.notice: Notice | None = None
         self._actions = actions
@@ -312,12 +314,19 @@ class RunView(QWidget):
 
     def _request(self, event: ApprovalRequested) -> None:
         self._stream.close()
-        card = ApprovalCard(event, self._actions.answer, live=self._live)
+        card = self._card_of(event)
         self.approvals[event.approval_id] = card
         self._insert(card)
+        card.appear()
         if event.call_id in self.cards:
             self.cards[event.call_id].waiting(True)
         self._say("")
+
+    def _card_of(self, event: ApprovalRequested) -> RequestCard:
+        answer, live = self._actions.answer, self._live
+        if event.about == "tool":
+            return ApprovalCard(event, answer, live=live)
+        return ConsentCard(event, answer, self._actions.cards.background, live=live)
 
     def _resolve(self, event: ApprovalResolved) -> None:
         request = self.approvals.get(event.approval_id)
