@@ -8,12 +8,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.agent.ended import Record, key_of
+from app.agent.ended import Record, key_of, output_of
 from app.agent.execute import schema_of
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.steps import image_arguments, path_of
 from app.tools.api import ToolSpec
-from app.tools.planning import ToolRule
+from app.tools.planning import Plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ class Bound:
 
 def bind(
     spec: ToolSpec,
-    rule: ToolRule,
+    plans: Plans,
     record: Record,
     images: Collection[str],
     *,
@@ -44,7 +44,7 @@ def bind(
 
     Args:
         spec: The tool.
-        rule: What feeds it.
+        plans: What feeds it.
         record: Earlier results.
         images: The images that the call is about, by `key_of`.
         given: Arguments that are known already; those that the tool does not take are left out.
@@ -53,8 +53,11 @@ def bind(
     schema = schema_of(spec.Input)
     properties: dict[str, Any] = schema.get("properties", {})
     arguments = {name: value for name, value in (given or {}).items() if name in properties}
-    fed = feed(arguments, properties, rule, record, images, fresh)
+    fed = feed(arguments, properties, spec.name, plans, record, images, fresh)
     _show(arguments, spec, record, images)
+    for name, values in plans.rule(spec.name).usual:
+        if name in properties and values and arguments.get(name) is None:
+            arguments[name] = list(values) if _many(properties[name]) else values[0]
     try:
         spec.Input.model_validate(arguments)
     except ValidationError as error:
@@ -66,20 +69,23 @@ def bind(
 def feed(
     arguments: dict[str, Any],
     properties: Mapping[str, Any],
-    rule: ToolRule,
+    tool: str,
+    plans: Plans,
     record: Record,
     images: Collection[str],
     fresh: Collection[str] = (),
 ) -> tuple[str, ...]:
     """Set what earlier results give, where nothing is given or the result is newer."""
     fed: list[str] = []
-    for item in rule.feeds:
-        newer = bool(set(item.tools) & set(fresh))
+    for item in plans.rule(tool).feeds:
+        sources = item.tools or tuple(rule.tool for rule in plans.rules() if rule.makes)
         if item.argument not in properties:
             continue
+        newer = item.argument not in fed and bool(set(sources) & set(fresh))
         if arguments.get(item.argument) not in (None, "", []) and not newer:
             continue
-        value = record.output(item.tools, item.key, images)
+        last = record.latest(set(sources) & set(fresh) if newer else sources, images)
+        value = output_of(last, item.key or plans.rule(last.call.name).makes) if last else None
         if value is None:
             continue
         if _many(properties[item.argument]) and not isinstance(value, list):

@@ -132,12 +132,12 @@ class Record:
         last = self.latest((tool,), images, ok=False)
         return last is not None and not last.message.ok
 
-    def output(self, tools: Collection[str], key: str, images: Collection[str] = ()) -> Any | None:
-        """The value of an output key of the last such call, or None."""
-        last = self.latest(tools, images)
-        output: Any = last.message.data.get("output") if last is not None else None
-        value: Any = cast("dict[str, Any]", output).get(key) if isinstance(output, dict) else None
-        return None if value in ("", [], {}) else value
+
+def output_of(ended: Ended, key: str) -> Any | None:
+    """The value of a key of a call's output, or None where there is nothing."""
+    output: Any = ended.message.data.get("output")
+    value: Any = cast("dict[str, Any]", output).get(key) if isinstance(output, dict) else None
+    return None if value in ("", [], {}) else value
 
 
 def _strings(value: Any) -> Iterator[str]:

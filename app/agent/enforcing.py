@@ -153,7 +153,7 @@ class Enforcer:
 
     def bound(self, tool: Tool, images: Collection[str], **given: Any) -> Bound:
         """The arguments of a call of a tool that nobody wrote."""
-        return bind(tool.spec, self.plans.rule(tool.spec.name), self.record, images, **given)
+        return bind(tool.spec, self.plans, self.record, images, **given)
 
     def _follow(self, tool: str) -> list[Successor]:
         """What must come after this tool, once it ended well."""
@@ -375,7 +375,7 @@ class Enforcer:
         arguments = dict(call.arguments)
         properties = schema_of(tool.spec.Input).get("properties", {})
         images = self.images_of(call)
-        fed = feed(arguments, properties, rule, self.record, images, fresh)
+        fed = feed(arguments, properties, call.name, self.plans, self.record, images, fresh)
         if not fed or arguments == call.arguments:
             return ruled
         told = f"{', '.join(fed)} was set from the result before it."
