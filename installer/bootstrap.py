@@ -32,6 +32,7 @@ import os
 import shlex
 import subprocess
 from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[1]
@@ -159,17 +160,19 @@ def test(pytest_arguments: list[str], console: Console) -> int:
         "import contracts": ["-c", LINT_IMPORTS],
     }
     results: dict[str, int] = {}
-    for name, command in checks.items():
-        console.say(f"---- {name}")
-        results[name] = subprocess.run([python, *command], cwd=REPO, check=False).returncode
-    if not pytest_arguments and not lacking:
-        # The windows' tests once more where there is no screen at all; pictures are made so. What
-        # takes long measures memory, or a language model: that needs no second platform.
-        console.say("---- windows offscreen")
-        command = [python, "-m", "pytest", "-q", "tests/gui", "-m", "not slow"]
-        offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
-        done = subprocess.run(command, cwd=REPO, env=offscreen, check=False)
-        results["windows offscreen"] = done.returncode
+    with ThreadPoolExecutor(1) as beside:
+        windows = None
+        if not pytest_arguments and not lacking:
+            # Beside the checks, which wait for no window: it saves a minute.
+            windows = beside.submit(test_offscreen, python)
+        for name, command in checks.items():
+            console.say(f"---- {name}")
+            results[name] = subprocess.run([python, *command], cwd=REPO, check=False).returncode
+        if windows is not None:
+            console.say("---- windows offscreen")
+            code, output = windows.result()
+            print(output, flush=True)
+            results["windows offscreen"] = code
     console.say("---- pytest")
     with real_window(lacking, console) as variables:
         command = [python, "-m", "pytest", *pytest_arguments]
@@ -178,6 +181,29 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     told = ", ".join(f"{name} {'FAILED' if code else 'ok'}" for name, code in results.items())
     console.say(told)
     return 1 if any(results.values()) else 0
+
+
+def test_offscreen(python: str) -> tuple[int, str]:
+    """The windows' tests where there is no screen at all, as pictures are made.
+
+    What takes long measures memory, or a language model: that needs no second platform.
+
+    Returns:
+        Exit code and output.
+    """
+    command = [python, "-m", "pytest", "-q", "tests/gui", "-m", "not slow"]
+    offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    done = subprocess.run(
+        command,
+        cwd=REPO,
+        env=offscreen,
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        errors="replace",
+    )
+    return done.returncode, done.stdout
 
 
 @contextlib.contextmanager
