@@ -162,7 +162,9 @@ class Director:
         notes = [order.note, self._recommend(call) if message.ok else ""]
         looked = self._looks.pop(call.id, None)
         if looked is not None:
-            notes.append(self._adapt(looked, message))
+            exists = self._adapt(looked, message)
+            notes.append(exists)
+            verdict = replace(verdict, why=verdict.why or exists)
         elif verdict.state == "incomplete":
             notes.append(_sentence(verdict.why))
             self._look(rule, call, message)
