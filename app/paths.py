@@ -66,6 +66,16 @@ def sessions_dir() -> Path:
     return _made(data_dir() / "sessions")
 
 
+def audit_dir() -> Path:
+    """The audit log; made by whoever writes the first line."""
+    return data_dir() / "audit"
+
+
+def audit_key_file() -> Path:
+    """The audit log's key, or the word that the keyring has it."""
+    return config_dir() / "audit.key"
+
+
 def _made(path: Path) -> Path:
     # A home that cannot be written must not keep images from being looked at: whoever writes into
     # the folder says what is wrong and what to do.

@@ -114,6 +114,11 @@ class Secrets:
         variable = self._variable(name)
         return f"the environment variable {variable}" if variable else ""
 
+    @property
+    def has_keyring(self) -> bool:
+        """Whether a real keyring answers; may take seconds the first time."""
+        return self._has_keyring()
+
     def would_keep_in(self) -> str:
         """Where `set` would put a key now, in the user's words."""
         return "the system keyring" if self._has_keyring() else "memory, until Sightline closes"

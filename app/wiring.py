@@ -13,12 +13,13 @@ import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app import paths, settings
 from app.agent.approvals import Gate
+from app.agent.audited import Audited
 from app.agent.consents import Consents
 from app.agent.context import system_prompt
 from app.agent.events import RunEvent
@@ -29,6 +30,9 @@ from app.agent.loop import AgentLoop, Approve, Limits, RunRequest
 from app.agent.policy import Grants, Policy
 from app.agent.runner import AgentRunner, Question
 from app.agent.sessions import SessionStore, Thread
+from app.audit import AuditLog, note
+from app.audit.changes import settings_facts
+from app.audit.keeping import audit_key
 from app.errors import SightlineError
 from app.imaging.decode import Decoder
 from app.imaging.demo import demo_paths
@@ -92,6 +96,10 @@ class Program:
         default_factory=list["tempfile.TemporaryDirectory[str]"]
     )
 
+    def __post_init__(self) -> None:
+        self.consents.withdrawn = lambda host: self.note("consent_withdrawn", host=host)
+        self.grants.withdrawn = lambda tool: self.note("grants_withdrawn", tool=tool)
+
     @cached_property
     def settings(self) -> Settings:
         """The user's settings."""
@@ -101,6 +109,7 @@ class Program:
 
     def change_settings(self, changed: Settings) -> bool:
         """Use other settings from now on; returns whether they could be kept on disk."""
+        self.note("settings_changed", **settings_facts(self.settings, changed))
         self.settings = changed
         self._tell_secrets(changed)
         try:
@@ -140,6 +149,22 @@ class Program:
     def weights(self) -> WeightStore:
         """The models folder."""
         return WeightStore(paths.models_dir())
+
+    @cached_property
+    def audit(self) -> AuditLog:
+        """The audit log; its key is looked for with the first line."""
+        file = paths.audit_key_file()
+        return AuditLog(paths.audit_dir(), lambda: audit_key(file, self.secrets))
+
+    @cached_property
+    def audited(self) -> Audited:
+        """Tells the audit log what runs do."""
+        return Audited(self.audit, self.registry)
+
+    def note(self, action: str, **facts: Any) -> None:
+        """Tell the audit log what the user changed; soon, since a keyring may be slow."""
+        work = partial(note, self.audit, action, facts)
+        threading.Thread(target=work, name="audit").start()
 
     @cached_property
     def sessions(self) -> SessionStore:
@@ -199,6 +224,7 @@ class Program:
             consents=self.consents,
             approvals=Gate(Policy.from_data(self.settings.policy.model_dump()), self.grants),
             plans=self.registry.plans,
+            audit=self.audited,
         )
 
     def request(

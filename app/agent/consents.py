@@ -9,7 +9,7 @@ very same image, was on the screen when the user said yes.
 from __future__ import annotations
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -66,6 +66,7 @@ class Consents:
         self._yes: set[tuple[Target, tuple[str, str]]] = set()
         self._no: set[tuple[Target, str]] = set()
         self._sees: set[tuple[Target, str]] = set()
+        self.withdrawn: Callable[[str], object] = lambda _host: None  # is told of it
 
     def given(self, thread_id: str, host: str, model: str) -> bool:
         """Whether this conversation may be sent there."""
@@ -113,6 +114,7 @@ class Consents:
             self._yes = {item for item in self._yes if item[0].host != host}
             self._no = {item for item in self._no if item[0].host != host}
             self._sees = {item for item in self._sees if item[0].host != host}
+        self.withdrawn(host)
 
 
 def digest(picture: Picture) -> str:

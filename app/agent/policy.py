@@ -11,7 +11,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, cast
 
@@ -228,6 +228,7 @@ class Grants:
         self._given: set[Grant] = set()
         self._refused: set[Refusal] = set()
         self.strict: Strict = ""
+        self.withdrawn: Callable[[str], object] = lambda _tool: None  # is told of it
 
     def give(
         self,
@@ -277,6 +278,7 @@ class Grants:
             for item in tuple(self._given)
             if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
         }
+        self.withdrawn(tool)
 
     def ask_again(self, *, thread_id: str = "", tool: str = "") -> None:
         """Forget what was refused in that thread, for that tool; with neither, everything."""

@@ -7,7 +7,7 @@ read from the log which images there were.
 """
 
 from app.audit.lines import Entry
-from app.audit.log import AuditFailed, AuditLog
+from app.audit.log import AuditFailed, AuditLog, note
 from app.audit.verifying import Problem, Report, verify
 
-__all__ = ["AuditFailed", "AuditLog", "Entry", "Problem", "Report", "verify"]
+__all__ = ["AuditFailed", "AuditLog", "Entry", "Problem", "Report", "note", "verify"]

@@ -328,3 +328,9 @@ def _last_line(folder: Path) -> tuple[int, str] | None:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+def note(log: AuditLog, action: str, facts: Mapping[str, Any]) -> None:
+    """Record what does not wait for the log: what cannot be written now is written later."""
+    with contextlib.suppress(AuditFailed):
+        log.record(action, facts)

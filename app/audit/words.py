@@ -1,0 +1,119 @@
+"""What an entry of the audit log says, for people."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.audit.lines import Entry
+
+KINDS = ("Tools", "Approvals", "Sent", "Exports", "Settings", "Runs", "Log")
+"""What a list can be filtered by."""
+
+_ACTIONS = {
+    "tool_started": ("Tools", "Tool started"),
+    "tool_finished": ("Tools", "Tool ended"),
+    "tool_replayed": ("Tools", "Tool run again"),
+    "approval_asked": ("Approvals", "Asked for a yes"),
+    "approval_answered": ("Approvals", "Answered"),
+    "data_sent": ("Sent", "Sent"),
+    "export_started": ("Exports", "Export started"),
+    "exported": ("Exports", "Exported"),
+    "copied": ("Exports", "Copied"),
+    "consent_withdrawn": ("Settings", "Consent withdrawn"),
+    "grants_withdrawn": ("Settings", "Permission withdrawn"),
+    "settings_changed": ("Settings", "Settings changed"),
+    "run_started": ("Runs", "Question asked"),
+    "run_finished": ("Runs", "Question answered"),
+    "run_failed": ("Runs", "Question failed"),
+    "run_cancelled": ("Runs", "Question stopped"),
+    "images_read": ("Runs", "Images read"),
+    "program_started": ("Log", "Sightline started"),
+    "segment": ("Log", "File begun"),
+    "mended": ("Log", "Line finished"),
+    "lost": ("Log", "Lines lost"),
+}
+_ABOUT = {
+    "tool": "may this tool run",
+    "conversation": "may the conversation be sent",
+    "pictures": "may pictures be sent",
+    "risky_pictures": "may pictures with possible burnt-in text be sent",
+}
+_OUTCOMES = {"ok": "done", "failed": "failed", "cancelled": "stopped"}
+
+
+def kind_of(entry: Entry) -> str:
+    """One of `KINDS`."""
+    return _ACTIONS.get(entry.action, ("Log", ""))[0]
+
+
+def action_of(entry: Entry) -> str:
+    """What was done."""
+    return _ACTIONS.get(entry.action, ("", entry.action))[1]
+
+
+def what_of(entry: Entry) -> str:
+    """To what, and how much of it."""
+    facts = entry.facts
+    match entry.action:
+        case "tool_started" | "tool_finished" | "tool_replayed":
+            effect = facts.get("effect")
+            parts = [str(facts.get("tool", "")), f"({effect})" if effect else ""]
+            return " ".join(part for part in parts if part)
+        case "approval_asked":
+            about = str(facts.get("about", ""))
+            subject = facts.get("tool") or facts.get("host") or ""
+            return _joined(f"{_ABOUT.get(about, about)}: {subject}", _images(facts))
+        case "approval_answered":
+            return "for this conversation" if facts.get("scope") == "session" else "once"
+        case "data_sent":
+            sent = f"{facts.get('characters', 0)} characters to {facts.get('host', '')}"
+            return _joined(sent, _images(facts), str(facts.get("model", "")))
+        case "export_started" | "exported" | "copied":
+            return _joined(str(facts.get("what", "")), str(facts.get("form", "")))
+        case "images_read":
+            return _images(facts)
+        case "segment":
+            return {"begun": "the log begins", "full": "the one before was full"}.get(
+                str(facts.get("why")), f"the one before: {facts.get('why')}"
+            )
+        case _:
+            return _joined(*(_fact(key, facts[key]) for key in facts if key not in _NAMES))
+
+
+def outcome_of(entry: Entry) -> str:
+    """How it ended; "" where there is nothing to say."""
+    facts = entry.facts
+    if entry.action == "approval_answered":
+        return "allowed" if facts.get("granted") else "not allowed"
+    if entry.action == "segment" and facts.get("why") not in ("begun", "full"):
+        return "damaged"
+    status = str(facts.get("status", ""))
+    return _OUTCOMES.get(status, status)
+
+
+def line_of(entry: Entry) -> str:
+    """An entry in one line."""
+    outcome = outcome_of(entry)
+    said = f"{entry.time[:19].replace('T', ' ')}  {action_of(entry)}: {what_of(entry)}"
+    return f"{said}  [{outcome}]" if outcome else said
+
+
+_NAMES = ("run", "thread", "call", "approval", "images", "pictures", "status")
+
+
+def _images(facts: Any) -> str:
+    count = len(facts.get("pictures") or facts.get("images") or ())
+    what = "picture" if facts.get("pictures") else "image"
+    return f"{count} {what}{'' if count == 1 else 's'}" if count else ""
+
+
+def _fact(key: str, value: Any) -> str:
+    if isinstance(value, list | tuple):
+        value = ", ".join(map(str, value))  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    elif isinstance(value, dict):
+        value = ", ".join(f"{name} {rule}" for name, rule in value.items())  # pyright: ignore[reportUnknownVariableType]
+    return f"{key.replace('_', ' ')} {value}" if value not in ("", None) else ""
+
+
+def _joined(*parts: str) -> str:
+    return ", ".join(part for part in parts if part)
