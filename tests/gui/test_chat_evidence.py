@@ -127,7 +127,9 @@ def test_a_citation_is_reached_by_tab_and_followed_by_enter(chat: Chat, wait_unt
     assert chat.workspace.annotations.selected == heart.id
     assert focused_in(card(chat, 1))
     # From the card the keys lead on, to what stands below it.
-    QTest.keyClick(QApplication.focusWidget(), Qt.Key.Key_Tab)
+    chip = QApplication.focusWidget()
+    assert chip is not None
+    QTest.keyClick(chip, Qt.Key.Key_Tab)
     assert QApplication.focusWidget() is card(chat, 1)._details.button("Arguments")
 
 

@@ -18,10 +18,12 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.agent.events import (
+    TERMINAL,
     ApprovalRequested,
     ApprovalResolved,
     ModelRetry,
     Noted,
+    PlanUpdated,
     RunCancelled,
     RunEvent,
     RunFailed,
@@ -32,6 +34,7 @@ from app.agent.events import (
     ToolStarted,
     Usage,
 )
+from app.agent.evidence import unmarked
 from app.agent.jsonable import plain
 from app.agent.sessions.reading import Content, PastRun
 from app.errors import FileProblem
@@ -67,6 +70,12 @@ class _Texts:
         if self.text.strip():
             self.parts.append(Part("answer", self.text.strip()))
         self.text = ""
+
+    def settle(self, answer: str) -> None:
+        """The run ended: what the answer cites was looked up, and is told so."""
+        last = next((part for part in reversed(self.parts) if part.kind == "answer"), None)
+        if last is not None and unmarked(answer).strip() == last.text:
+            last.text = answer.strip()
 
 
 def export(content: Content, form: Form, target: Path) -> None:
@@ -231,7 +240,13 @@ def _facts(content: Content, run: PastRun) -> Iterator[Part]:
 
 def _events(content: Content, run: PastRun) -> Iterator[Part]:
     texts = _Texts()
+    plan: PlanUpdated | None = None
     for event in run.events:
+        if isinstance(event, PlanUpdated):
+            plan = event
+        elif event.kind in TERMINAL and plan is not None:
+            texts.end()
+            texts.parts.extend(_plan_parts(plan))
         match event:
             case TextDelta():
                 texts.text += event.text
@@ -240,6 +255,8 @@ def _events(content: Content, run: PastRun) -> Iterator[Part]:
                 texts.text = ""
             case _:
                 texts.end()
+        if isinstance(event, RunFinished):
+            texts.settle(event.answer)
         texts.parts.extend(_event_parts(content, event))
     texts.end()
     yield from texts.parts
@@ -252,7 +269,9 @@ def _event_parts(content: Content, event: RunEvent) -> Iterator[Part]:
             yield Part("code", arguments, label=f"Tool {event.tool}, called {event.time} with")
         case ToolFinished():
             told = event.error if event.status != "ok" and event.error else event.summary
-            yield Part("line", f"{event.tool}: {event.status} after {event.duration_s:g} s: {told}")
+            number = f"[{event.evidence}] " if event.evidence else ""
+            state = f"{event.status} after {event.duration_s:g} s"
+            yield Part("line", f"{number}{event.tool}: {state}: {told}")
             yield from _call_parts(content, event)
         case ApprovalRequested():
             yield Part("line", f"Asked for permission: {event.title} {event.detail}")
@@ -275,6 +294,19 @@ def _event_parts(content: Content, event: RunEvent) -> Iterator[Part]:
             yield Part("line", f"Stopped {event.time}")
         case _:
             return
+
+
+def _plan_parts(plan: PlanUpdated) -> Iterator[Part]:
+    """How the plan stood at the end: its steps, what rules changed, and the goal."""
+    for number, step in enumerate(plan.steps, start=1):
+        why = step.get("verdict") or step.get("why") or ""
+        by = f", by {step['by']}" if step.get("by") else ""
+        told = f"{step.get('tool', '')} ({step.get('state', 'pending')}{by}) {why}"
+        yield Part("line", f"Plan, step {number}: {told.strip()}")
+    for item in plan.overrides:
+        yield Part("line", f"Changed by rule ({item.rule}): {item.reason}")
+    if plan.goal:
+        yield Part("line", f"Goal: {plan.goal}. {plan.goal_why}".strip())
 
 
 def _call_parts(content: Content, event: ToolFinished) -> Iterator[Part]:

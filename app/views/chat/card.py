@@ -67,6 +67,7 @@ class ToolCard(QFrame):
         self.thumbnails: list[Thumbnail] = []
         self.chips: list[FindingChip] = []
         self._tools = tools
+        self._cited: QTimer | None = None  # while a citation has led here
         self._began = time.monotonic() if live else None
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._body = QVBoxLayout(self)
@@ -85,8 +86,6 @@ class ToolCard(QFrame):
         self.error: TextView | None = None
         self.warning: TextView | None = None
         self.table: FactsTable | None = None
-        self._cited = QTimer(self, singleShot=True, interval=_CITED_MS)
-        self._cited.timeout.connect(self._unmark)
         self._name()
 
     @property
@@ -105,6 +104,9 @@ class ToolCard(QFrame):
         """A citation led here: stand out for a moment, and take the focus."""
         self.setProperty("cited", True)
         restyle(self)
+        if self._cited is None:
+            self._cited = QTimer(self, singleShot=True, interval=_CITED_MS)
+            self._cited.timeout.connect(self._unmark)
         self._cited.start()
         first = self.chips[0] if self.chips else self._details.button("Arguments")
         first.setFocus(Qt.FocusReason.OtherFocusReason)

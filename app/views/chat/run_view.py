@@ -283,12 +283,12 @@ class RunView(QWidget):
     # -- tools
 
     def _show_plan(self, event: PlanUpdated) -> None:
-        if not event.steps and self.plan is None:
+        if self.plan is None and not (event.steps or event.overrides or event.goal_why):
             return
         if self.plan is None:
             self.plan = PlanView()
             self._insert(self.plan)
-        self.plan.set_steps(event.steps)
+        self.plan.show_plan(event)
 
     def _start(self, event: ToolStarted) -> None:
         if event.call_id in self.cards:

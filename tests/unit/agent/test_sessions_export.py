@@ -15,13 +15,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
+from app.agent.events import Override, PlanUpdated, RunFinished, RunStarted
 from app.agent.loop import AgentLoop
 from app.agent.sessions import SessionStore, Thread
 from app.agent.sessions.export import DISCLAIMER, FORMS, WARNING, Form, export
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Provenance, new_id
 from app.tools.api import Artifact, ToolContext, ToolResult
-from tests.support.fake_tools import REF, FakeRegistry, FakeTool, ImageInput, collect, request
+from tests.support.fake_tools import REF, FakeRegistry, FakeTool, ImageInput, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
 
 NASTY = "<script>alert(1)</script> ![x](http://far.example/p.png) </pre> & [a](javascript:b)"
@@ -99,6 +100,46 @@ def test_json_holds_all_of_it(thread: Thread, tmp_path: Path):
     assert made["result"]["output"] == {"text": NASTY}
     assert made["started"] <= made["ended"]
     assert read["messages"][0]["text"].startswith("What?")
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+def test_citations_stay_readable_and_what_cites_nothing_is_said(tmp_path: Path, form: Form):
+    made = SessionStore(tmp_path / "s").new_thread()
+    model = ScriptedModel([call("find", image_path="a")], says("A mass [1]. It is large [7]."))
+    loop = AgentLoop(model, FakeRegistry(FakeTool("find", ImageInput, ok("One mass."))))
+    asyncio.run(collect(loop, request(made.files_dir(), "What?", thread=made)))
+    text = exported(made, tmp_path, form).replace("\\", "")
+    assert "[1] find: ok" in text
+    assert "A mass [1]. It is large [7: no such result]." in text
+    assert text.count("It is large") == 1
+    assert "the answer cites result 7" in text
+
+
+def test_the_plan_is_told_as_it_stood_at_the_end(tmp_path: Path):
+    made = SessionStore(tmp_path / "s").new_thread()
+    step = {"tool": "cropper", "why": "", "state": "incomplete", "by": "enforced"}
+    reason = "The analyser needs cells, so they are cropped first."
+    override = Override(rule="dependency", tool="analyser", instead="cropper", reason=reason)
+    head: Any = {"run_id": "r", "time": "2026-01-01T00:00:00.000+00:00"}
+    for event in (
+        RunStarted(seq=0, thread_id=made.thread_id, question="q", model="m", **head),
+        PlanUpdated(seq=1, steps=[{**step, "state": "running"}], **head),
+        PlanUpdated(
+            seq=2,
+            steps=[{**step, "verdict": "no cell was found"}],
+            overrides=[override],
+            goal="incomplete",
+            goal_why="No cells.",
+            **head,
+        ),
+        RunFinished(seq=3, answer="", **head),
+    ):
+        made.record(event)
+    text = exported(made, tmp_path, "html")
+    assert text.count("Plan, step 1") == 1
+    assert "cropper (incomplete, by enforced) no cell was found" in text
+    assert f"Changed by rule (dependency): {reason}" in text
+    assert "Goal: incomplete. No cells." in text
 
 
 @pytest.mark.parametrize("form", FORMS)

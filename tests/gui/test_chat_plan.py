@@ -1,0 +1,271 @@
+"""The plan in the chat: a live checklist that says what rules changed, by mouse and by keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel
+
+from app.agent.events import Override, PlanUpdated, RunFinished, TextDelta
+from app.views.chat.plan import PlanView
+from tests.gui.chat_support import Chat, ask, opened
+from tests.gui.test_chat_threads import recorded
+
+pytestmark = pytest.mark.gui
+
+Wait = Callable[..., None]
+LEFT = Qt.MouseButton.LeftButton
+REASON = (
+    "Measure heart size needs an outline of the heart and of both lungs, and none was made in this "
+    "conversation; so that is done first, although the model did not ask for it."
+)
+DEPENDENCY = Override(
+    rule="dependency",
+    tool="cardiothoracic_ratio",
+    instead="chest_xray_segmentation",
+    reason=REASON,
+)
+LEFT_OUT = Override(rule="left_out", tool="image_visualizer", reason="You said “don't show it”.")
+
+
+@pytest.fixture
+def chat(qapp: object, tmp_path: Path) -> Iterator[Chat]:
+    yield from opened(tmp_path / "sessions")
+
+
+def step(tool: str, state: str, **fields: Any) -> dict[str, Any]:
+    return {"tool": tool, "why": "", "state": state, **fields}
+
+
+def plan_of(chat: Chat, wait_until: Wait, *steps: dict[str, Any], **fields: Any) -> PlanView:
+    """The plan after an event."""
+    if not chat.dock.conversation.runs:
+        ask(chat, wait_until)
+    before = chat.run.plan.steps.as_text() if chat.run.plan else ""
+    chat.runner.say(PlanUpdated, steps=list(steps), **fields)
+    wait_until(lambda: chat.run.plan and chat.run.plan.steps.as_text() != before)
+    assert chat.run.plan is not None
+    return chat.run.plan
+
+
+def end(chat: Chat, wait_until: Wait) -> None:
+    chat.runner.finish("Done.")
+    wait_until(lambda: chat.run.ended)
+
+
+def texts(box: Any) -> list[str]:
+    """What is seen in a part, in no order."""
+    return [item.text() for item in box.findChildren(QLabel) if item.isVisible() and item.text()]
+
+
+def cut_off(plan: PlanView) -> list[str]:
+    """Texts that have less room than they need."""
+    return [
+        item.text()
+        for item in plan.findChildren(QLabel)
+        if item.isVisible()
+        and item.text()
+        and item.height()
+        < (item.heightForWidth(item.width()) if item.wordWrap() else item.sizeHint().height())
+    ]
+
+
+def test_every_state_has_a_sign_a_word_and_a_reason(chat: Chat, wait_until: Wait):
+    states = {
+        "pending": "waiting",
+        "running": "running",
+        "done": "done",
+        "incomplete": "incomplete",
+        "failed": "failed",
+        "skipped": "left out",
+    }
+    steps = [step(f"tool_{name}", name, verdict=f"why {name}") for name in states]
+    plan = plan_of(chat, wait_until, *steps)
+    assert [row.word.text() for row in plan.steps.rows] == list(states.values())
+    assert [row.details.full for row in plan.steps.rows] == [f"why {name}" for name in states]
+    signs = {bytes(row._mark.pixmap().toImage().constBits()) for row in plan.steps.rows}
+    assert len(signs) == len(states), "two states have the same sign"
+    assert [row._mark.accessibleName() for row in plan.steps.rows] == list(states.values())
+    assert plan.head.text() == "Plan · 1 of 6 done"
+
+
+def test_the_checklist_lives(chat: Chat, wait_until: Wait):
+    plan = plan_of(chat, wait_until, step("a", "running"), step("b", "pending", after=[1]))
+    assert [row.details.full for row in plan.steps.rows] == ["", "waits for: A"]
+    rows = list(plan.steps.rows)
+    plan_of(chat, wait_until, step("a", "done"), step("b", "running"), step("c", "pending"))
+    assert plan.steps.rows[:2] == rows, "lines are written anew, not made anew"
+    assert [row.word.text() for row in plan.steps.rows] == ["done", "running", "waiting"]
+    plan_of(chat, wait_until, step("c", "done"))
+    assert [row.title.full for row in plan.steps.rows] == ["C"]
+    assert plan.head.text() == "Plan · 1 of 1 done"
+
+
+@pytest.mark.parametrize(("by", "told"), [("rules", "rules"), ("model", "the language model")])
+def test_who_planned_is_told_once(chat: Chat, wait_until: Wait, by: str, told: str):
+    forced = step("b", "done", by="enforced", why="needed before c")
+    plan = plan_of(chat, wait_until, step("a", "done", by=by), forced, step("c", "done", by=by))
+    assert texts(plan).count(f"Planned by {told}") == 1
+    assert [row.details.full for row in plan.steps.rows] == [
+        "",
+        "needed before c · put in by a rule",
+        "",
+    ]
+
+
+def test_who_planned_is_told_of_each_step_where_it_differs(chat: Chat, wait_until: Wait):
+    plan = plan_of(chat, wait_until, step("a", "done", by="rules"), step("b", "done", by="model"))
+    assert [row.details.full for row in plan.steps.rows] == [
+        "planned by rules",
+        "planned by the language model",
+    ]
+
+
+@pytest.mark.parametrize("width", [320, 480])
+def test_an_override_is_a_line_of_its_own_with_its_whole_reason(
+    chat: Chat, wait_until: Wait, width: int
+):
+    chat.dock.resize(width, 800)
+    long = step("Compare with the prior film of the same patient, if there is any", "running")
+    plan = plan_of(
+        chat,
+        wait_until,
+        step("cardiothoracic_ratio", "incomplete", verdict="The patient is rotated. " * 8),
+        long,
+        overrides=[DEPENDENCY, LEFT_OUT],
+    )
+    wait_until(lambda: plan.width() > width - 60)
+    assert [line.title.full for line in plan.steps.changes] == [
+        "Changed by a rule: Outline chest organs runs first",
+        "Changed by a rule: Show image is left out, as you asked",
+    ]
+    assert [line.text.full for line in plan.steps.changes] == [REASON, "You said “don't show it”."]
+    wait_until(lambda: not cut_off(plan))
+    room = plan.width()
+    for line in [*plan.steps.rows, *plan.steps.changes]:
+        assert line.mapTo(plan, line.rect().topRight()).x() <= room
+    assert plan.steps.changes[0].text.height() > 2 * plan.steps.changes[1].text.height()
+
+
+def test_an_override_is_seen_when_the_plan_is_folded_and_leads_to_its_reason(
+    chat: Chat, wait_until: Wait
+):
+    plan = plan_of(chat, wait_until, step("a", "done"), overrides=[DEPENDENCY])
+    end(chat, wait_until)
+    assert plan.steps.isHidden()
+    assert plan.changed.isVisible()
+    assert plan.changed.text().strip() == "1 change by rules"
+    QTest.mouseClick(plan.changed, LEFT)
+    assert plan.steps.isVisible()
+    assert plan.steps.changes[0].text.isVisible()
+
+
+def test_a_plan_without_overrides_counts_none(chat: Chat, wait_until: Wait):
+    plan = plan_of(chat, wait_until, step("a", "done"))
+    assert not plan.changed.isVisible()
+    assert "rule" not in " ".join(texts(plan)).casefold()
+
+
+def test_an_unreached_goal_is_seen_when_the_plan_is_folded(chat: Chat, wait_until: Wait):
+    why = "the prior film was not compared, since none is open."
+    plan = plan_of(chat, wait_until, step("a", "done"), goal="incomplete", goal_why=why)
+    end(chat, wait_until)
+    assert plan.steps.isHidden()
+    assert plan.goal.isVisible()
+    assert plan.goal.title.full == f"Goal not reached: {why}"
+    assert "goal reached" not in plan.head.text()
+
+
+def test_a_reached_goal_stands_in_the_head(chat: Chat, wait_until: Wait):
+    plan = plan_of(chat, wait_until, step("a", "done"), goal="done")
+    assert plan.head.text() == "Plan · 1 of 1 done · goal reached"
+    assert not plan.goal.isVisible()
+
+
+def test_the_plan_is_folded_by_click_and_by_keys(chat: Chat, wait_until: Wait):
+    plan = plan_of(chat, wait_until, step("a", "running"), overrides=[DEPENDENCY])
+    QTest.mouseClick(plan.head, LEFT)
+    assert plan.steps.isHidden()
+    assert plan.head.accessibleDescription() == "closed"
+    chat.dock.activateWindow()
+    chat.dock.focus_composer()
+    for _ in range(12):  # back up from the question field
+        focused = QApplication.focusWidget()
+        assert focused is not None
+        QTest.keyClick(focused, Qt.Key.Key_Backtab)
+        if QApplication.focusWidget() is plan.changed:
+            break
+    assert QApplication.focusWidget() is plan.changed
+    QTest.keyClick(plan.changed, Qt.Key.Key_Space)
+    assert plan.steps.isVisible()
+    QTest.keyClick(plan.changed, Qt.Key.Key_Backtab)
+    assert QApplication.focusWidget() is plan.head
+    QTest.keyClick(plan.head, Qt.Key.Key_Space)
+    assert plan.steps.isHidden()
+    QTest.keyClick(plan.head, Qt.Key.Key_Space)
+    assert plan.steps.isVisible()
+    assert plan.head.accessibleDescription() == "open"
+
+
+def test_names_tell_it_to_who_does_not_see_it(chat: Chat, wait_until: Wait):
+    plan = plan_of(
+        chat, wait_until, step("a", "done", verdict="12 cells"), overrides=[LEFT_OUT], goal="done"
+    )
+    assert plan.steps.rows[0].accessibleName() == "Step 1 of 1: A: done (12 cells)"
+    assert plan.changed.accessibleName() == "1 change by rules: show them"
+    for part in ("A: done (12 cells)", "left out, as you asked. You said", "Goal reached"):
+        assert part in plan.accessibleName()
+
+
+def test_what_a_model_writes_is_shown_literally(chat: Chat, wait_until: Wait):
+    hostile = "<b>look</b> &amp; <img src='http://far.example/x.png'>\u202edone"
+    forged = Override(rule="<i>x</i>", tool=hostile, reason=hostile)
+    plan = plan_of(
+        chat,
+        wait_until,
+        step(hostile, "no such state", verdict=hostile, after=["x", 99, -1]),
+        overrides=[forged],
+    )
+    assert plan.steps.rows[0].word.text() == "waiting"
+    shown = texts(plan)
+    assert any("<b>look</b> &amp; <img" in text for text in shown)
+    assert not any("\u202e" in text for text in shown)
+    assert all(
+        item.textFormat() is Qt.TextFormat.PlainText
+        for item in plan.steps.findChildren(QLabel)
+        if item.text()
+    )
+
+
+def test_a_reopened_conversation_shows_the_plan_as_it_ended(chat: Chat, wait_until: Wait):
+    thread_id = recorded(
+        chat,
+        "q",
+        (PlanUpdated, {"steps": [step("a", "running")]}),
+        (PlanUpdated, {"steps": [step("a", "done")], "overrides": [DEPENDENCY], "goal": "done"}),
+        (TextDelta, {"text": "Done."}),
+        (RunFinished, {"answer": "Done."}),
+    )
+    chat.dock.open_thread(thread_id)
+    wait_until(lambda: chat.dock.conversation.runs and chat.run.plan)
+    plan = chat.run.plan
+    assert plan is not None
+    wait_until(plan.changed.isVisible)
+    assert plan.head.text() == "Plan · 1 of 1 done · goal reached"
+    assert plan.steps.isHidden()
+    assert plan.steps.changes[0].text.full == REASON
+
+
+def test_a_long_plan_that_changes_often_costs_little(chat: Chat, wait_until: Wait):
+    steps = [step(f"tool {place}", "pending", why="a reason " * 10) for place in range(25)]
+    plan = plan_of(chat, wait_until, *steps)
+    for place in range(25):
+        steps[place] = step(f"tool {place}", "done")
+        chat.runner.say(PlanUpdated, steps=list(steps), overrides=[DEPENDENCY] * (place % 5))
+    wait_until(lambda: plan.head.text() == "Plan · 25 of 25 done")
+    assert len(plan.steps.changes) == 4
