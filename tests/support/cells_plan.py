@@ -123,7 +123,7 @@ _TOOLS = (
     ToolRule(
         CELLS,
         why="outlines each cell",
-        words=("cell", "cells", "zelle", "zellen", "zell*"),
+        words=("cell", "zelle", "zellen", "zellzahl", "zellzust*", "zellsegmentierung"),
         leave_out=(*_SEGMENT, "cell", "cells", "zellen"),
         priority=Priority.HIGH,
         feeds=(_CLEANED,),
