@@ -40,7 +40,7 @@ def found(args: Any, context: ToolContext) -> ToolResult:
 @pytest.fixture
 def thread(tmp_path: Path) -> Thread:
     made = SessionStore(tmp_path / "s").new_thread()
-    model = ScriptedModel([call("find", image_path=NASTY)], says(f"It says {NASTY}"))
+    model = ScriptedModel([call("find", image_path="image-1")], says(f"It says {NASTY}"))
     loop = AgentLoop(model, FakeRegistry(FakeTool("find", ImageInput, found)))
     asyncio.run(collect(loop, request(made.files_dir(), f"What? {NASTY}", thread=made)))
     return made
