@@ -20,6 +20,7 @@ from app.agent.runner import AgentRunner, Question
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import Approval, ToolContext, ToolResult
 from app.views.agent_thread import AgentThread
+from app.views.chat.approval import ApprovalCard
 from app.views.chat.dock import ChatDock
 from app.views.chat.run_view import RunView
 from app.workspace.workspace import Workspace
@@ -79,9 +80,9 @@ def make(qapp: object, tmp_path: Path) -> Iterator[Make]:
 
 
 class ReportInput(BaseModel):
-    """Where the report goes."""
+    """What the report says."""
 
-    path: str
+    text: str
 
 
 def writer() -> FakeTool:
@@ -103,6 +104,7 @@ def test_denied_with_a_reason_then_allowed_then_not_asked_again(make: Make, wait
         wait_until(lambda: len(rig.run.approvals) == 2)
         assert first.state.full == "Not allowed: not there"
         second = list(rig.run.approvals.values())[1]
+        assert isinstance(second, ApprovalCard)
         wait_until(second.allow_session.isEnabled)
         QTest.mouseClick(second.allow_session, LEFT)
         wait_until(lambda: rig.run.ended)
