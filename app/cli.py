@@ -30,6 +30,7 @@ commands (each has its own --help):
   tool NAME --args JSON     run one tool
   models                    which weights the tools need, where they are, whether intact
   sessions                  earlier conversations: list, show, export, replay
+  audit                     what was done and sent: list, verify, find
 
 Not for diagnosis.
 """
@@ -301,6 +302,38 @@ def _sessions(argv: list[str]) -> int:
             return sessions.list_all(as_json=options.json)
 
 
+def _audit(argv: list[str]) -> int:
+    parser = _parser(
+        "audit",
+        "What tools did, what was allowed, sent and exported. verify ends with 1 and says where, "
+        "if anything was changed; find tells whether an image was sent.",
+    )
+    parser.add_argument("--json", action="store_true")
+    actions = parser.add_subparsers(dest="action", metavar="list | verify | find")
+    shared = _Parser(add_help=False)
+    shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
+    listed = actions.add_parser("list", parents=[shared], help="the oldest first (default)")
+    listed.add_argument(
+        "--kind", default="", help="tools, approvals, sent, exports, settings, runs"
+    )
+    listed.add_argument("--last", type=int, default=0, metavar="N", help="only the last N")
+    verify = actions.add_parser("verify", parents=[shared], help="is it as it was written?")
+    verify.add_argument("--anchor", default="", metavar="N:MAC", help="an end noted earlier")
+    find = actions.add_parser("find", parents=[shared], help="was this image or file sent?")
+    find.add_argument("target", metavar="UID|FILE")
+    options = parser.parse_args(argv)
+    from app.headless import audit
+
+    match options.action:
+        case "verify":
+            return audit.check(anchor=options.anchor, as_json=options.json)
+        case "find":
+            return audit.find(options.target, as_json=options.json)
+        case _:
+            kind, last = getattr(options, "kind", ""), getattr(options, "last", 0)
+            return audit.list_entries(kind=kind, last=last, as_json=options.json)
+
+
 _COMMANDS = {
     "render": _render,
     "info": _info,
@@ -309,4 +342,5 @@ _COMMANDS = {
     "tool": _tool,
     "models": _models,
     "sessions": _sessions,
+    "audit": _audit,
 }

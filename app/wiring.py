@@ -153,8 +153,11 @@ class Program:
     @cached_property
     def audit(self) -> AuditLog:
         """The audit log; its key is looked for with the first line."""
-        file = paths.audit_key_file()
-        return AuditLog(paths.audit_dir(), lambda: audit_key(file, self.secrets))
+        return AuditLog(paths.audit_dir(), self.audit_secret)
+
+    def audit_secret(self) -> bytes:
+        """The audit log's key; may take seconds where a keyring is slow."""
+        return audit_key(paths.audit_key_file(), self.secrets)
 
     @cached_property
     def audited(self) -> Audited:

@@ -1,0 +1,169 @@
+"""`audit`: what is in the audit log, whether it is as it was written, was this image sent."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from app.audit import Entry, Report, files, verify
+from app.audit.exports import file_name
+from app.audit.words import KINDS, kind_of, line_of
+from app.errors import SightlineError, UsageError, printable
+from app.headless.common import print_json, program_of, scanned
+from app.imaging.types import Instance
+from app.wiring import Program
+
+_UID = re.compile(r"[0-9]+(?:\.[0-9]+)+")
+_REMEDY = "Ask whoever looks after this computer for the right to read it."
+
+
+def list_entries(*, kind: str = "", last: int = 0, as_json: bool = False) -> int:
+    """The entries, the oldest first; unchecked.
+
+    Args:
+        kind: One of `KINDS`, in any case; "" for all.
+        last: Only so many at the end; 0 for all.
+        as_json: One object a line.
+    """
+    wanted = {name.lower() for name in KINDS} if not kind else {kind.lower()}
+    with program_of() as program:
+        found = [item for item in _entries(program) if kind_of(item).lower() in wanted]
+    for entry in found[-last:] if last > 0 else found:
+        _tell(entry, as_json=as_json)
+    if not found:
+        print("There is nothing in the audit log.", file=sys.stderr)
+    return 0
+
+
+def check(*, anchor: str = "", as_json: bool = False) -> int:
+    """Whether the log is as it was written; 1 and where it is not.
+
+    Raises:
+        UsageError: `anchor` is none.
+    """
+    with program_of() as program:
+        folder = program.audit.folder
+        try:
+            secret = program.audit_secret() if folder.exists() or anchor else b"\0" * 32
+            report = verify(folder, secret, anchor=anchor)
+        except ValueError as error:
+            raise UsageError(f"--anchor: {error}") from error
+        except OSError as error:
+            raise _unreadable(error) from error
+    if as_json:
+        told = {"ok": report.ok, **asdict(report)}
+        told["problems"] = [{**asdict(item), "text": item.text} for item in report.problems]
+        print_json(told)
+    else:
+        _print_report(report)
+    return 0 if report.ok else 1
+
+
+def _print_report(report: Report) -> None:
+    for problem in report.problems:
+        print(problem.text)
+    for note in report.notes:
+        print(note)
+    if not report.ok:
+        where = report.problems[0].text.partition(": ")[0]
+        print(
+            f"sightline: the audit log is not as it was written, from {where} on.",
+            file=sys.stderr,
+        )
+    elif report.lines:
+        span = f"{report.first[:19]} to {report.last[:19]} UTC"
+        print(f"{report.lines} lines, {span}: all as they were written.")
+        print(f"The end, to be noted elsewhere for --anchor: {report.anchor}")
+    else:
+        print("There is no audit log yet.")
+
+
+def find(target: str, *, as_json: bool = False) -> int:
+    """What the log says of an image or a file; 1 where it says nothing.
+
+    Args:
+        target: A SOP Instance UID; or a file: an image, a folder or archive of images, a picture
+            that was sent, a document that was exported.
+        as_json: One object a line.
+
+    Raises:
+        UsageError: It is neither.
+    """
+    with program_of() as program:
+        names = set(_names(program, target))
+        found = [entry for entry in _entries(program) if names & set(_hashes(entry.facts))]
+    for entry in found:
+        _tell(entry, as_json=as_json)
+    sent = sum(entry.action == "data_sent" for entry in found)
+    times = "once" if sent == 1 else f"{sent} times"
+    said = f"Its pixels were sent {times}." if sent else "Its pixels were never sent."
+    if not found:
+        said = "The audit log says nothing of it: it was neither read by a tool nor sent."
+    print(said, file=sys.stderr)
+    return 0 if found else 1
+
+
+def _names(program: Program, target: str) -> Iterator[str]:
+    path = Path(target)
+    if not path.exists():
+        if not _UID.fullmatch(target):
+            raise UsageError(
+                f"{target!r} is neither a file nor a UID",
+                remedy="Give a SOP Instance UID such as 1.2.840.113619.2.5, or a file.",
+            )
+        yield program.audit.name("image", target)
+        return
+    if path.is_file():
+        try:
+            yield file_name(program.audit, path)
+            digest = hashlib.sha256(path.read_bytes()).hexdigest()
+        except OSError as error:
+            raise _unreadable(error) from error
+        yield program.audit.name("picture", digest[:24])
+    for instance in _instances(program, path):
+        uid = instance.sop_instance_uid
+        if not uid and instance.is_image:
+            uid = program.decoder.frame(instance, 0).result().ref.sop_instance_uid
+        if uid:
+            yield program.audit.name("image", uid)
+
+
+def _instances(program: Program, path: Path) -> Iterable[Instance]:
+    try:
+        studies = scanned(program.decoder, path).studies
+    except SightlineError:
+        return ()  # no image: a document, or a picture that is named by its bytes alone
+    series = (series for study in studies for series in study.series)
+    return tuple(item for one in series for item in one.instances)
+
+
+def _hashes(facts: Any) -> Iterator[str]:
+    for key in ("images", "pictures"):
+        value = facts.get(key)
+        yield from map(str, value if isinstance(value, list) else ())
+    if facts.get("file"):
+        yield str(facts["file"])
+
+
+def _entries(program: Program) -> list[Entry]:
+    try:
+        return list(files.entries(program.audit.folder))
+    except OSError as error:
+        raise _unreadable(error) from error
+
+
+def _tell(entry: Entry, *, as_json: bool) -> None:
+    if as_json:
+        print_json(asdict(entry))
+    else:
+        print(printable(line_of(entry)))
+
+
+def _unreadable(error: OSError) -> SightlineError:
+    reason = error.strerror or type(error).__name__
+    return SightlineError(f"the audit log or the file cannot be read ({reason})", remedy=_REMEDY)
