@@ -4,6 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.agent.context import error_message, result_message
 from app.agent.llm.base import ToolSchema
@@ -167,6 +169,34 @@ def test_near_names_are_found(wanted: str, name: str):
 )
 def test_names_that_mean_something_else_are_not_near(wanted: str, name: str):
     assert nearest(wanted, [name]) == []
+
+
+@given(st.text(), st.lists(st.text(), max_size=5))
+def test_whatever_the_names_are_only_existing_ones_are_near(wanted: str, names: list[str]):
+    assert set(nearest(wanted, names)) <= set(names)
+
+
+@given(st.text(alphabet="abcdefgh 12", min_size=1), st.lists(st.text(alphabet="abcdefgh 12")))
+def test_a_name_that_exists_is_nearest_to_itself(name: str, others: list[str]):
+    if name.strip():
+        assert name in nearest(name, [*others, name])
+
+
+values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=8,
+)
+
+
+@given(values, values)
+def test_whatever_tools_return_is_judged_and_adapted_without_an_error(value: Any, name: Any):
+    message = result(count=value)
+    verdict = judge_task(RULE, message, ASKED)
+    seen = look(RULE, call(channel=name), message, ASKED, TOOLS)
+    assert (seen is not None) == (verdict.state == "incomplete")
+    again = adapted(RULE, call(channel=name), listing(value)).call
+    assert again is None or again.arguments["channel"] != name
 
 
 def test_with_real_tools_an_empty_count_becomes_a_count(tmp_path: Path):
