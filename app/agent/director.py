@@ -19,7 +19,8 @@ from app.agent.events import Override
 from app.agent.execute import Outcome, Tools, failed, schema_of
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
-from app.agent.plan_state import ENFORCED, Made, PlanState
+from app.agent.plan_check import check_plan
+from app.agent.plan_state import ENFORCED, Made, PlanState, Written
 from app.agent.plan_tool import CHECK
 from app.agent.planning.classify import Asked, classify
 from app.agent.planning.discovery import AGAIN, LOOK, adapted, look
@@ -126,6 +127,21 @@ class Director:
         self.asked = classify(question, self.plans, self._schemas)
         self._record = Record(self._request.thread.history, self._request.image_notes)
         self._enforcer = Enforcer(self.plans, self.asked, question, self._tools, self._record)
+
+    def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
+        """The model's own plan as it may be followed, and what was mended; called in its thread.
+
+        Raises:
+            ToolRetry: It cannot be followed.
+        """
+        if self._enforcer is None:
+            return list(steps), []
+        ran = {message.tool for message in self.results if message.ok}
+        ran |= {item.call.name for item in self._record.earlier()}
+        checked = check_plan(steps, self.plans, self.asked, self._schemas, ran)
+        for override in checked.overrides:
+            self._tell(override)
+        return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
         """Take from what waits the calls that are made next, side by side, as rules have them."""

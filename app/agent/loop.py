@@ -151,7 +151,10 @@ class _Run:
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
-        own = (UpdatePlan(self.plan), ReadResult(request.thread, window.page_chars))
+        own = (
+            UpdatePlan(self.plan, self.director.check_plan),
+            ReadResult(request.thread, window.page_chars),
+        )
         tools = Offered(agent.tools, own if window.info.own_tools else ())
         self.calls = Calls(
             request=request,
