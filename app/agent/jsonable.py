@@ -137,6 +137,10 @@ def describe(event: RunEvent) -> str:
     match event:
         case RunStarted():
             return f"Model: {event.model}"
+        case PlanUpdated() if event.goal:
+            told = [f"Changed by a rule: {item.reason}" for item in event.overrides]
+            missed = event.goal == "incomplete"
+            return "\n".join([*told, *([f"Goal not reached: {event.goal_why}"] if missed else [])])
         case PlanUpdated():
             # Only the new plan: what becomes of each step is told by its own events.
             fresh = all(step.get("state") == "pending" for step in event.steps)
@@ -149,7 +153,8 @@ def describe(event: RunEvent) -> str:
             return f"  {event.tool}: {event.fraction:.0%} {event.text}".rstrip()
         case ToolFinished():
             text = event.error if event.status != "ok" and event.error else event.summary
-            return f"  {event.tool}: {event.status} in {event.duration_s:.1f} s: {text}"
+            number = f"[{event.evidence}] " if event.evidence else ""
+            return f"  {number}{event.tool}: {event.status} in {event.duration_s:.1f} s: {text}"
         case ApprovalRequested():
             return f"{event.title}\n{event.detail}"
         case ApprovalResolved():

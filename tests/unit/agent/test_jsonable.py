@@ -11,7 +11,14 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from app.agent.events import RunCancelled, RunFailed, ToolFinished, ToolProgress
+from app.agent.events import (
+    Override,
+    PlanUpdated,
+    RunCancelled,
+    RunFailed,
+    ToolFinished,
+    ToolProgress,
+)
 from app.agent.jsonable import describe, event_json, finding_json, geometry_json, plain
 from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop
@@ -103,7 +110,7 @@ def test_plain_has_json_types_only():
 
 
 def test_a_whole_run_as_json_lines(tmp_path: Path):
-    loop = AgentLoop(OfflineModel(), pack())
+    loop = AgentLoop(OfflineModel(load_packs([]).plans), pack())
     question = "Where are the lungs, and is the heart enlarged?"
     events = asyncio.run(collect(loop, request(tmp_path, question)))
     lines = [json.loads(json.dumps(event_json(e, tmp_path), allow_nan=False)) for e in events]
@@ -138,6 +145,17 @@ def test_lines_for_people(tmp_path: Path):
         error="No weights. Get them.", duration_s=1.26,
     )  # fmt: skip
     assert describe(failed) == "  seg: failed in 1.3 s: No weights. Get them."
+    done = ToolFinished(
+        run_id="r", seq=1, time="t", call_id="c", tool="seg", status="ok", summary="3 organs.",
+        evidence=2,
+    )  # fmt: skip
+    assert describe(done) == "  [2] seg: ok in 0.0 s: 3 organs."
+    changed = Override(rule="dependency", tool="b", instead="a", reason="b needs a.")
+    steps = [{"tool": "a", "why": "", "state": "done"}]
+    plan = PlanUpdated(run_id="r", seq=1, time="t", steps=steps, overrides=[changed])
+    assert describe(plan) == ""
+    ended = plan.model_copy(update={"goal": "incomplete", "goal_why": "b is missing."})
+    assert describe(ended) == "Changed by a rule: b needs a.\nGoal not reached: b is missing."
     assert describe(RunCancelled(run_id="r", seq=2, time="t")) == "Stopped."
     ended = RunFailed(run_id="r", seq=2, time="t", error="It cannot be reached", remedy="Start it.")
     assert describe(ended) == "Failed: It cannot be reached. Start it."
