@@ -99,13 +99,17 @@ def find(target: str, *, as_json: bool = False) -> int:
         found = [entry for entry in _entries(program) if names & set(_hashes(entry.facts))]
     for entry in found:
         _tell(entry, as_json=as_json)
-    sent = sum(entry.action == "data_sent" for entry in found)
-    times = "once" if sent == 1 else f"{sent} times"
-    said = f"Its pixels were sent {times}." if sent else "Its pixels were never sent."
+    said = f"{_times(found, 'data_sent', 'sent')} {_times(found, 'exported', 'exported')}"
     if not found:
         said = "The audit log says nothing of it: it was neither read by a tool nor sent."
     print(said, file=sys.stderr)
     return 0 if found else 1
+
+
+def _times(found: list[Entry], action: str, done: str) -> str:
+    count = sum(entry.action == action for entry in found)
+    times = {0: "Never", 1: "Once"}.get(count, f"{count} times")
+    return f"{times} {done}."
 
 
 def _names(program: Program, target: str) -> Iterator[str]:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from app.audit.exports import exporting
 from app.errors import FileProblem, UsageError
 from app.headless.common import program_of, scanned
 from app.headless.over_images import OVER_IMAGES, Drawn, images_under, layers_on, state_for
@@ -64,7 +65,8 @@ def render(request: RenderRequest) -> int:
     with program_of() as program:
         result = scanned(program.decoder, request.src)
         pixels = _pixels(program.decoder, result, request)
-    write_png(request.out, pixels)
+        with exporting(program.audit, "picture", request.out, annotated=request.annotated):
+            write_png(request.out, pixels)
     return 0
 
 

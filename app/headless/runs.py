@@ -217,7 +217,8 @@ def run_tool(
     """
     from app.agent.execute import Outcome, parse_arguments
     from app.agent.execute import run_tool as execute
-    from app.agent.messages import ToolCall
+    from app.agent.messages import ToolCall as Asked
+    from app.headless.audited import ToolCall, images_used
 
     with program_of() as program:
         tool = program.registry.get(name)
@@ -229,13 +230,16 @@ def run_tool(
             if opened and field_name in tool.spec.Input.model_fields:
                 arguments.setdefault(field_name, opened[0].id)
         run_id = new_run_id()
-        args = parse_arguments(tool.spec, ToolCall(id=run_id, name=name, arguments=arguments))
+        args = parse_arguments(tool.spec, Asked(id=run_id, name=name, arguments=arguments))
         if isinstance(args, Outcome):
             raise UsageError(args.error_text)
         out_dir = _make_folder(out or paths.data_dir() / "runs" / run_id)
         context = _context(program, run_id, opened, out_dir)
+        told = ToolCall(program.audit, tool.spec, run_id, args.model_dump())
+        told.begin()
         with _cancel_on_interrupt(context.cancel):
             result = asyncio.run(execute(tool, args, context))
+        told.end(result.status, images_used(context))
         if result.status != "ok":
             kind = UsageError if result.wrong_arguments else SightlineError
             raise kind(result.error, remedy=result.remedy)

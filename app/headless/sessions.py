@@ -12,11 +12,14 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
+from app.agent.audited import UNKNOWN
 from app.agent.sessions import SessionStore
 from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_json, as_text
 from app.agent.sessions.export import export as write_export
 from app.agent.sessions.reading import Content
 from app.agent.sessions.replay import Recorded, Replay, Replayed
+from app.audit import note
+from app.audit.exports import exporting
 from app.errors import FileProblem, SightlineError, printable
 from app.headless.common import print_json, program_of, scanned
 from app.imaging.decode import Decoder
@@ -52,7 +55,12 @@ def show(thread_id: str, *, as_json: bool) -> int:
 
 def export(thread_id: str, form: Form, target: Path) -> int:
     """One conversation as a file."""
-    write_export(_content(thread_id), form, target)
+    content = _content(thread_id)
+    with (
+        program_of() as program,
+        exporting(program.audit, "conversation", target, thread=_id(content)),
+    ):
+        write_export(content, form, target)
     print(f"{target}: {DISCLAIMER} {WARNING}", file=sys.stderr)
     return 0
 
@@ -84,13 +92,16 @@ def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_jso
         found = _Found(program, images, folder, list(told.values()), renamed)
         old = thread.folder / "files"
         again = Replay(program.registry, found.context, old, folder, renamed)
-        return asyncio.run(_replayed(again, content, as_json=as_json))
+        return asyncio.run(_replayed(again, content, program, as_json=as_json))
 
 
-async def _replayed(again: Replay, content: Content, *, as_json: bool) -> int:
+async def _replayed(again: Replay, content: Content, program: Program, *, as_json: bool) -> int:
     count = 0
     wrong = 0
     async for call in again.run(content):
+        tool = call.tool if program.registry.get(call.tool) else UNKNOWN
+        told = {"thread": _id(content), "tool": tool, "call": call.call_id[:64]}
+        note(program.audit, "tool_replayed", {**told, "status": call.status})
         count += 1
         wrong += call.status != "same" and not call.harmless
         _tell(call, as_json=as_json)
@@ -111,6 +122,10 @@ def _tell(call: Replayed, *, as_json: bool) -> None:
 
 def _content(thread_id: str) -> Content:
     return SessionStore(paths.sessions_dir()).read(thread_id).content
+
+
+def _id(content: Content) -> str:
+    return str(content.header.get("thread_id", ""))
 
 
 def _as_json(content: Content) -> dict[str, Any]:

@@ -9,6 +9,8 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtWidgets import QApplication
 
+from app.audit import AuditLog
+from app.audit.exports import exporting
 from app.errors import SightlineError
 from app.imaging.types import ScanResult
 from app.log import get_logger
@@ -63,6 +65,7 @@ class Errand(QObject):
         self._chat = chat
         self._wishes = wishes
         self._report = report
+        self.audit: AuditLog | None = None  # is told of the picture
         self._failed = False
         self._timer: QTimer | None = None
 
@@ -119,7 +122,8 @@ class Errand(QObject):
         if target is None:
             return
         try:
-            capture.save_window(self._window, target, RATIO)
+            with exporting(self.audit, "screenshot", target):
+                capture.save_window(self._window, target, RATIO)
         except SightlineError as error:
             self._fail(error.text)
         self._window.close()

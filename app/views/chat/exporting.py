@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from app.agent.sessions import Thread
 from app.agent.sessions.export import Form, export
+from app.audit import AuditLog
+from app.audit.exports import exporting
 from app.errors import SightlineError
 from app.views.background import Background
 from app.views.chat.message import Notice
@@ -45,6 +47,8 @@ class Exporter(QObject):
         self._background = background
         self._tell = tell
         self._warned = False
+        self.audit: AuditLog | None = None
+        """Is told of each document; without it nothing is saved."""
 
     def export(self, thread: Thread) -> None:
         """Ask where to, and save `thread` there."""
@@ -99,4 +103,8 @@ class Exporter(QObject):
         def failed(error: SightlineError) -> None:
             self._tell(Notice(error.reason, error.remedy, tone="error"))
 
-        self._background.submit(lambda: export(thread.content, form, path), done, failed)
+        def work() -> None:
+            with exporting(self.audit, "conversation", path, thread=thread.thread_id):
+                export(thread.content, form, path)
+
+        self._background.submit(work, done, failed)
