@@ -233,9 +233,10 @@ class Director:
 
     def _goal(self) -> GoalVerdict:
         """By what ran now, and what earlier questions found out about the same image."""
-        earlier = (item.message for item in self._record.earlier())
+        earlier = [item.message for item in self._record.earlier()]
+        waiting = self._plan.waiting()
         return judge_goal(
-            self.asked, self.plans, [*earlier, *self.results], self._plan.waiting(), self._schemas
+            self.asked, self.plans, self.results, waiting, self._schemas, earlier=earlier
         )
 
     def _tried(self, tool: str) -> bool:

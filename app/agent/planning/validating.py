@@ -83,6 +83,7 @@ def judge_goal(
     results: Sequence[Message],
     open_steps: Iterable[str],
     tools: Collection[str] | None = None,
+    earlier: Iterable[Message] = (),
 ) -> GoalVerdict:
     """Whether the run answers the question.
 
@@ -92,13 +93,16 @@ def judge_goal(
         results: The results of the run's calls, in the order in which they ended.
         open_steps: Tools, or titles, of the plan's steps that are not done.
         tools: The tools that there are; None where it is not known.
+        earlier: Results of earlier questions about the same image: they serve this one as well,
+            but what must follow them was for their own question to do.
     """
     ran = [message for message in results if message.role == "tool"]
+    at_hand = [*(message for message in earlier if message.role == "tool"), *ran]
     needed = _needed(asked, plans, ran, tools)
     reasons: list[str] = []
     missing: list[str] = []
     for tool, why in needed.items():
-        verdict = _best(tool, plans, ran, asked)
+        verdict = _best(tool, plans, at_hand, asked)
         if verdict is None:
             missing.append(tool)
             reasons.append(f"{tool} did not run" + (f": {why}" if why else ""))

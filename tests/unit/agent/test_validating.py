@@ -8,7 +8,7 @@ from app.agent.context import error_message, result_message
 from app.agent.messages import Message
 from app.agent.planning.classify import Asked
 from app.agent.planning.validating import judge_goal, judge_task
-from app.tools.planning import NO_PLANS, PackPlan, Plans, ToolRule
+from app.tools.planning import NO_PLANS, PackPlan, Plans, Successor, ToolRule
 from tests.support.cells_pack import (
     ANALYZER,
     CAPTIONER,
@@ -137,6 +137,13 @@ def test_a_retry_that_found_something_makes_up_for_the_empty_call():
     assert judge_goal(COUNT, PLANS, [FOUND[CELLS], result(CELLS, count=0)], []).complete
 
 
+def test_an_earlier_questions_result_serves_this_one_and_brings_nothing_behind_it():
+    assert judge_goal(COUNT, PLANS, [], [], earlier=[FOUND[CELLS]]).complete
+    asked = Asked(left_out={})
+    assert judge_goal(asked, PLANS, [], [], earlier=[FOUND[ANALYZER]]).complete
+    assert judge_goal(asked, PLANS, [FOUND[ANALYZER]], []).missing == (VISUALIZER,)
+
+
 def test_another_tool_that_does_the_same_work_answers_unless_the_user_names_one():
     assert judge_goal(COUNT, PLANS, [result(THRESHOLD, count=3)], []).complete
     named = Asked(wanted=(NUCLEI,), named=frozenset((NUCLEI,)), left_out={})
@@ -165,8 +172,6 @@ def test_a_run_of_which_every_call_failed_reached_nothing():
 
 
 def test_successors_in_a_circle_end():
-    from app.tools.planning import Successor
-
     around = PackPlan("around", successors=(Successor(("a",), "b"), Successor(("b",), "a")))
     verdict = judge_goal(Asked(left_out={}), Plans([around]), [result("a")], [])
     assert verdict.missing == ("b",)
