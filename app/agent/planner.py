@@ -24,6 +24,7 @@ from app.agent.planning.steps import (
 )
 from app.agent.planning.text import MAX_QUESTION, masked, normalised
 from app.tools.api import Tool
+from app.tools.planning import NO_PLANS, Plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +64,12 @@ def plan_only(
     question: str,
     image_notes: Sequence[Mapping[str, Any]],
     tools: Sequence[Tool] | Sequence[ToolSchema],
+    plans: Plans = NO_PLANS,
 ) -> list[PlannedCall]:
     """The calls that `decide` plans, none of them run; steps that cannot run are left out."""
     schemas = [tool if isinstance(tool, ToolSchema) else schema_of(tool) for tool in tools]
-    scene = Scene(tuple(image_notes), {schema.name: schema for schema in schemas})
+    named = {schema.name: schema for schema in schemas}
+    scene = Scene(tuple(image_notes), named, plans=plans)
     decision = decide(question, scene)
     if not isinstance(decision, Steps):
         return []

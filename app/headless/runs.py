@@ -161,7 +161,7 @@ def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage
     with contextlib.ExitStack() as stack:
         out_dir = Path(stack.enter_context(_temporary_folder()))
         notes = RunImages(images, out_dir, program.decoder).notes(remote=False)
-        calls = plan_only(request.prompt, notes, program.registry.all())
+        calls = plan_only(request.prompt, notes, program.registry.all(), program.registry.plans)
     if request.as_json:
         print_json([plain(call) for call in calls])
     for number, call in enumerate(() if request.as_json else calls, start=1):

@@ -88,11 +88,13 @@ class Feed:
         argument: Of the tool that is fed.
         tools: The latest call of any of these that ended well; () for any that makes a picture.
         key: Key of its `output`; "" for the one under which it makes a picture (`makes`).
+        title: Argument that takes what that picture is called, "" for none.
     """
 
     argument: str
     tools: tuple[str, ...]
     key: str
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)

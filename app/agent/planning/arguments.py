@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.organs import find_organs
+from app.agent.planning.classify import words_in
 from app.agent.planning.steps import Scene, Step, image_arguments
 from app.agent.planning.targets import find_target
 from app.agent.planning.text import read_value
+from app.agent.planning.values import find_numbers, find_values
 
 LACKING = "it still needs"
 """How the reason begins why a tool is not run that needs more than the question says."""
@@ -105,18 +106,28 @@ def read_arguments(
             choice = " or ".join(map(str, named))
             notes.append(f"{schema.name}: {slot.name} may be {choice}, so I left it out.")
             continue
-        value = _worded(slot.name, text, blank)
+        value = _worded(slot, text, blank)
         value = _read(slot, named, blank) if value is None else _fitting(slot, value)
         if value is not None:
             found[slot.name] = value
-    if "organs" in properties and not isinstance(found.get("organs", []), list):
-        found["organs"] = [found["organs"]]
-    if "organs" in properties and "organs" not in found:
-        organs = find_organs(blank)
-        if organs:
-            found["organs"] = organs
+    _named_values(schema, blank, found, scene)
     _only_ones(schema, text, blank, found)
     return found, notes
+
+
+def _named_values(schema: ToolSchema, blank: str, found: dict[str, Any], scene: Scene) -> None:
+    """What the pack's words and numbers name: "collarbones", "window 40/400"."""
+    rule = scene.plans.rule(schema.name)
+    if not (rule.values or rule.numbers):
+        return
+    tokens, denied = words_in(blank, scene.plans)
+    for name, values in find_values(rule, tokens, denied).items():
+        if name in found and not isinstance(found[name], list):
+            found[name] = [found[name]]
+        if values:
+            found.setdefault(name, values)
+    for name, number in find_numbers(rule, blank, schema).items():
+        found.setdefault(name, number)
 
 
 def missing_arguments(schema: ToolSchema, arguments: Mapping[str, Any]) -> str:
@@ -190,14 +201,15 @@ def _given(name: str, value: tuple[Any, str], before: Sequence[Step], scene: Sce
     return [target] if name.endswith("s") else target
 
 
-def _worded(name: str, text: str, blank: str) -> Any | None:
+def _worded(slot: Slot, text: str, blank: str) -> Any | None:
     """A value given in words: title "Overlay", for organs [...], cmap: gray."""
+    name, listed = slot.name, slot.kind == "array"
     words = name.replace("_", r"[_\s]")
     for match in re.finditer(rf"(?<!\w){words}(?!\w)\s*(?:named|called|of|to|:)?\s*", blank, re.I):
         rest = text[match.end() :]
         if rest[:1] in ('"', "'", "[", "(") or match.group().rstrip().endswith(":"):
             value = read_value(rest)
-            if value is not None and not (name == "organs" and rest[:1] not in ("[", '"', "'")):
+            if value is not None and not (listed and rest[:1] not in ("[", '"', "'")):
                 return value[0]
         number = re.match(r"[-+]?\d+(?:\.\d+)?(?![\w).])", rest)
         if number:
@@ -205,7 +217,7 @@ def _worded(name: str, text: str, blank: str) -> Any | None:
         # A bare word only where it is clearly given: "with title Overlay and cmap gray".
         given = re.search(r"(?:\bwith|\band|,)\s*(?:a|the)?\s*$", blank[: match.start()], re.I)
         word = re.match(r"[A-Za-z][\w-]*", rest)
-        if given and word and name != "organs" and word.group().lower() not in _NO_VALUES:
+        if given and word and not listed and word.group().lower() not in _NO_VALUES:
             return word.group()
     return None
 

@@ -47,6 +47,23 @@ class Asked:
     absent: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A question, read.
+
+    Attributes:
+        asked: What it asks for.
+        tokens: Its words, misspelt ones put right.
+        kinds: Its kinds by (pack, name), with the words that make it one.
+        denied: What it leaves out.
+    """
+
+    asked: Asked
+    tokens: Sequence[Token]
+    kinds: Mapping[_Key, Sequence[Match]]
+    denied: Sequence[Denial]
+
+
 def classify(question: str, plans: Plans, tools: Collection[str]) -> Asked:
     """What a question asks for, by the packs' words.
 
@@ -56,18 +73,30 @@ def classify(question: str, plans: Plans, tools: Collection[str]) -> Asked:
         tools: The tools there are; where these are a mapping to their schemas, their phrases name
             them as well.
     """
+    return read(masked(normalised(question)), plans, tools).asked
+
+
+def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
+    """The same for a question that is normalised, with the insides of quotations blanked."""
     book = _book(plans.packs)
-    blank = masked(normalised(question))
     mentions = _mentions(blank, tools)
     tokens, read_as = _respelt(tokens_of(blank), book)
     denied = denials(tokens)
     found = _Found(book, tokens, denied, firm=True)
-    asked = _asked(blank, found, plans, tools, mentions)
+    kinds = found.kinds()
+    asked = _asked(blank, found, kinds, plans, tools, mentions)
     if not asked.wanted and not asked.named:
         # "kein Erguss": nothing but what may be absent, so that is what is asked about.
-        again = _asked(blank, _Found(book, tokens, denied, firm=False), plans, tools, mentions)
-        asked = again if again.wanted else asked
-    return replace(asked, read_as=read_as)
+        loose = _Found(book, tokens, denied, firm=False)
+        again = _asked(blank, loose, loose.kinds(), plans, tools, mentions)
+        asked, kinds = (again, loose.kinds()) if again.wanted else (asked, kinds)
+    return Reading(replace(asked, read_as=read_as), tokens, kinds, denied)
+
+
+def words_in(blank: str, plans: Plans) -> tuple[list[Token], list[Denial]]:
+    """The words of a text, misspelt ones put right, and what it leaves out."""
+    tokens, _ = _respelt(tokens_of(blank), _book(plans.packs))
+    return tokens, denials(tokens)
 
 
 class _Book:
@@ -152,7 +181,9 @@ class _Found:
         beyond = beyond_tools(tokens, matches)
         gone = self._gone()
         unless: dict[tuple[str, int], None] = {
-            (match.owner, tokens[match.first].clause): None for match in book.unless.find(tokens)
+            (match.owner, tokens[match.first].clause): None
+            for match in book.unless.find(tokens)
+            if not any(match.at <= denial.at for denial in self.denied)
         }
         for match in matches:
             barred = (match.owner, tokens[match.first].clause) in unless
@@ -244,6 +275,7 @@ class _Found:
 def _asked(
     blank: str,
     found: _Found,
+    kinds: Mapping[_Key, list[Match]],
     plans: Plans,
     tools: Collection[str],
     mentions: Sequence[Mention],
@@ -255,7 +287,6 @@ def _asked(
     named = frozenset(
         item.name for item in mentions if item.known and not (item.negated or item.about)
     )
-    kinds = found.kinds()
     order = sorted(kinds, key=lambda key: min(match.first for match in kinds[key]))
     wanted, absent = choose(
         [(found.book.kinds[key], kinds[key]) for key in order],

@@ -14,11 +14,9 @@ from app.agent.planning.arguments import (
     missing_arguments,
     read_arguments,
 )
+from app.agent.planning.classify import read
 from app.agent.planning.mentions import Mention, find_mentions, grouped, with_phrases
 from app.agent.planning.steps import (
-    CHEST_TOOLS,
-    DICOM,
-    GENERATOR,
     Absent,
     Earlier,
     OpenImage,
@@ -30,10 +28,16 @@ from app.agent.planning.steps import (
     Steps,
     image_argument,
     image_arguments,
-    is_dicom,
-    not_chest,
 )
-from app.agent.planning.targets import IMAGE_ID, by_key, default_target, find_target
+from app.agent.planning.suited import unsuitable
+from app.agent.planning.targets import (
+    IMAGE_ID,
+    by_key,
+    default_target,
+    feed_arguments,
+    find_target,
+    makes_from_nothing,
+)
 from app.agent.planning.text import masked
 
 _CLOSING = re.compile(
@@ -50,16 +54,6 @@ _SUMMARY = re.compile(
 )
 _ASSIGNED = re.compile(r"(?<![\w.])(\w+)\s*=(?!=)\s*(?:<[^>]*>|[^\s,;]+)")
 _COMPARE = re.compile(r"\b(?:compare|agree|disagreement|contrast)\b", re.IGNORECASE)
-
-# Steps of a numbered list that describe what to do instead of naming the tool.
-_DESCRIBED: tuple[tuple[str, str], ...] = (
-    (r"convert\w*|dicom", DICOM),
-    (r"classif\w*", "chest_xray_classifier"),
-    (r"segment\w*|outline\w*", "chest_xray_segmentation"),
-    (r"cardiothoracic|ctr|heart\s+size", "cardiothoracic_ratio"),
-    (r"report", "chest_xray_report_generator"),
-    (r"visuali[sz]\w*|show|display", "image_visualizer"),
-)
 
 
 def read_explicit(question: str, scene: Scene, before: Sequence[Step] = ()) -> Steps | Reply | None:
@@ -109,8 +103,9 @@ def _step(
 ) -> Step:
     text, blank = clause
     target = _target(mention.name, text, blank, before, scene)
-    if mention.name == GENERATOR:
-        target = Output(len(before) + 1, "image_path")
+    rule = scene.plans.rule(mention.name)
+    if makes_from_nothing(rule, scene):
+        target = Output(len(before) + 1, rule.makes)
     schema = scene.tools.get(mention.name)
     if schema is None:
         near = near_names(mention.name, list(scene.tools), likeness=0.8)
@@ -120,8 +115,9 @@ def _step(
     notes.extend(told)
     slot = image_argument(schema)
     if slot and slot not in arguments and (target is not None or _required(schema, slot)):
-        target = target or default_target(mention.name, before)
+        target = target or default_target(mention.name, before, scene)
         arguments = {slot: [target] if slot.endswith("s") else target, **arguments}
+    arguments |= feed_arguments(schema, arguments, before, scene)
     _other_images(schema, blank, arguments, before, scene)
     found = _first_source(arguments, slot) if slot else None
     target = found or target
@@ -147,27 +143,6 @@ def _other_images(
             arguments[name] = source
 
 
-def unsuitable(tool: str, target: Source | None, before: Sequence[Step], scene: Scene) -> str:
-    """Why a tool must not be run on that image, or ""."""
-    shown = _shown_image(target, before)
-    note = scene.note(shown) if shown is not None else None
-    if note is None:
-        return ""
-    if tool in CHEST_TOOLS:
-        reason = not_chest(note)
-        return f"{reason}; this tool is for chest radiographs only" if reason else ""
-    if tool == DICOM and not is_dicom(note):
-        return f"{note.get('id') or 'the open image'} is a picture, not DICOM; it is used as it is"
-    return ""
-
-
-def _shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
-    """The open image that a target shows, directly or converted."""
-    if isinstance(target, Output) and target.fallback and target.step <= len(before):
-        return _shown_image(before[target.step - 1].target or OpenImage(), before)
-    return target if isinstance(target, OpenImage) else None
-
-
 def _target(
     tool: str, text: str, blank: str, before: Sequence[Step], scene: Scene
 ) -> Source | None:
@@ -185,7 +160,7 @@ def _target(
     path = re.search(r"\bon\s+(?:the\s+file\s+)?([^\s,;]*[/\\.][^\s,;]*[^\s,;.])", blank)
     if path:
         return Earlier(path.group(1))
-    return None if image_argument_missing(tool, scene) else default_target(tool, before)
+    return None if image_argument_missing(tool, scene) else default_target(tool, before, scene)
 
 
 def image_argument_missing(tool: str, scene: Scene) -> bool:
@@ -241,12 +216,11 @@ def _with_described(blank: str, mentions: list[Mention], scene: Scene) -> list[M
         item = blank[start:end]
         if any(start <= mention.start < end for mention in mentions) or _SUMMARY.match(item):
             continue
-        for pattern, tool in _DESCRIBED:
-            match = re.search(rf"(?<!\w)(?:{pattern})(?!\w)", item, re.IGNORECASE)
-            if match and tool in scene.tools:
-                at = start + match.start()
-                added.append(Mention(tool, at, start + match.end(), known=True))
-                break
+        asked = read(item, scene.plans, scene.tools).asked
+        already = {mention.name for mention in added if mention.start < start}
+        tools = [tool for tool in asked.wanted if tool not in already] or asked.wanted[-1:]
+        # In order of the numbers, whatever stands first in the item.
+        added += [Mention(tool, start, start, known=True) for tool in tools]
     return sorted(added, key=lambda mention: mention.start)
 
 

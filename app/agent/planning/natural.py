@@ -1,83 +1,39 @@
-"""Questions in plain words: which are asked about, and which tools answer them."""
+"""Questions in plain words: from the kinds of question that they are to the steps that answer."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from typing import Any
 
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.explicit import unsuitable
-from app.agent.planning.organs import LUNGS_AND_HEART, find_organs, without_excluded
+from app.agent.planning.arguments import missing_arguments
+from app.agent.planning.classify import Reading, read
+from app.agent.planning.completing import completed
 from app.agent.planning.steps import (
-    CLASSIFIER,
-    DICOM,
-    RATIO,
-    REPORT,
-    SEGMENTATION,
-    VISUALIZER,
     Decision,
-    Earlier,
     NoRule,
     OpenImage,
-    Output,
     Reply,
     Scene,
-    Source,
     Step,
     Steps,
     image_argument,
-    is_dicom,
-    not_chest,
 )
+from app.agent.planning.suited import unsuitable
+from app.agent.planning.targets import fed, feed_arguments, title_of
 from app.agent.planning.text import has_words
+from app.agent.planning.values import find_numbers, find_values, usual_values
 
-_LABELS = (
-    r"pneumonias?|effusions?|pneumothora(?:x|ces)|atelectas[ie]s|consolidations?|infiltrat\w+|"
-    r"o?edema|emphysema|fibrosis|nodules?|mass(?:es)?|hernias?|fractures?|opacit(?:y|ies)|"
-    r"cardiomegaly|(?:pleural|lung)\s+(?:thickening|lesions?)|collapse\w*|"
-    r"widen\w*\s+mediastinum|mediastin\w+\s+(?:\w+\s+)?widen\w*"
+_HELP = (
+    r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|what\s+tools|"
+    r"list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands|hilfe|"
+    r"was\s+kannst\s+du|welche\s+werkzeuge|wer\s+bist\s+du"
 )
-_ANATOMY = (
-    r"lungs?|heart|cardiac|clavicles?|collarbones?|scapulae?|shoulder\s+blades?|hil(?:um|us|a|i)|"
-    r"aorta|diaphragms?|mediastinum|o?esophagus|spine|organs?|anatomy"
+_SUMMARY = (
+    r"summar[iy]\w*|recap|what\s+(?:did|have|has|was|were)\s+"
+    r"(?:you|the\s+tools|been)?\s*(?:find|found|see|seen|results?)|so\s+far|previous\s+results?|"
+    r"earlier\s+results?|zusammenfass\w*|fass\w*\s+(?:\w+\s+){0,3}zusammen|bisherige\w*\s+\w+"
 )
-
-TOPICS: Mapping[str, str] = {
-    "help": r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|"
-    r"what\s+tools|list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands",
-    "disease": rf"diseases?|diagnos\w+|abnormal\w*|patholog\w+|findings?|wrong|sick|ill|normal|"
-    rf"healthy|condition|classif\w+|scores?|suspicious|analy[sz]e|{_LABELS}",
-    "where": r"where|locate\w*|location|locali[sz]\w+|position\s+of|situated",
-    "segment": rf"segment\w*|masks?|outlines?|contours?|delineat\w+|areas?|{_ANATOMY}",
-    "heart_size": r"enlarge\w*|cardiomegaly|ctr|cardio-?thoracic(?:\s+(?:ratio|index))?|"
-    r"heart\s+size|size\s+of\s+(?:the\s+)?heart|(?:big|large|wide|broad)\s+(?:is|was)\s+(?:the|this|"
-    r"his|her)\s+heart|(?:is|was)\s+(?:the|this|his|her)\s+heart\s+(?:too\s+)?(?:big|large|wide|"
-    r"normal|ok)|heart\s+(?:is\s+)?(?:too\s+)?(?:big|large|wide|width)|measure\s+the\s+heart",
-    "report": r"reports?|impression|dictate|write[\s-]*up",
-    "metadata": r"metadata|meta-data|window(?:ing)?|level|modality|attributes?|tags?|header|"
-    r"pixel\s*spacing|spacing|bits|what\s+(?:is|kind\s+of\s+image\s+is)\s+(?:this|it)"
-    r"(?:\s+(?:image|picture|file|study))?|what\s+am\s+i\s+(?:seeing|looking\s+at)|"
-    r"which\s+view|what\s+view|convert\w*|what\s+(?:image|file|study)\s+is\s+(?:this|open)",
-    "show": r"show|display|visuali[sz]e\w*|view|see",
-    "summary": r"summar[iy]\w*|recap|what\s+(?:did|have|has|was|were)\s+"
-    r"(?:you|the\s+tools|been)?\s*(?:find|found|see|seen|results?)|so\s+far|previous\s+results?|earlier\s+results?",
-}
-"""What may be asked about, as words; the order has no meaning."""
-
-_EVERYTHING = (
-    r"all\s+(?:the\s+)?(?:available\s+)?tools|every\s+tool|everything|full\s+analysis|"
-    r"what\s+(?:do|can)\s+you\s+see|describe\s+(?:this|the|my)\s+(?:image|picture|film|x-?ray|"
-    r"radiograph|scan|study)|complete\s+analysis|full\s+work-?up|analy[sz]e\s+(?:this|the|my)\s+\w+"
-)
-# All that can be outlined, not every tool.
-_SEGMENT_ALL = r"(?:segment|outline|contour|delineate|mask)\s+(?:out\s+)?everything"
-_OVERLAY = r"(?:that|the|this|its)?\s*(?:segmentation|overlay|masks?\s+image|segmented\s+image)"
-_PICTURE = r"images?|pictures?|x-?rays?|radiographs?|films?|scans?|dicom|png|slices?|it|this"
-_NOT = re.compile(
-    r"\b(?:don'?t|do\s+not|without|no|not|skip|except|omit|never)\s+(?:\w+\s+){0,2}?(\w+)",
-    re.IGNORECASE,
-)
-_VALUE = r"(-?\d+(?:\.\d+)?)"
 
 
 def read_natural(question: str, scene: Scene, excluded: Collection[str] = ()) -> Decision:
@@ -88,33 +44,34 @@ def read_natural(question: str, scene: Scene, excluded: Collection[str] = ()) ->
         scene: Images, tools and earlier results.
         excluded: Tools that the question names to be left out.
     """
-    topics = _topics(question)
-    if "help" in topics and not topics - {"help", "show", "where"}:
+    reading = read(question, scene.plans, scene.tools)
+    asked = reading.asked
+    topics = frozenset(asked.kinds)
+    if not (asked.wanted or asked.absent) and has_words(question, _HELP):
         return Reply(help_text(scene))
-    if "summary" in topics and any(message.role == "tool" for message in scene.earlier):
-        return Steps((), frozenset(topics))
-    overlay = _show_earlier(question, scene, topics)
-    if overlay:
-        return overlay
-    if not topics - {"help", "where", "summary"}:
+    if has_words(question, _SUMMARY) and any(message.role == "tool" for message in scene.earlier):
+        return Steps((), topics | {"summary"})
+    wanted = _not_made_before(asked.wanted, reading, scene)
+    wanted = [tool for tool in wanted if tool not in excluded]
+    if not wanted and not asked.absent:
         return NoRule()
-    if not scene.images:
+    if asked.needs_image and not scene.images:
         return Reply(no_image_text())
-    wanted = [tool for tool in _tools(question, topics, scene) if tool not in excluded]
-    wanted = [tool for tool in wanted if not _left_out(question, tool)]
-    if "everything" in topics and SEGMENTATION not in wanted and VISUALIZER in wanted:
-        wanted.remove(VISUALIZER)  # it was to show the overlay
-    if not wanted:
-        return NoRule()
-    return _planned(question, wanted, topics, scene)
+    tools = completed([*wanted, *asked.absent], asked, scene)
+    steps: list[Step] = []
+    for tool, why in tools:
+        if tool not in excluded:
+            steps.append(_step(tool, why, question, steps, reading, scene))
+    notes = tuple(f'I read "{said}" as "{meant}".' for said, meant in asked.read_as)
+    return Steps(tuple(steps), topics, notes)
 
 
 def help_text(scene: Scene) -> str:
     """What the planner can do, with the tools there are."""
     lines = [
         "I match your words to rules and run the tools that fit; I understand no more than that. "
-        'You can ask in plain words ("Where are the lungs, and is the heart enlarged?") or name '
-        'tools in order ("1) dicom_processor ... 2) chest_xray_segmentation ...").'
+        'You can ask in plain words, name tools in order ("1) ... 2) ..."), or say "but don\'t '
+        '..." to leave one out.'
     ]
     return "\n".join([*lines, *_listed(tuple(scene.tools.values()))])
 
@@ -146,154 +103,62 @@ def no_image_text() -> str:
     return "No image is open. Open one (File > Open, or drop it on the window), then ask again."
 
 
-def _topics(question: str) -> set[str]:
-    found = {topic for topic, words in TOPICS.items() if has_words(question, words)}
-    everything = has_words(question, _EVERYTHING) and not has_words(question, _SEGMENT_ALL)
-    return found | ({"everything"} if everything else set())
+def _not_made_before(wanted: Sequence[str], reading: Reading, scene: Scene) -> list[str]:
+    """The tools without those whose result an earlier question has, for "show that overlay"."""
+    kinds = [kind for key in reading.kinds for kind in [_kind(key, scene)] if kind]
+    anew = {tool for kind in kinds if kind.again for tool in kind.tools}
+    needless: set[str] = set()
+    for kind in kinds:
+        if kind.again or not kind.tools or not isinstance(kind.tools[-1], str):
+            continue
+        schema = scene.tools.get(kind.tools[-1])
+        slot = image_argument(schema) if schema else ""
+        if slot and fed(scene.plans.rule(kind.tools[-1]), slot, [], scene) is not None:
+            needless.update(tool for tool in kind.tools[:-1] if isinstance(tool, str))
+    return [tool for tool in wanted if tool not in needless - anew]
 
 
-def _tools(question: str, topics: set[str], scene: Scene) -> list[str]:
-    """The tools that answer the topics, least that suffices, in the order they should run."""
-    full = "everything" in topics
-    disease = "disease" in topics
-    heart = "heart_size" in topics
-    # "Where is the heart" wants its outline; "is the heart enlarged" the ratio alone.
-    organs = [name for name in find_organs(question) if not (heart and name == "Heart")]
-    segment = ("segment" in topics and (organs or not heart)) or (disease and "where" in topics)
-    picture_only = "show" in topics and not (disease or heart or segment or "metadata" in topics)
-    overlay = "show" in topics and has_words(question, r"overlay|segmentation|segmented\s+image")
-    wanted: list[tuple[str, bool]] = [
-        (DICOM, is_dicom(scene.note()) and ("metadata" in topics or full)),
-        (CLASSIFIER, disease or full),
-        (SEGMENTATION, bool(segment) or full),
-        (RATIO, heart or full),
-        (REPORT, "report" in topics or (full and REPORT in scene.tools)),
-        (VISUALIZER, (picture_only and has_words(question, _PICTURE)) or overlay or full),
-    ]
-    return [tool for tool, needed in wanted if needed]
+def _kind(key: tuple[str, str], scene: Scene) -> Any:
+    for pack, kind in scene.plans.kinds():
+        if (pack.pack, kind.name) == key:
+            return kind
+    return None
 
 
-def _left_out(question: str, tool: str) -> bool:
-    """Whether the question says in words to leave that tool's work out ("don't classify")."""
-    stems = {
-        CLASSIFIER: r"classif\w*|diagnos\w*|scor\w*",
-        SEGMENTATION: r"segment\w*|masks?|outlin\w*",
-        REPORT: r"reports?",
-        VISUALIZER: r"show\w*|visuali[sz]\w*|display\w*",
-        RATIO: r"measur\w*|ratio|ctr",
-        DICOM: r"convert\w*|dicom",
-    }
-    pattern = stems.get(tool, "")
-    if not pattern:
-        return False
-    return any(
-        re.fullmatch(pattern, match.group(1), re.IGNORECASE) for match in _NOT.finditer(question)
-    )
-
-
-def _planned(question: str, wanted: list[str], topics: set[str], scene: Scene) -> Decision:
-    steps: list[Step] = []
-    for tool in wanted:
-        steps.append(_BUILDERS[tool](question, steps, scene))
-    chest_reason = not_chest(scene.images[0])
-    if all(step.skip for step in steps) and chest_reason and not is_dicom(scene.note()):
-        return Reply(f"{chest_reason}. My tools that answer this are for chest radiographs only.")
-    return Steps(tuple(steps), frozenset(topics))
-
-
-def _dicom(question: str, steps: list[Step], scene: Scene) -> Step:
-    why = "reads the file and makes a PNG of what the viewer shows"
-    return _made(DICOM, _window(question), why, steps, scene)
-
-
-def _window(question: str) -> dict[str, float]:
-    """A window that the question gives: "center 40 and width 400", "window 40/400"."""
-    pair = re.search(
-        rf"\bwindow\w*\s+(?:of\s+)?{_VALUE}\s*[/,]\s*{_VALUE}", question, re.IGNORECASE
-    )
-    if pair:
-        return {"window_center": float(pair[1]), "window_width": float(pair[2])}
-    named = {
-        "window_center": rf"\b(?:cent(?:er|re)|level)\s*(?:of|=|:)?\s*{_VALUE}",
-        "window_width": rf"\bwidth\s*(?:of|=|:)?\s*{_VALUE}",
-    }
-    found = {key: re.search(rule, question, re.IGNORECASE) for key, rule in named.items()}
-    return {key: float(match[1]) for key, match in found.items() if match}
-
-
-def _classifier(question: str, steps: list[Step], scene: Scene) -> Step:
-    del question
-    return _made(CLASSIFIER, {}, "scores 18 labels", steps, scene)
-
-
-def _segmentation(question: str, steps: list[Step], scene: Scene) -> Step:
-    organs = find_organs(question) or without_excluded(question, LUNGS_AND_HEART)
-    organs = organs or LUNGS_AND_HEART
-    arguments = {"organs": organs}
-    return _made(SEGMENTATION, arguments, "outlines the anatomy", steps, scene)
-
-
-def _ratio(question: str, steps: list[Step], scene: Scene) -> Step:
-    del question
-    return _made(RATIO, {}, "measures heart against thorax", steps, scene)
-
-
-def _report(question: str, steps: list[Step], scene: Scene) -> Step:
-    del question
-    return _made(REPORT, {}, "drafts a report", steps, scene)
-
-
-def _visualizer(question: str, steps: list[Step], scene: Scene) -> Step:
-    del question
-    for number in range(len(steps), 0, -1):
-        if steps[number - 1].tool == SEGMENTATION:
-            source = Output(number, "segmentation_image_path")
-            arguments = {"title": "Segmentation overlay"}
-            return _made(VISUALIZER, arguments, "shows the overlay", steps, scene, source)
-    return _made(VISUALIZER, {}, "shows the image", steps, scene)
-
-
-_BUILDERS: Mapping[str, Callable[[str, list[Step], Scene], Step]] = {
-    DICOM: _dicom,
-    CLASSIFIER: _classifier,
-    SEGMENTATION: _segmentation,
-    RATIO: _ratio,
-    REPORT: _report,
-    VISUALIZER: _visualizer,
-}
-
-
-def _made(
-    tool: str,
-    arguments: Mapping[str, object],
-    why: str,
-    steps: list[Step],
-    scene: Scene,
-    source: Source | None = None,
+def _step(
+    tool: str, why: str, question: str, before: Sequence[Step], reading: Reading, scene: Scene
 ) -> Step:
-    """A step on `source`, by default on the open image itself.
+    """A step on what feeds it, else on the open image itself.
 
-    Its stored values and spacing are worth more to the tools than a converted PNG's.
+    The open image's stored values and spacing are worth more to the tools than a converted PNG's.
     """
-    target = source or OpenImage()
-    schema = scene.tools.get(tool)
+    rule, schema = scene.plans.rule(tool), scene.tools.get(tool)
     if schema is None:
-        return Step(tool, skip="this tool is not installed", why=why, target=target)
-    slot = image_argument(schema) or "image_path"
-    skip = unsuitable(tool, target, steps, scene)
-    return Step(tool, {slot: target, **arguments}, why, skip, target)
+        return Step(tool, skip="this tool is not installed", why=why, target=OpenImage())
+    arguments: dict[str, Any] = {}
+    slot = image_argument(schema)
+    target = (fed(rule, slot, before, scene) if slot else None) or OpenImage()
+    if slot:
+        arguments[slot] = [target] if slot.endswith("s") else target
+    title = title_of(rule, slot, before, scene) if not isinstance(target, OpenImage) else None
+    if title and title[0] in schema.parameters.get("properties", {}):
+        arguments[title[0]] = title[1]
+    arguments |= _values(tool, question, reading, scene, schema)
+    arguments |= feed_arguments(schema, arguments, before, scene)
+    skip = unsuitable(tool, target, before, scene) or missing_arguments(schema, arguments)
+    return Step(tool, arguments, why, skip, target)
 
 
-def _show_earlier(question: str, scene: Scene, topics: set[str]) -> Steps | None:
-    """Shows a picture that an earlier question made, for "show that overlay"."""
-    if "show" not in topics or topics & {"disease", "heart_size", "report", "everything"}:
-        return None
-    if not has_words(question, _OVERLAY):
-        return None
-    made = scene.earlier_output("segmentation_image_path", SEGMENTATION)
-    if not made or VISUALIZER not in scene.tools:
-        return None
-    arguments = {"title": "Segmentation overlay"}
-    why = "shows the overlay made before"
-    step = _made(VISUALIZER, arguments, why, [], scene, Earlier(str(made)))
-    return Steps((step,), frozenset(topics))
+def _values(
+    tool: str, question: str, reading: Reading, scene: Scene, schema: ToolSchema
+) -> dict[str, Any]:
+    rule = scene.plans.rule(tool)
+    found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denied))
+    named = find_values(rule, reading.tokens, reading.denied)
+    known = schema.parameters.get("properties", {})
+    for name, values in named.items():
+        if values and name in known:
+            listed = "array" in str(known[name])
+            found[name] = values if listed else values[0]
+    found = {name: value for name, value in found.items() if name in known}
+    return found | find_numbers(rule, question, schema)

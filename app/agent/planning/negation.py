@@ -18,7 +18,19 @@ _NEAR = 3
 # "+" in front: the cue leaves out a list, commas and all ("without a, b and c").
 _BEFORE = (
     ("+strong", "without", "w/o", "except", "except for", "excluding", "apart from", "other than"),
-    ("+strong", "instead of", "rather than", "minus", "ohne", "ausser", "anstatt", "anstelle"),
+    (
+        "+strong",
+        "everything but",
+        "all but",
+        "alles bis auf",
+        "instead of",
+        "rather than",
+        "minus",
+        "ohne",
+        "ausser",
+        "anstatt",
+        "anstelle",
+    ),
     ("strong", "don't", "dont", "do not", "never", "skip", "omit", "leave out", "leave away"),
     ("strong", "avoid", "ignore", "refrain from", "drop", "exclude", "needn't", "no need to"),
     ("strong", "no need for", "not interested in", "don't bother", "stop", "must not", "mustn't"),

@@ -66,7 +66,7 @@ def _lookup(
     results: Mapping[int, Message],
     scene: Scene,
     notes: list[str],
-) -> str:
+) -> Any:
     match source:
         case OpenImage():
             note = scene.note(source)
@@ -83,7 +83,7 @@ def _lookup(
             if message is not None and message.ok:
                 value = message.data.get("output", {}).get(key)
                 if value:
-                    return str(value)
+                    return value
                 state = f"returned no {key}"
             else:
                 state = "failed" if message is not None else "was not run"

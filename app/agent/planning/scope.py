@@ -127,9 +127,9 @@ _LIGHT_TEXT = (
     "patient's patients image images picture pictures photo film scan file study slide today "
     "he's she's ist sind war waren sein hat haben kann koennte koennten koennen soll sollte wird "
     "werden du sie ich wir er es man hier da dort von vom im in am auf zu zum zur fuer mit aus und "
-    "oder so wenn dann was wie wer wann welche welcher welches viele viel zeig zeige sag sage gib finde "
-    "siehst sieht sehen bestimme berechne messe miss pruefe prueft genau etwa ungefaehr nur sehr "
-    "zu patient patienten patientin bild bilder aufnahme datei studie danke hallo gibt insgesamt "
+    "oder so wenn dann was wie wer wann welche welcher welches viele viel zeig zeige sag sage gib "
+    "finde siehst sieht sehen bestimme berechne messe miss pruefe prueft genau etwa ungefaehr nur "
+    "sehr patient patienten patientin bild bilder aufnahme datei studie danke hallo gibt insgesamt "
     "total altogether overall denn eigentlich wohl"
 )
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())

@@ -18,32 +18,9 @@ VISUALIZER = "image_visualizer"
 RATIO = "cardiothoracic_ratio"
 GENERATOR = "chest_xray_generator"
 
-PRODUCES: Mapping[str, str] = {
-    DICOM: "image_path",
-    SEGMENTATION: "segmentation_image_path",
-    "xray_phrase_grounding": "visualization_path",
-    GENERATOR: "image_path",
-    VISUALIZER: "image_path",
-}
-"""The output key under which a tool returns the picture it made."""
-
-CHEST_TOOLS = frozenset(
-    (
-        CLASSIFIER,
-        SEGMENTATION,
-        REPORT,
-        RATIO,
-        "chest_xray_expert",
-        "xray_phrase_grounding",
-    )
-)
-"""Tools that take nothing but chest radiographs."""
-
 _IMAGE_ARGUMENTS = ("image_path", "dicom_path", "image_paths", "image", "image_id", "images")
 _IMAGE_ENDINGS = ("_path", "_paths", "_image", "_image_id")
 _OTHER_FILES = ("output", "out_", "save", "model", "weights", "config", "log")
-_RADIOGRAPHY = frozenset(("CR", "DX", "RG", "XR"))
-_CHEST_PARTS = ("CHEST", "THORAX", "TORAX", "LUNG")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,9 +55,9 @@ class Absent:
 
 @dataclass(frozen=True, slots=True)
 class Earlier:
-    """A file that an earlier question of the thread made."""
+    """What an earlier question of the thread made, most often a file."""
 
-    path: str
+    path: Any
 
 
 Source = OpenImage | Output | Earlier | Absent
@@ -173,23 +150,6 @@ class Scene:
                 if value:
                     return value
         return None
-
-
-def not_chest(note: Mapping[str, Any]) -> str:
-    """Why an image is no chest radiograph, or "" when it may be one."""
-    modality = str(note.get("modality") or "").strip().upper()
-    name = note.get("id") or "the open image"
-    if modality and modality not in _RADIOGRAPHY:
-        return f"{name} is {modality}, not a chest radiograph (CR, DX)"
-    part = str(note.get("body_part") or "").strip().upper()
-    if part and not any(word in part for word in _CHEST_PARTS):
-        return f"the file of {name} says that it shows the {part.lower()}, not the chest"
-    return ""
-
-
-def is_dicom(note: Mapping[str, Any] | None) -> bool:
-    """Whether an open image is a DICOM file."""
-    return note is not None and note.get("kind") == "dicom"
 
 
 def path_of(note: Mapping[str, Any]) -> str:

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any
 
+from app.agent.llm.base import ToolSchema
 from app.agent.planning.steps import (
-    DICOM,
-    GENERATOR,
-    PRODUCES,
-    SEGMENTATION,
-    VISUALIZER,
     Absent,
     Earlier,
     OpenImage,
@@ -18,20 +16,12 @@ from app.agent.planning.steps import (
     Scene,
     Source,
     Step,
+    image_argument,
 )
+from app.agent.planning.words import Match, Vocabulary, tokens_of
+from app.tools.planning import Feed, ToolRule
 
 _PICTURE = r"(?:dicom|image|images|png|file|scan|picture|x-?ray|radiograph|film|jpe?g)"
-_SEGMENTED = re.compile(
-    r"\bsegmentation_image_path\b|\bsegmentation\s+(?:overlay|image|mask|result|picture)s?\b"
-    r"|\b(?:segmented|overlay)\s+(?:image|picture|png)\b|\b(?:the|that|this)\s+overlay\b",
-    re.IGNORECASE,
-)
-_CONVERTED = re.compile(
-    rf"\b(?:converted|processed|exported)\s+(?:dicom\s+)?{_PICTURE}\b", re.IGNORECASE
-)
-_GENERATED = re.compile(
-    rf"\b(?:generated|synthetic|synthesi[sz]ed)\s+(?:chest\s+)?{_PICTURE}\b", re.IGNORECASE
-)
 _OF_STEP = re.compile(
     r"\b(?P<key>\w+_path|image|output|result|picture)\s+(?:of|from)\s+step\s+(?P<step>\d{1,2})\b",
     re.IGNORECASE,
@@ -57,13 +47,10 @@ def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None
     """
     of_step = _OF_STEP.search(text)
     if of_step:
-        return _of_step(int(of_step["step"]), of_step["key"], steps)
-    if _SEGMENTED.search(text):
-        return from_tool(SEGMENTATION, steps, scene)
-    if _CONVERTED.search(text):
-        return converted(steps)
-    if _GENERATED.search(text):
-        return from_tool(GENERATOR, steps, scene)
+        return _of_step(int(of_step["step"]), of_step["key"], steps, scene)
+    made = _made(text, scene)
+    if made is not None:
+        return _from_words(made, text, steps, scene)
     other = _OTHER_KEY.search(text)
     if other:
         return by_key(other.group(1).lower(), steps, scene)
@@ -75,69 +62,135 @@ def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None
     if _SAME.search(text):
         return next((step.target for step in reversed(steps) if step.target), OpenImage())
     if _IMAGE_PATH.search(text):
-        return latest_picture(steps) or OpenImage()
+        return latest_picture(steps, scene) or OpenImage()
     return None
 
 
-def converted(steps: Sequence[Step]) -> Source:
-    """The PNG of the last dicom_processor step, else the open image, which shows the same."""
-    for number in range(len(steps), 0, -1):
-        if steps[number - 1].tool == DICOM:
-            return Output(number, "image_path", fallback=True)
-    return OpenImage()
+def _made(text: str, scene: Scene) -> Match | None:
+    """Where the text names a picture by how a tool's pack says that it is called."""
+    found = _calls(scene.plans.rules()).find(tokens_of(text))
+    return max(found, key=lambda match: len(match.at), default=None)
 
 
-def from_tool(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
-    """What the last step of `tool` makes, or made for an earlier question."""
-    key = PRODUCES[tool]
+@lru_cache(maxsize=8)
+def _calls(rules: tuple[ToolRule, ...]) -> Vocabulary:
+    return Vocabulary((rule.tool, words) for rule in rules for words in rule.made)
+
+
+def _from_words(made: Match, text: str, steps: Sequence[Step], scene: Scene) -> Source:
+    rule = scene.plans.rule(made.owner)
     for number in range(len(steps), 0, -1):
-        if steps[number - 1].tool == tool:
-            return Output(number, key)
-    earlier = scene.earlier_output(key, tool)
-    if earlier:
-        return Earlier(str(earlier))
-    return Absent(key if tool == SEGMENTATION else "generated image")
+        if steps[number - 1].tool == rule.tool:
+            return Output(number, rule.makes, fallback=rule.converts)
+    if rule.converts:
+        return OpenImage()  # it shows the same
+    earlier = scene.earlier_output(rule.makes, rule.tool)
+    return Earlier(str(earlier)) if earlier else Absent(made.entry)
 
 
 def by_key(key: str, steps: Sequence[Step], scene: Scene) -> Source:
     """The last step that returns `key`: one known to, else the last whose outputs are unknown."""
     for known in (True, False):
         for number in range(len(steps), 0, -1):
-            produced = PRODUCES.get(steps[number - 1].tool)
-            if produced == key if known else produced is None:
+            produced = scene.plans.rule(steps[number - 1].tool).makes
+            if produced == key if known else not produced:
                 return Output(number, key)
     earlier = scene.earlier_output(key)
     return Earlier(str(earlier)) if earlier else Absent(key)
 
 
-def latest_picture(steps: Sequence[Step]) -> Source | None:
-    """The `image_path` of the last step that makes one."""
+def latest_picture(steps: Sequence[Step], scene: Scene) -> Source | None:
+    """The picture of the last step that makes one to work on: converted, or made from nothing."""
     for number in range(len(steps), 0, -1):
-        tool = steps[number - 1].tool
-        if tool in (DICOM, GENERATOR):
-            return Output(number, "image_path", fallback=tool == DICOM)
+        rule = scene.plans.rule(steps[number - 1].tool)
+        if rule.makes and (rule.converts or makes_from_nothing(rule, scene)):
+            return Output(number, rule.makes, fallback=rule.converts)
     return None
 
 
-def default_target(tool: str, steps: Sequence[Step]) -> Source:
+def makes_from_nothing(rule: ToolRule, scene: Scene) -> bool:
+    """Whether a tool makes a picture without being given one."""
+    schema = scene.tools.get(rule.tool)
+    return bool(rule.makes) and (schema is None or not image_argument(schema))
+
+
+def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
     """What a tool works on when the user does not say.
 
-    For image_visualizer the last picture made, for the rest the converted or generated image, else
-    the open one.
+    What feeds it, else the converted or generated image, else the open one.
     """
-    if tool == DICOM:
+    rule = scene.plans.rule(tool)
+    if rule.converts:
         return OpenImage()
-    if tool == VISUALIZER:
-        for number in range(len(steps), 0, -1):
-            key = PRODUCES.get(steps[number - 1].tool)
-            if key and steps[number - 1].tool != VISUALIZER:
-                return Output(number, key, fallback=steps[number - 1].tool == DICOM)
-    return latest_picture(steps) or OpenImage()
+    schema = scene.tools.get(tool)
+    slot = image_argument(schema) if schema else ""
+    return (
+        fed(rule, slot, steps, scene, earlier=False) or latest_picture(steps, scene) or OpenImage()
+    )
 
 
-def _of_step(number: int, key: str, steps: Sequence[Step]) -> Source:
+def fed(
+    rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
+) -> Source | None:
+    """Where an argument comes from by what the pack says: a step before, or an earlier question."""
+    feeds = [feed for feed in rule.feeds if feed.argument == argument]
+    for number in range(len(steps), 0, -1):
+        for feed in feeds:
+            key = _key(feed, steps[number - 1].tool, rule.tool, scene)
+            if key:
+                converts = scene.plans.rule(steps[number - 1].tool).converts
+                return Output(number, key, fallback=converts)
+    for message in reversed(scene.earlier) if earlier else ():
+        if message.role != "tool" or not message.ok:
+            continue
+        for feed in feeds:
+            key = _key(feed, message.tool, rule.tool, scene)
+            value = message.data.get("output", {}).get(key) if key else None
+            if value:
+                return Earlier(value)
+    return None
+
+
+def title_of(
+    rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene
+) -> tuple[str, str] | None:
+    """The argument that takes what the picture is called that feeds another one, and its name."""
+    for feed in rule.feeds:
+        if feed.argument == argument and feed.title:
+            tools = [step.tool for step in steps]
+            tools = [*tools[::-1], *(message.tool for message in reversed(scene.earlier))]
+            made = (scene.plans.rule(tool).made for tool in tools if tool != rule.tool)
+            name = next((words[0] for words in made if words), "")
+            return (feed.title, name.capitalize()) if name else None
+    return None
+
+
+def _key(feed: Feed, tool: str, itself: str, scene: Scene) -> str:
+    """The key under which `tool` gives what a feed wants, or ""."""
+    if tool == itself or (feed.tools and tool not in feed.tools):
+        return ""
+    return feed.key or scene.plans.rule(tool).makes
+
+
+def feed_arguments(
+    schema: ToolSchema, arguments: Mapping[str, Any], steps: Sequence[Step], scene: Scene
+) -> dict[str, Any]:
+    """The arguments that nobody gave and that earlier calls feed."""
+    rule = scene.plans.rule(schema.name)
+    known = schema.parameters.get("properties", {})
+    found: dict[str, Any] = {}
+    for feed in rule.feeds:
+        name = feed.argument
+        if name in known and name not in arguments and name not in found:
+            source = fed(rule, name, steps, scene)
+            if source is not None:
+                found[name] = source
+    return found
+
+
+def _of_step(number: int, key: str, steps: Sequence[Step], scene: Scene) -> Source:
     if not 1 <= number <= len(steps):
         return Absent(f"output of step {number}")
-    tool = steps[number - 1].tool
-    wanted = key.lower() if key.lower().endswith("_path") else PRODUCES.get(tool, "image_path")
-    return Output(number, wanted, fallback=tool == DICOM)
+    rule = scene.plans.rule(steps[number - 1].tool)
+    wanted = key.lower() if key.lower().endswith("_path") else rule.makes or "image_path"
+    return Output(number, wanted, fallback=rule.converts)

@@ -24,7 +24,11 @@ _NO_WORDS = re.compile(
     r"(?<!\w)[\w-]{1,100}\.(?:dcm|png|jpe?g|tiff?|dicom|zip|txt|pdf|json|py)\b",
     re.IGNORECASE,
 )
-_CLAUSE = re.compile(r"[.?!;:,()\[\]\n\x00\"]+|\s-+\s")
+_CLAUSE = re.compile(
+    r"[.?!;:,()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
+    r"(?<!everything )(?<!anything )(?<!nothing )(?<!all )\bbut\b",
+    re.IGNORECASE,
+)
 _SENTENCE = re.compile(r"[?!\n;]|\.(?=\s|$)")
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 

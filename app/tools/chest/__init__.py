@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.tools.api import Registrar
 from app.tools.chest.cardiothoracic import CardiothoracicRatio
 from app.tools.chest.classifier import ChestXRayClassifier
+from app.tools.chest.plan import PLAN
 from app.tools.chest.segmentation import ChestXRaySegmentation
 from app.tools.chest.segmenter import Segmenter
 
@@ -15,3 +16,4 @@ def register(registry: Registrar) -> None:
     registry.register(ChestXRayClassifier())
     registry.register(ChestXRaySegmentation(segmenter))
     registry.register(CardiothoracicRatio(segmenter))
+    registry.plan(PLAN)

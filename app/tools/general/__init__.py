@@ -5,9 +5,11 @@ from __future__ import annotations
 from app.tools.api import Registrar
 from app.tools.general.dicom_processor import DicomProcessor
 from app.tools.general.image_visualizer import ImageVisualizer
+from app.tools.general.plan import PLAN
 
 
 def register(registry: Registrar) -> None:
     """Add the pack's tools."""
     registry.register(DicomProcessor())
     registry.register(ImageVisualizer())
+    registry.plan(PLAN)

@@ -25,6 +25,7 @@ from app.agent.loop import AgentLoop
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Heatmap, Mask, Point, Polygon, Polyline, Provenance
 from app.tools.api import Artifact
+from app.tools.registry import load_packs
 from tests.support.fake_tools import REF, collect, pack, request
 
 

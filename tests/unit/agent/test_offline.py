@@ -11,6 +11,7 @@ from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import ToolFailed
+from app.tools.registry import load_packs
 from tests.support.fake_tools import (
     DICOM_NOTE,
     PNG_NOTE,
@@ -37,7 +38,8 @@ NO_WEIGHTS = ToolFailed("weights missing: densenet.pt", remedy="Put it into the 
 
 
 def ask(tmp_path: Path, question: str, tools: FakeRegistry | None = None, **changes: Any) -> Any:
-    loop = AgentLoop(OfflineModel(), tools or pack())
+    plans = load_packs([]).plans
+    loop = AgentLoop(OfflineModel(plans), tools or pack(), plans=plans)
     return asyncio.run(collect(loop, request(tmp_path, question, **changes)))
 
 

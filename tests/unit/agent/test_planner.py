@@ -48,6 +48,7 @@ Finish with a concise synthesis."""
 
 OPEN = DICOM_NOTE["path"]
 PNG = PNG_NOTE["path"]
+PLANS = load_packs([]).plans
 ALL = pack(full=True)
 FIRST = pack()
 
@@ -55,7 +56,7 @@ FIRST = pack()
 def plan(
     question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL
 ) -> list[tuple[str, dict[str, Any]]]:
-    return [(call.tool, call.arguments) for call in plan_only(question, notes, tools.all())]
+    return [(call.tool, call.arguments) for call in plan_only(question, notes, tools.all(), PLANS)]
 
 
 def names(question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL) -> list[str]:
@@ -63,7 +64,8 @@ def names(question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL) 
 
 
 def decision(question: str, notes: Any = (DICOM_NOTE,), tools: FakeRegistry = ALL) -> Any:
-    return decide(question, Scene(tuple(notes), {t.spec.name: schema_of(t) for t in tools.all()}))
+    schemas = {tool.spec.name: schema_of(tool) for tool in tools.all()}
+    return decide(question, Scene(tuple(notes), schemas, plans=PLANS))
 
 
 def pipeline(*, report: bool = True) -> list[tuple[str, dict[str, Any]]]:

@@ -11,6 +11,7 @@ from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop
 from app.agent.sessions import SessionStore, Thread
 from app.tools.api import ToolContext, ToolResult
+from app.tools.registry import load_packs
 from tests.support.fake_tools import (
     FakeRegistry,
     FakeTool,
@@ -30,7 +31,7 @@ def entries(thread: Thread) -> list[dict[str, Any]]:
 
 def test_every_call_is_logged_with_its_result_and_times(tmp_path: Path):
     thread = SessionStore(tmp_path).new_thread()
-    loop = AgentLoop(OfflineModel(), pack())
+    loop = AgentLoop(OfflineModel(load_packs([]).plans), pack())
     asked = request(
         thread.files_dir(), "Where are the lungs, and is the heart enlarged?", thread=thread
     )
@@ -53,7 +54,7 @@ def test_two_sessions_at_once_keep_apart(tmp_path: Path):
     threads = [store.new_thread() for _ in range(2)]
 
     async def main() -> None:
-        loop = AgentLoop(OfflineModel(), pack())
+        loop = AgentLoop(OfflineModel(load_packs([]).plans), pack())
         await asyncio.gather(
             *(
                 collect(loop, request(thread.files_dir(), f"How big is heart {i}?", thread=thread))

@@ -104,7 +104,7 @@ def test_a_run_at_its_limit_names_what_it_did_not_run(tmp_path: Path):
 
 def test_the_offline_planner_at_its_limit_does_so_too(tmp_path: Path):
     question = "Where are the lungs, and is the heart enlarged?"
-    loop = AgentLoop(OfflineModel(), pack(), limits=Limits(tool_calls=1))
+    loop = AgentLoop(OfflineModel(load_packs([]).plans), pack(), limits=Limits(tool_calls=1))
     events = asyncio.run(collect(loop, request(tmp_path, question)))
     assert "**Left Lung:** outlined" in events[-1].answer
     assert "**Not run any more**\n- cardiothoracic_ratio\n\n" in events[-1].answer

@@ -1,0 +1,164 @@
+"""Values of arguments in a question, by the packs' words: "collarbone", "window 40/400"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from typing import Any
+
+from app.agent.llm.base import ToolSchema
+from app.agent.planning.negation import Denial
+from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary, telling
+from app.tools.planning import ToolRule, ValueWords
+
+_SIDES = {
+    **dict.fromkeys(("left", "left-sided", "linke", "linken", "linker", "linkes", "links"), "Left"),
+    **dict.fromkeys(("right", "rechte", "rechten", "rechter", "rechtes", "rechts"), "Right"),
+}
+_WITH_SIDE = frozenset(("and", "or", "und", "oder", "sided", "seitige", "seitigen", "hand"))
+# "Is the right lung smaller than the left?" is about both.
+_AGAINST = frozenset(
+    ("than", "versus", "vs", "with", "to", "and", "or", "als", "mit", "und", "oder", "zum")
+)
+_ONE = frozenset(("one", "side", "seite", "ones"))
+_REACH = 12
+_NUMBER = r"(-?\d+(?:\.\d+)?)"
+_LINK = re.compile(r"\s*(?:=|:|of|auf|von|is|at)?\s*", re.IGNORECASE)
+_NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
+
+
+def find_values(
+    rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
+) -> dict[str, list[Any]]:
+    """By argument, the values that a question names, in its order.
+
+    Args:
+        rule: What is known of the tool.
+        tokens: The question's words.
+        denied: What it leaves out.
+    """
+    found: dict[str, list[Any]] = {}
+    for item, match in _named(rule, tokens):
+        if _excluded(match, denied):
+            continue
+        values = found.setdefault(item.argument, [])
+        values += [value for value in _sided(item, match, tokens) if value not in values]
+    return found
+
+
+def usual_values(
+    rule: ToolRule, tokens: Sequence[Token], denied: Sequence[Denial]
+) -> dict[str, list[Any]]:
+    """What arguments are where nothing is named, less what is left out ("all but the heart")."""
+    out: set[tuple[str, Any]] = set()
+    for item, match in _named(rule, tokens):
+        if _excluded(match, denied):
+            out.update((item.argument, value) for value in _sided(item, match, tokens))
+    left = {
+        name: [value for value in values if (name, value) not in out] for name, values in rule.usual
+    }
+    return {name: left[name] or list(values) for name, values in rule.usual}
+
+
+def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, float]:
+    """Numbers that stand after their words: "window 40/400", "center 40 and width 400"."""
+    known = schema.parameters.get("properties", {})
+    found: dict[str, float] = {}
+    for item in rule.numbers:
+        words = "|".join(_pattern(word) for word in sorted(item.words, key=len, reverse=True))
+        for match in re.finditer(rf"(?<![\w.])(?:{words})(?!\w)", blank, re.IGNORECASE):
+            numbers = _after(blank, match.end(), len(item.arguments))
+            for name, number in zip(item.arguments, numbers, strict=False):
+                if name in known:
+                    found.setdefault(name, number)
+    return found
+
+
+def _after(blank: str, position: int, count: int) -> list[float]:
+    link = _LINK.match(blank, position)
+    match = _NUMBERS.match(blank, link.end() if link else position)
+    given = [float(part) for part in match.groups() if part] if match else []
+    return given if len(given) >= count else []
+
+
+def _pattern(word: str) -> str:
+    return r"[\s-]+".join(re.escape(part).replace(r"\*", r"\w*") for part in word.split())
+
+
+def _named(rule: ToolRule, tokens: Sequence[Token]) -> Iterator[tuple[ValueWords, Match]]:
+    vocabulary = _vocabulary(rule.values)
+    matches = telling(vocabulary.find(tokens))
+    for match in sorted(matches, key=lambda one: one.first):
+        yield rule.values[int(match.owner)], match
+
+
+@lru_cache(maxsize=64)
+def _vocabulary(values: tuple[ValueWords, ...]) -> Vocabulary:
+    return Vocabulary(
+        (str(number), word) for number, item in enumerate(values) for word in item.words
+    )
+
+
+def _excluded(match: Match, denied: Sequence[Denial]) -> bool:
+    return any(match.at <= denial.at for denial in denied)
+
+
+def _sided(item: ValueWords, match: Match, tokens: Sequence[Token]) -> list[Any]:
+    """The value, once a side: those that are named, both where none is."""
+    if not item.sided:
+        return [item.value]
+    sides = _before(match, tokens) or _behind(match, tokens)
+    if sides:
+        other = _against(match, tokens)
+        sides += [other] if other and other not in sides else []
+    return [item.value.format(side=side) for side in sides or ("Left", "Right")]
+
+
+def _before(match: Match, tokens: Sequence[Token]) -> list[str]:
+    sides: list[str] = []
+    for position in range(match.first - 1, max(-1, match.first - 6), -1):
+        token = tokens[position]
+        side = _SIDES.get(token.text)
+        if side:
+            sides.insert(0, side)
+        elif token.text not in (_WITH_SIDE if sides else DETERMINERS | {"sided", "hand"}):
+            break
+    return list(dict.fromkeys(sides))
+
+
+def _behind(match: Match, tokens: Sequence[Token]) -> list[str]:
+    """A side named behind: "lung, left", "Lunge links", "the lung on the left"."""
+    for token in tokens[max(match.at) + 1 : max(match.at) + 5]:
+        if token.text in _SIDES:
+            return [_SIDES[token.text]]
+        if token.text not in DETERMINERS | {"on", "auf"}:
+            break
+    return []
+
+
+def _against(match: Match, tokens: Sequence[Token]) -> str:
+    """The side that it is compared with or joined to: "... than the left?"."""
+    start = max(match.at) + 1
+    for position in range(start, min(len(tokens), start + _REACH)):
+        token = tokens[position]
+        if token.sentence != tokens[match.first].sentence:
+            break
+        side = _SIDES.get(token.text)
+        if side and _stands_alone(tokens, position) and _joined(tokens, position):
+            return side
+    return ""
+
+
+def _stands_alone(tokens: Sequence[Token], position: int) -> bool:
+    after = position + 1
+    if after < len(tokens) and tokens[after].text in _ONE:
+        after += 1
+    return after >= len(tokens) or tokens[after].clause != tokens[position].clause
+
+
+def _joined(tokens: Sequence[Token], position: int) -> bool:
+    before = position - 1
+    while before >= 0 and tokens[before].text in DETERMINERS:
+        before -= 1
+    return before >= 0 and tokens[before].text in _AGAINST

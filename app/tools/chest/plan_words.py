@@ -1,0 +1,163 @@
+"""The words that chest questions are recognised by, in English and German.
+
+How they are written: `app.tools.planning`. German nouns are begun on both sides where they stand in
+compounds ("*erguss", "lungen*").
+"""
+
+from __future__ import annotations
+
+from app.tools.planning import ValueWords
+
+_PICTURES = (
+    *("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "study", "cxr"),
+    *("chest film", "chest x-ray", "chest xray", "chest radiograph"),
+)
+_BILDER = ("bild", "aufnahme", "roentgenbild", "thoraxbild", "thoraxaufnahme", "roentgenaufnahme")
+
+EVERYTHING = (
+    *("all available tools", "all tools", "every tool", "everything", "full analysis"),
+    *("complete analysis", "full work up", "full workup", "what do you see", "what can you see"),
+    *("comprehensive analysis", "full read", "complete work up"),
+    *(f"{verb} {noun}" for verb in ("describe", "analyse", "analyze") for noun in _PICTURES),
+    *("alle werkzeuge", "alles", "vollstaendige analyse", "komplette analyse", "was siehst du"),
+    *("was sieht man", "volle analyse", "kompletter befund"),
+    *(f"{verb} {noun}" for verb in ("beschreib*", "analysier*") for noun in _BILDER),
+)
+
+DISEASES = (
+    *("disease*", "diagnos*", "abnormal*", "patholog*", "finding*", "wrong", "sick", "ill"),
+    *("normal", "healthy", "condition", "conditions", "classif*", "score", "scores", "scoring"),
+    *("suspicious", "analyse", "analyze", "analysis", "lesion*", "problem", "problems", "illness"),
+    *("unremarkable", "anything unusual", "red flags", "rule out", "abnormality"),
+    *("pneumonia*", "effusion*", "pneumothora*", "ptx", "hydrothorax", "haemothorax"),
+    *("hemothorax", "atelecta*", "consolidat*", "infiltrat*", "oedema*", "edema*"),
+    *("emphysema*", "fibros*", "fibrotic", "nodul*", "mass", "masses", "hernia*"),
+    *("fractur*", "opacit*", "opacification*", "cardiomegal*", "pleural thickening"),
+    *("lung thickening", "lung lesion", "pleural lesion", "collapse*", "infection", "infected"),
+    *("congestion", "congested", "tumor*", "tumour*", "cancer*", "metasta*", "broken rib*"),
+    *("broken bone*", "broken collarbone*", "broken clavicle*", "fluid", "shadowing"),
+    *("enlarged cardiomediastinum", "tuberculosis", "covid"),
+    # German
+    *("krank*", "*erkrankung*", "befund", "befunde", "auffaellig*", "unauffaellig", "klassifi*"),
+    *("pathologi*", "gesund", "pneumoni*", "*lungenentzuendung*", "*erguss*", "*erguesse*"),
+    *("pneu", "atelektas*", "konsolidi*", "konsolidation*", "*infiltrat*", "*oedem*"),
+    *("emphysem*", "*fibrose*", "*knoten", "rundherd*", "*herde", "raumforderung*", "*hernie*"),
+    *("fraktur*", "*bruch", "*brueche", "verschattung*", "verdichtung*", "kardiomegali*"),
+    *("pleuraverdickung*", "pleuraschwiele*", "*kollaps*", "stauung*", "*tumore", "*krebs"),
+    *("lungenstauung", "diagnose*", "kollabiert*", "gebrochen*", "fluessigkeit", "analysier*"),
+    "lungenkollaps",
+)
+
+WIDE_MEDIASTINUM = (
+    *("mediastin* .. widen*", "widen* .. mediastin*", "wide mediastinum", "broad mediastinum"),
+    *("mediastin* .. verbreiter*", "verbreiter* .. mediastin*", "mediastinalverbreiterung*"),
+)
+
+WHERE = (
+    *("where", "locate", "located", "location*", "locali*", "position of", "situated"),
+    *("whereabouts", "which side", "wo", "lokalisi*", "lokalisation*", "lage", "welche seite"),
+    "auf welcher seite",
+)
+
+OUTLINE = (
+    *("segment*", "mask", "masks", "masking", "outlin*", "contour*", "delineat*", "area"),
+    *("areas", "segment everything", "outline everything", "contour everything"),
+    *("delineate everything", "mask everything", "segment out everything", "trace", "tracing"),
+    *("segmentier*", "*segmentierung*", "umriss*", "umrande*", "umrand*", "kontur*", "maske"),
+    *("masken", "flaeche", "flaechen", "einzeichn*", "abgrenz*", "umfahr*", "segmentiere alles"),
+    *("alles segmentieren", "anatomy", "anatomie", "organs", "organ", "organe"),
+)
+
+_LUNG = (
+    *("lung", "lungs", "lung field*", "lunge", "lungen", "lungenfluegel*", "lungenfeld*"),
+    *("lungensegment*", "lungenmaske*", "lungenumriss*", "lungenkontur*", "lungenflaeche*"),
+)
+_CLAVICLE = ("clavicle", "clavicles", "collarbone*", "collar bone*", "*schluesselbein*")
+_CLAVICLE_LATIN = ("clavicula*", "claviculae", "klavikula*")
+_SCAPULA = ("scapula", "scapulas", "scapulae", "shoulder blade*", "*schulterbl*", "skapula*")
+_HILUM = ("hilum", "hilus", "hila", "hili", "hilar", "hilar region*", "hilen")
+_HEART = (
+    *("heart", "cardiac", "cardiac silhouette", "heart shadow", "heart silhouette"),
+    *("cardiac shadow", "cardiomediastinum", "herz", "herzen", "herzens", "herzschatten"),
+    *("herzsilhouette", "herzkontur*", "herzumriss*", "herzsegment*", "herzmaske*", "herzflaeche"),
+)
+_SINGLE = (
+    ("Heart", _HEART),
+    ("Aorta", ("aorta", "aortic arch", "aortic knob", "aortenbogen", "aortensegment*")),
+    ("Facies Diaphragmatica", ("diaphragm*", "hemidiaphragm*", "zwerchfell*")),
+    ("Mediastinum", ("mediastin*",)),
+    ("Weasand", ("oesophagus", "esophagus", "gullet", "speiseroehre", "oesophag*")),
+    ("Spine", ("spine", "spinal column", "vertebral column", "wirbelsaeule*", "vertebrae")),
+)
+
+STRUCTURES = (
+    ValueWords("organs", "{side} Lung", _LUNG, sided=True),
+    ValueWords("organs", "{side} Clavicle", (*_CLAVICLE, *_CLAVICLE_LATIN), sided=True),
+    ValueWords("organs", "{side} Scapula", _SCAPULA, sided=True),
+    ValueWords("organs", "{side} Hilus Pulmonis", _HILUM, sided=True),
+    *(ValueWords("organs", name, words) for name, words in _SINGLE),
+)
+"""What users call the structures that the segmentation knows."""
+
+ANATOMY = tuple(word for item in STRUCTURES for word in item.words)
+
+_HEART_WORDS = ("heart", "cardiac", "herz", "herzens", "herzschatten", "herzsilhouette")
+_BIG = (
+    *("enlarg*", "big", "bigger", "large", "larger", "wide", "wider", "widened", "broad"),
+    *("dilated", "size", "sized", "width", "too big", "oversized", "normal", "normally", "ok"),
+    *("vergroesser*", "gross", "groesse", "breit", "breite", "verbreitert", "zu gross", "normal"),
+    *("normalgross", "dilatiert", "weit"),
+)
+HEART_SIZE = (
+    *("cardiomegal*", "ctr", "cardiothoracic", "cardio thoracic", "cardiothoracic ratio"),
+    *("cardiothoracic index", "cardio thoracic ratio", "cardio thoracic index", "heart size"),
+    *("ratio of heart", "measure heart", "cardiac size", "heart to chest", "heart to thorax"),
+    *(f"{heart} .. {big}" for heart in _HEART_WORDS for big in _BIG),
+    *(f"{big} .. {heart}" for heart in _HEART_WORDS for big in _BIG if big not in ("ok",)),
+    *("heart chest ratio", "heart thorax ratio", "heart .. ratio", "ratio .. heart"),
+    *("herz .. quotient*", "herz .. ratio", "htq", "ctq", "herzgroesse", "herzbreite"),
+    *("kardiomegali*", "herzvergroesserung", "herz messen", "herz vermessen", "miss herz"),
+    *("herzthoraxquotient*", "herz thorax quotient*", "herz thorax index", "herzthorax*"),
+    *("kardiothorakal*", "grossherz", "herzverbreiterung", "cor .. vergroessert"),
+)
+
+REPORT = (
+    *("report", "reports", "impression", "dictate", "dictation", "write up", "write-up"),
+    *("bericht*", "*bericht", "befundbericht*", "befundtext", "diktier*", "arztbrief*"),
+)
+
+OVERLAY = (
+    *(f"{verb} {noun}" for verb in ("show", "display", "visualise", "visualize", "view", "see")
+      for noun in ("overlay", "overlays", "segmentation", "segmented image", "masks", "mask image",
+                   "segmentation overlay", "segmentation mask", "segmentation masks")),
+    *(f"{verb} {noun}" for verb in ("zeig*", "anzeigen") for noun in
+      ("overlay", "segmentierung", "maske", "masken", "segmentierungsmaske")),
+    *("overlay anzeigen", "overlay zeigen", "overlay"),
+)  # fmt: skip
+
+PHRASES = (
+    *("heart rate", "heart beat", "heartbeat", "heart attack", "heart sound*", "heart murmur*"),
+    *("heart transplant*", "herzfrequenz", "herzinfarkt", "herzschlag", "mass effect of"),
+    *("lung function", "lung volume test", "lungenfunktion*", "normal saline"),
+    *("bone scan", "critical mass", "analysis of variance", "report bug", "bug report"),
+    *("where do i", "where can i", "how do i", "how can i", "what can you do"),
+)
+
+ELSEWHERE = (
+    *("liver", "spleen", "kidney*", "brain", "stomach", "bowel*", "bladder", "pancreas"),
+    *("prostate", "uterus", "thyroid", "knee*", "hip", "hips", "wrist*", "ankle*", "femur"),
+    *("tibia", "skull", "tooth", "teeth", "breast*", "pelvis", "gallbladder", "appendix"),
+    *("leber", "milz", "niere*", "gehirn", "magen", "darm", "blase", "knie*", "huefte*"),
+    *("handgelenk*", "oberschenkel*", "schaedel*", "zahn*", "becken", "schilddruese*"),
+    *("bauchspeicheldruese", "gallenblase", "brust", "mamma", "elbow*", "ellenbogen"),
+    *("finger*", "toe", "toes", "cell", "cells", "nuclei", "nucleus", "zelle*", "zellkern*"),
+    *("organoid*", "abdomen", "sinus", "sinuses"),
+)
+"""Where the pack's tools see nothing."""
+NOT_OUTLINED = (
+    *("rib", "ribs", "trachea", "bronch*", "vessel*", "sternum", "pacemaker*", "tube", "tubes"),
+    *("catheter*", "line", "humerus", "carina", "pulmonary arter*", "vein*", "lymph node*"),
+    *("rippe*", "luftroehre", "gefaess*", "brustbein", "schrittmacher*", "katheter*"),
+    *("lymphknoten", "muscle*", "muskel*", "skin", "haut", "coronary", "arteries"),
+)
+"""Structures of the chest that the segmentation does not know."""

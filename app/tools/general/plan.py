@@ -1,0 +1,115 @@
+"""What the general pack tells the planner, as data: English and German words, what answers what."""
+
+from __future__ import annotations
+
+from app.tools.planning import Accepts, Feed, NumberWords, PackPlan, QuestionKind, ToolRule
+
+_DICOM = "dicom_processor"
+_SHOW = "image_visualizer"
+
+_NOUNS = (
+    *("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "dicom", "png", "slice"),
+    *("slices", "file", "photo", "it", "micrograph"),
+)
+_NOMEN = ("bild", "aufnahme", "roentgenbild", "schicht", "datei", "es")
+
+_METADATA = (
+    *("metadata", "meta data", "metadatum", "window", "windows", "windowing", "window level"),
+    *("level", "modality", "attribute", "attributes", "tag", "tags", "header", "headers"),
+    *("pixel spacing", "pixelspacing", "spacing", "bits", "bit depth"),
+    *("which view", "what view"),
+    *("pixel size", "resolution", "matrix", "acquired", "acquisition*", "study date"),
+    *("when .. taken", "when .. made", "dimensions", "rows and columns", "photometric*"),
+    *("manufacturer", "scanner", "kvp", "exposure", "dicom info*", "dicom data", "dicom"),
+    *("slice thickness", "projection", "ap or pa", "pa or ap"),
+    # German
+    *("metadaten", "fenster*", "modalitaet", "attribut*", "kopfdaten", "pixelabstand*"),
+    *("pixelgroesse*", "bildmatrix", "aufgenommen", "aufnahmedatum", "studiendatum"),
+    *("untersuchungsdatum", "aufloesung", "bittiefe"),
+    *("dicom kopf", "dicom header", "dicomheader", "schichtdicke", "geraet", "hersteller"),
+    *("welche ansicht", "projektion", "strahlengang"),
+)
+_WHAT = (
+    *("what is this", "what is it", "what kind of image", "what type of image", "what image is"),
+    *("what file is", "what study is", "what am i seeing", "what am i looking at", "what's this"),
+    *("was ist das", "was sehe ich", "was fuer ein bild"),
+)
+_CONVERT = (
+    *("convert*", "conversion", "export .. png", "save .. png", "as png", "to png", "into png"),
+    *("konvertier*", "umwandel*", "wandle .. um", "wandel .. um", "umgewandelt", "in png"),
+    *("als png", "turn .. png"),
+)
+_PICTURE = (
+    *(
+        f"{verb} {noun}"
+        for verb in ("show", "display", "visualise", "visualize", "view", "see", "open")
+        for noun in _NOUNS
+    ),
+    *(f"{verb} {noun}" for verb in ("zeig*", "anzeigen", "oeffne") for noun in _NOMEN),
+    *(f"{noun} {verb}" for verb in ("anzeigen", "zeigen", "darstellen") for noun in _NOMEN),
+    *("colour map", "color map", "colormap", "farbtabelle", "falschfarben*"),
+    *("stell .. dar", "stelle .. dar", "in colour", "in color", "false colour*", "false color*"),
+)
+_EVERYTHING = (
+    *("all available tools", "all tools", "every tool", "everything", "full analysis"),
+    *("complete analysis", "full work up", "full workup", "what do you see", "what can you see"),
+    *("alle werkzeuge", "vollstaendige analyse", "komplette analyse"),
+    *(
+        f"{verb} {noun}"
+        for verb in ("describe", "analyse", "analyze")
+        for noun in ("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "study")
+    ),
+)
+
+PLAN = PackPlan(
+    "general",
+    kinds=(
+        QuestionKind("everything", _EVERYTHING, tools=(_DICOM,)),
+        QuestionKind("metadata", _METADATA, tools=(_DICOM,), certain=True),
+        QuestionKind("what", _WHAT, tools=(_DICOM,)),
+        QuestionKind("convert", _CONVERT, tools=(_DICOM,)),
+        QuestionKind("show", _PICTURE, tools=(_SHOW,), alone=True),
+    ),
+    tools=(
+        ToolRule(
+            _DICOM,
+            why="reads the file and makes a PNG of what the viewer shows",
+            leave_out=(
+                "convert*",
+                "dicom",
+                "metadata",
+                "header*",
+                "tags",
+                "konvertier*",
+                "metadaten",
+            ),
+            accepts=Accepts(kinds=("dicom",), what="a DICOM file"),
+            makes="image_path",
+            made=tuple(
+                f"{made} {noun}"
+                for made in ("converted", "processed", "exported")
+                for noun in (*_NOUNS[:-2], "jpeg", "jpg", "images", "dicom image", "dicom png")
+            ),
+            converts=True,
+            stage=-1,
+            numbers=(
+                NumberWords(
+                    ("window_center", "window_width"), ("window*", "window of", "fenster*")
+                ),
+                NumberWords(
+                    ("window_center",),
+                    ("center", "centre", "level", "center of", "centre of", "level of", "zentrum"),
+                ),
+                NumberWords(("window_width",), ("width", "width of", "weite", "breite")),
+            ),
+        ),
+        ToolRule(
+            _SHOW,
+            why="shows the picture",
+            leave_out=("show*", "visuali*", "display*", "anzeig*", "zeig*"),
+            feeds=(Feed("image_path", (), "", title="title"),),
+            makes="image_path",
+            stage=1,
+        ),
+    ),
+)
