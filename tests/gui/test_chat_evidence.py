@@ -69,7 +69,7 @@ def in_view(chat: Chat, part: ToolCard) -> bool:
 
 
 def focused_in(part: ToolCard) -> bool:
-    focused = QApplication.focusWidget()
+    focused = part.window().focusWidget()
     return focused is not None and part.isAncestorOf(focused)
 
 
@@ -119,7 +119,6 @@ def test_a_citation_is_reached_by_tab_and_followed_by_enter(chat: Chat, wait_unt
     ask(chat, wait_until)
     tool(chat, 1, [heart])
     view = answer(chat, wait_until, "It is large [1]. It is clear [1].", 1)
-    chat.dock.activateWindow()
     view.setFocus(Qt.FocusReason.TabFocusReason)
     QTest.keyClick(view, Qt.Key.Key_Tab)
     assert view.textCursor().selectedText() == "[1]"
@@ -127,10 +126,10 @@ def test_a_citation_is_reached_by_tab_and_followed_by_enter(chat: Chat, wait_unt
     assert chat.workspace.annotations.selected == heart.id
     assert focused_in(card(chat, 1))
     # From the card the keys lead on, to what stands below it.
-    chip = QApplication.focusWidget()
+    chip = chat.dock.window().focusWidget()
     assert chip is not None
     QTest.keyClick(chip, Qt.Key.Key_Tab)
-    assert QApplication.focusWidget() is card(chat, 1)._details.button("Arguments")
+    assert chat.dock.window().focusWidget() is card(chat, 1)._details.button("Arguments")
 
 
 def test_the_tooltip_says_tool_and_image(chat: Chat, wait_until: Wait):
@@ -145,6 +144,7 @@ def test_the_tooltip_says_tool_and_image(chat: Chat, wait_until: Wait):
     QApplication.sendEvent(view.viewport(), event)
     shown = QToolTip.text()
     QToolTip.hideText()
+    wait_until(lambda: not QToolTip.isVisible())
     assert "Result 1: Score chest findings (chest_xray_classifier)" in shown
     assert "Image: image-1.png" in shown
     assert "/studies" not in shown

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel
+from PySide6.QtWidgets import QLabel
 
 from app.agent.events import Override, PlanUpdated, RunFinished, TextDelta
 from app.views.chat.plan import PlanView
@@ -192,19 +192,18 @@ def test_the_plan_is_folded_by_click_and_by_keys(chat: Chat, wait_until: Wait):
     QTest.mouseClick(plan.head, LEFT)
     assert plan.steps.isHidden()
     assert plan.head.accessibleDescription() == "closed"
-    chat.dock.activateWindow()
     chat.dock.focus_composer()
     for _ in range(12):  # back up from the question field
-        focused = QApplication.focusWidget()
+        focused = chat.dock.window().focusWidget()
         assert focused is not None
         QTest.keyClick(focused, Qt.Key.Key_Backtab)
-        if QApplication.focusWidget() is plan.changed:
+        if chat.dock.window().focusWidget() is plan.changed:
             break
-    assert QApplication.focusWidget() is plan.changed
+    assert chat.dock.window().focusWidget() is plan.changed
     QTest.keyClick(plan.changed, Qt.Key.Key_Space)
     assert plan.steps.isVisible()
     QTest.keyClick(plan.changed, Qt.Key.Key_Backtab)
-    assert QApplication.focusWidget() is plan.head
+    assert chat.dock.window().focusWidget() is plan.head
     QTest.keyClick(plan.head, Qt.Key.Key_Space)
     assert plan.steps.isHidden()
     QTest.keyClick(plan.head, Qt.Key.Key_Space)
