@@ -29,6 +29,7 @@ from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted,
 from app.agent.evidence import Evidence
 from app.agent.execute import Tools, log_unexpected
 from app.agent.jsonable import plain
+from app.agent.known import Known, known_to
 from app.agent.limits import Meter, Stop, WallClock
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
 from app.agent.messages import Message, Picture, ToolCall
@@ -290,8 +291,10 @@ class _Run:
         """The question, with all that goes with it and that the user agreed to send."""
         notes = [plain(note) for note in self.request.image_notes]
         pictures: list[Picture] = []
+        known = Known()
         try:
             await self._consent()
+            known = await known_to(self.request, self.agent.model.remote_host)
             make_folder(self.request.out_dir)
             pictures = await self._pictures()
         finally:
@@ -301,7 +304,8 @@ class _Run:
                 text=self.request.question,
                 images=notes,
                 pictures=pictures,
-                identifiers=list(self.request.identifiers),
+                identifiers=[*self.request.identifiers, *known.identifiers],
+                texts=list(known.texts),
             )
             self.transcript.say(question)
 

@@ -54,6 +54,7 @@ class Message(BaseModel):
         pictures: For a user message: what a model with eyes is shown with it.
         identifiers: For a user message: names, ids and dates of the patients that were open then,
             to be removed from all that a remote model gets, in later questions too.
+        texts: The same for texts of their files' headers (addresses, ids), which are removed whole.
         evidence: For a tool message: its number among the conversation's results, from 1; 0 for
             none.
     """
@@ -70,4 +71,5 @@ class Message(BaseModel):
     images: list[dict[str, Any]] = []
     pictures: list[Picture] = []
     identifiers: list[str] = []
+    texts: list[str] = []
     evidence: int = 0

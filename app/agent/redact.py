@@ -91,6 +91,7 @@ class Redactor:
         found, named = len(self._found) + len(self._prose), len(self._names)
         for message in fresh:
             self._found.update(message.identifiers)
+            self._prose.update(message.texts)
             for note in message.images:
                 self._collect_image(note)
         for message in fresh:
@@ -200,6 +201,7 @@ class Redactor:
             "images": images,
             "pictures": pictures,
             "identifiers": [],
+            "texts": [],
         }
         return message.model_copy(update=changed)
 

@@ -7,6 +7,7 @@ whether it exists, and nothing on the disk is touched.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections import OrderedDict
@@ -18,6 +19,8 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from app.errors import SightlineError
+from app.imaging.attributes import AttributeRow
 from app.imaging.pixels import pipeline
 from app.imaging.types import Content, Frame, Instance, Window
 from app.tools import lineage
@@ -27,6 +30,7 @@ _KEPT = 4
 _DECODE_TIMEOUT_S = 120.0
 _LISTED = 8
 _TOLD = 200  # images that a language model is told of
+_HEADERS = 200  # files whose whole header is read
 
 _NAMES = {
     Content.IMAGE: "an image",
@@ -135,6 +139,28 @@ class RunImages:
         with self._lock:
             made = [str(path) for path in self._derived]
         return (*(image.id for image in self._opened if image.instance.is_image), *made)
+
+    def headers(self) -> list[tuple[str, str]]:
+        """Keyword (tag, of a private attribute) and value of all that the open files' headers say.
+
+        Of each series one file is read, and the one that is shown; one that cannot be read says
+        nothing. It takes as long as the files take to be read.
+        """
+        ask = getattr(self._source, "attributes", None)
+        if ask is None:
+            return []
+        series = {
+            (i.instance.get("SeriesInstanceUID"), i.instance.content): i.instance
+            for i in reversed(self._opened[1:])
+        }
+        chosen = [*(i.instance for i in self._opened[:1]), *series.values()][:_HEADERS]
+        pending = [ask(instance) for instance in chosen if instance.kind == "dicom"]
+        told: list[tuple[str, str]] = []
+        for reply in pending:
+            with contextlib.suppress(SightlineError, TimeoutError):
+                rows = reply.result(_DECODE_TIMEOUT_S)
+                told += [(_key_of(row), row.value) for row in rows if row.value]
+        return told
 
     def knows(self, name: str) -> bool:
         """Whether this names an open image, by its id, its path or a file name of its own."""
@@ -343,6 +369,10 @@ def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
     if parent not in folders:
         folders[parent] = parent.resolve()
     return lexical, folders[parent] / lexical.name
+
+
+def _key_of(row: AttributeRow) -> str:
+    return row.tag if row.keyword.startswith("[") else row.keyword
 
 
 def _is_bytes(frame: Frame) -> bool:

@@ -116,7 +116,7 @@ def test_nothing_that_names_the_patient_reaches_the_endpoint(
             model = OpenAIModel(server.url, "m", "a-key-for-here", info=info)
             question = f"Is Quentin Zyxwv (born July 17, 1953; PHI-998877; {source}) well?"
             assert asyncio.run(ask(question, (OpenImage("image-1", instance),))) == "run_finished"
-            assert seen == [0, 0]  # both questions before the first byte
+            assert seen == [0, 0, 0]  # text, pictures, text that may be burnt in: all before a byte
             # Closed, and still not named.
             assert asyncio.run(ask("And is zyxwv, q. still so?", ())) == "run_finished"
         thread.close()

@@ -1,0 +1,68 @@
+"""What the headers of the open files say of the patient, to be removed wherever else it stands.
+
+A tool may return a report's text, and nothing in it says which words are a name: the open file's
+own header does. It is read by the workers, the whole of it, when something is about to leave.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from app.agent.basic_profile import DATES, NUMBERS, PERSONS, TEXTS
+from app.agent.execute import in_thread, log_unexpected
+from app.agent.request import RunRequest
+
+_DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")
+"""An id of four digits is as likely a number of pixels."""
+_WORDS = 5
+"""A shorter text ("CT abdomen with contrast") is said of anybody, and is what the talk is about."""
+_LONGEST = 500  # characters; what is longer was cut and stands nowhere like this
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is known of the open patients.
+
+    Attributes:
+        identifiers: Names and dates: their parts and other notations are removed too.
+        texts: Ids, addresses, wards, remarks: removed whole, and the long numbers in them.
+    """
+
+    identifiers: tuple[str, ...] = ()
+    texts: tuple[str, ...] = ()
+
+
+def known_of(headers: Iterable[tuple[str, str]]) -> Known:
+    """What identifies in headers.
+
+    Args:
+        headers: Keyword (the tag of a private attribute) and value of every attribute.
+    """
+    identifiers: set[str] = set()
+    texts: set[str] = set()
+    for keyword, whole in headers:
+        if keyword in PERSONS or keyword in DATES:
+            identifiers.update(_values(whole))
+        elif keyword in NUMBERS:
+            texts.update(value for value in _values(whole) if not _DECIMAL.fullmatch(value))
+        elif keyword in TEXTS or not keyword[:1].isalpha():
+            texts.update(value for value in _values(whole) if len(value.split()) >= _WORDS)
+    return Known(tuple(sorted(identifiers)), tuple(sorted(texts)))
+
+
+def _values(whole: str) -> list[str]:
+    """The values of a multi-valued attribute (PS3.5 6.4)."""
+    return [value.strip() for value in whole.split("\\") if 0 < len(value.strip()) < _LONGEST]
+
+
+async def known_to(request: RunRequest, host: str) -> Known:
+    """What the open files say, where the model runs on `host`; nothing for one on this machine."""
+    headers = getattr(request.images, "headers", None)
+    if not host or headers is None:
+        return Known()
+    value, error = await in_thread(lambda: known_of(headers()), "headers")
+    if isinstance(error, BaseException):
+        log_unexpected("The open files' headers could not be read", error)
+    return value or Known()
