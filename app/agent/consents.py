@@ -150,11 +150,8 @@ def consent_request(model: str, host: str, *, pictures: bool = False) -> dict[st
         ],
         "title": f"Send this conversation to {host}?",
         "detail": (
-            f"The model {model} runs on {host}, outside this machine. Sent are: your question and "
-            "the earlier ones of this conversation with their answers, the names and descriptions "
-            "of the tools, and the tools' results without identifying attributes (names, ids, "
-            f"dates, institutions, file paths). {pixels} Write no patient data into the "
-            "question. Your answer holds for this conversation until Sightline is closed."
+            f"{host} is outside this machine. {pixels} Write no patient data into the question. "
+            "Your answer holds for this conversation and this model until Sightline is closed."
         ),
     }
 
@@ -167,17 +164,15 @@ def picture_request(model: str, host: str, shown: Sequence[Shown]) -> dict[str, 
         host: Where it runs.
         shown: What would be sent.
     """
-    what = _counted(shown)
-    again = " You are asked once more about those marked below." if _risky(shown) else ""
+    again = " You are asked once more about those that say why." if _risky(shown) else ""
     return _pictures("pictures", model, host, shown) | {
         "title": f"Also send pictures to {host}?",
         "detail": (
-            f"The model {model} on {host} can look at pictures. With this question it would get "
-            f"{what} of what the viewer shows, at most 1024 pixels wide and high, as PNG, without "
-            "the file's attributes. Text that is burnt into an image (a name, an id, a date) "
-            "cannot be removed and would be sent with it. Look at the pictures before you "
-            f"answer.{again} With no, text alone is sent. Your answer holds for these images in "
-            "this conversation until Sightline is closed; about others you are asked."
+            "They are what the viewer shows, as PNG without the file's attributes. Text that is "
+            "burnt into an image (a name, an id, a date) cannot be removed and would be sent with "
+            f"it: look at the pictures before you answer.{again} With no, text alone is sent. Your "
+            "answer holds for these images in this conversation until Sightline is closed; about "
+            "others you are asked."
         ),
     }
 
@@ -211,7 +206,7 @@ def _pictures(about: str, model: str, host: str, shown: Sequence[Shown]) -> dict
         "model": model,
         "sent": [
             f"{_counted(shown).capitalize()}, exactly as shown below",
-            "The words below each picture",
+            "The words beside each picture",
         ],
         "pictures": [
             {

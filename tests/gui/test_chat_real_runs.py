@@ -80,9 +80,9 @@ def make(qapp: object, tmp_path: Path) -> Iterator[Make]:
 
 
 class ReportInput(BaseModel):
-    """What the report says."""
+    """Where the report goes."""
 
-    text: str
+    path: str
 
 
 def writer() -> FakeTool:
@@ -97,6 +97,7 @@ def test_denied_with_a_reason_then_allowed_then_not_asked_again(make: Make, wait
         rig.ask(wait_until)
         wait_until(lambda: len(rig.run.approvals) == 1)
         first = next(iter(rig.run.approvals.values()))
+        assert isinstance(first, ApprovalCard)
         assert first.arguments is not None
         assert first.arguments.plain() == 'path: "a.pdf"'
         QTest.keyClicks(first.reason, "not there")

@@ -89,10 +89,11 @@ class ApprovalCard(RequestCard):
         self.allow_session.setToolTip("The same tool with the same arguments is not asked again")
         layout.addWidget(label("The assistant waits for your answer.", "faint"))
         layout.addWidget(self.reason)
-        buttons = Flow(SPACE.s)
-        for button in (self.deny, self.deny_session, self.allow, self.allow_session):
-            buttons.addWidget(button)
-        layout.addLayout(buttons)
+        for pair in ((self.deny, self.allow), (self.deny_session, self.allow_session)):
+            buttons = Flow(SPACE.s)
+            for button in pair:
+                buttons.addWidget(button)
+            layout.addLayout(buttons)
         for button in (self.deny_session, self.allow_session):
             button.setVisible("session" in event.scopes)
         self._enable_allow(False)

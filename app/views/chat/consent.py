@@ -27,6 +27,7 @@ from app.agent.request import Decision
 from app.views.background import Background
 from app.views.chat.consent_pictures import SIDE, SentPicture
 from app.views.chat.request_card import Answer, RequestCard
+from app.views.chat.style import sheet
 from app.views.chat.text import one_line
 from app.views.chat.textview import TextView
 from app.views.chat.widgets import Flow, icon_label, label, row
@@ -35,6 +36,8 @@ from app.views.widgets import push_button
 
 QUIET_MS = 600  # keys typed for what had the focus before answer nothing
 _WIDTH = 620  # px
+_PLAIN = 300  # px of height, without pictures
+_PICTURE = 180  # px of height for one
 _SMALL = 88  # px of a picture in the conversation
 _YES = {
     "conversation": "Send",
@@ -87,6 +90,7 @@ class ConsentView(QWidget):
         self.detail.setProperty("tone", "muted")
         self.detail.setAccessibleName("In words")
         column.addWidget(self.detail)
+        column.addStretch(1)
 
     @property
     def complete(self) -> bool:
@@ -118,7 +122,8 @@ class ConsentDialog(QDialog):
     ) -> None:
         super().__init__(parent)
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setObjectName("consentDialog")
+        self.setObjectName("chatConsent")
+        self.setStyleSheet(sheet())
         self.setWindowTitle("Send to another computer?")
         self._say = say
         self._answered = False
@@ -133,7 +138,7 @@ class ConsentDialog(QDialog):
         self.view.setContentsMargins(0, 0, SPACE.m, 0)
         self.area.setWidget(self.view)
         self._state = label("", "warning", wrap=True)
-        self.no = push_button("Don't send", self.reject)
+        self.no = push_button("Don't send", self.reject, primary=True)
         self.no.setDefault(True)
         self.yes = push_button(_YES.get(event.about, "Send"), self._agree)
         self._lay_out(event)

@@ -32,6 +32,9 @@ QFrame#chatBubble { background: ${selected}; border-radius: 12px; border: none; 
 QFrame#chatCard { background: ${raised}; border: 1px solid ${border}; border-radius: ${radius}px; }
 QFrame#chatCard[state="failed"] { border-left: 3px solid ${error}; }
 QFrame#chatCard[state="approval"] { border: 1px solid ${warning}; }
+QDialog#chatConsent QScrollArea, QDialog#chatConsent QScrollArea > QWidget > QWidget {
+    background: transparent; border: none;
+}
 QFrame#chatTouched { background: ${panel}; border: 1px solid ${border};
     border-left: 3px solid ${warning}; border-radius: ${radius_small}px; }
 QTextBrowser#chatText[tone="place"] {
