@@ -425,6 +425,7 @@ class _SettingsInUse:
             if self._runner is not None:
                 self._runner.use(program.loop(model))
             chat.set_model(model.name, model.remote_host)
+            window.where.set_model(model.name, model.remote_host)
             self._end_others(agent)
 
         def show(page: str) -> None:
@@ -436,6 +437,9 @@ class _SettingsInUse:
 
         chat.model_settings_wanted.connect(lambda: show("model"))
         chat.limits_wanted.connect(lambda: show("limits"))
+        window.where.set_model(self._model.name, self._model.remote_host)
+        window.where.clicked.connect(lambda _checked=False: show("privacy"))
+        agent.run_event.connect(window.where.follow)
         agent.run_ended.connect(lambda _run_id, _kind: self._end_others(agent))
 
     def _take(self, changed: Settings) -> tuple[LanguageModel, bool]:

@@ -46,6 +46,7 @@ from app.views.loader import DecoderLike, Loader
 from app.views.notices import Action, Notices
 from app.views.opening import Opening
 from app.views.theme import SPACE
+from app.views.where_mark import WhereMark
 from app.views.widgets import PanelTitle, label
 from app.views.window_actions import Commands, WindowActions
 from app.workspace.studies import key_of
@@ -203,6 +204,8 @@ class MainWindow(QMainWindow):
         self._status.setContentsMargins(SPACE.s, 0, 0, 0)
         bar.addWidget(self._status)
         bar.addWidget(self.opening.progress)
+        self.where = WhereMark()
+        bar.addPermanentWidget(self.where)
         note = label("Not for diagnosis", "caption")
         note.setContentsMargins(0, 0, SPACE.s, 0)
         bar.addPermanentWidget(note)

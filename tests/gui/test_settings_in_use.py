@@ -18,6 +18,7 @@ from PySide6.QtWidgets import QApplication
 from app.agent.events import Noted, RunEvent
 from app.settings import ProviderSettings
 from app.views.agent_thread import AgentThread
+from app.views.chat.consent import ConsentDialog
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.views.settings.dialog import SettingsDialog
@@ -131,6 +132,37 @@ def test_the_next_question_goes_to_the_model_that_was_chosen_with_the_typed_key(
         path for path in home.rglob("*") if path.is_file() and b"sk-typed" in path.read_bytes()
     ]
     assert leaked == []
+
+
+def test_the_mark_follows_the_model_and_nothing_is_sent_there_unasked(
+    opened: Callable[[], Opened], wait_until: Wait
+):
+    here = opened()
+    assert here.window.where.text() == "Local"
+    dialog = here.settings()
+    choose(dialog.model.provider, "OpenAI-compatible endpoint")
+    form = dialog.model.forms["openai"]
+    retype(form.url, "https://llm.example.org:8443/v1")
+    retype(form.model, "test-model")
+    QTest.keyClicks(form.key.edit, "sk-typed")
+    here.save(dialog)
+    assert here.window.where.text() == "llm.example.org:8443"
+    here.begin("Hello")
+    wait_until(lambda: here.window.findChildren(ConsentDialog))
+    (question,) = here.window.findChildren(ConsentDialog)
+    assert question.view.facts["Host"].plain() == "llm.example.org:8443"
+    wait_until(question.yes.isEnabled)
+    QTest.keyClick(question.area, Qt.Key.Key_Escape)
+    wait_until(here.chat.is_idle)
+    run = here.chat.conversation.runs[-1]
+    assert run.ended == "run_failed"
+    assert run.notice is not None
+    assert "Nothing was sent" in run.notice.view.plain()
+    assert not here.window.where.sending
+    click(here.window.where)
+    (settings,) = [item for item in here.window.findChildren(SettingsDialog) if item.isVisible()]
+    assert settings.pages.currentWidget() is settings.privacy
+    settings.close()
 
 
 def test_the_menu_opens_the_settings_too(opened: Callable[[], Opened]):
