@@ -9,10 +9,14 @@ from importlib.metadata import EntryPoint, entry_points
 from app.log import get_logger
 from app.tools import chest, general
 from app.tools.api import Registrar, Tool
+from app.tools.pinned import PinnedTool
 from app.tools.planning import PackPlan, Plans
 
 ENTRY_POINT_GROUP = "sightline.tool_packs"
 """An entry point of this group names a function `register(registry)`."""
+
+OWN_PACK = "sightline"
+"""The pack of the loop's own tools, which the policy does not look into: nobody else's."""
 
 _log = get_logger(__name__)
 
@@ -39,10 +43,11 @@ class Registry:
         Raises:
             ValueError: A tool of that name is already there.
         """
-        name = tool.spec.name
+        pinned = PinnedTool(tool)
+        name = pinned.spec.name
         if name in self._tools:
             raise ValueError(f"a tool named {name!r} is already registered")
-        self._tools[name] = tool
+        self._tools[name] = pinned
 
     def plan(self, plan: PackPlan) -> None:
         """Take what a pack tells the planner.
@@ -78,10 +83,13 @@ class _Trial:
         self._packs = frozenset(packs)
 
     def register(self, tool: Tool) -> None:
-        name = tool.spec.name
+        pinned = PinnedTool(tool)  # once: what it says while it is looked at is what holds
+        name = pinned.spec.name
+        if pinned.spec.pack == OWN_PACK:
+            raise ValueError(f"a pack may not call itself {OWN_PACK!r}")
         if name in self._taken or name in self.tools:
             raise ValueError(f"a tool named {name!r} is already registered")
-        self.tools[name] = tool
+        self.tools[name] = pinned
 
     def plan(self, plan: PackPlan) -> None:
         if plan.pack in self._packs or plan.pack in self.plans:

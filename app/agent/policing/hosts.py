@@ -123,6 +123,9 @@ def _named(spec: ToolSpec, piece: Piece) -> Iterator[str]:
     text = str(piece.value).strip()
     if not text:
         return
+    if _FORMATS & piece.formats or any(_is_host_key(name) for name in piece.names):
+        yield text  # whole: what stands before or behind an address is part of it
+        return
     found = False
     for form in dict.fromkeys((text, unicodedata.normalize("NFKC", unquote(text)))):
         for match in _URL.finditer(form):
@@ -132,9 +135,8 @@ def _named(spec: ToolSpec, piece: Piece) -> Iterator[str]:
             yield match[0]
         if found:
             return
-    whole = bool(_FORMATS & piece.formats) or any(_is_host_key(name) for name in piece.names)
     sends = spec.approval is Approval.SEND
-    if whole or _is_address(text) or (sends and _BARE.fullmatch(text)):
+    if _is_address(text) or (sends and _BARE.fullmatch(text)):
         yield text
 
 
@@ -175,6 +177,8 @@ def parse(raw: str) -> Host:
         return Host(str(address), port, tuple(notes))
     if not name or len(name) > 253 or not all(map(_NAME.fullmatch, name.split("."))):
         raise Unclear("that is no name of a host")
+    if name.rpartition(".")[2].isdigit():
+        raise Unclear("that is no address")
     if name == "localhost" or name.endswith(".localhost"):
         notes.append("this computer")
     elif "." not in name or name.endswith(_LOCAL):

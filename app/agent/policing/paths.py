@@ -95,7 +95,7 @@ def _judge(spec: ToolSpec, piece: Piece, text: str, scope: Scope, folders: Folde
         if scope.holds(text) or _names_nothing(text):
             return ALLOWED
         return _refused(spec, piece, scope, "names neither an open image nor a file of this run")
-    if scope.holds(text) or not (_leads_away(text, scope) or _is_here(text)):
+    if scope.holds(text) or not (_leads_away(text, scope) or _is_here(text, scope)):
         return ALLOWED
     return _refused(spec, piece, scope, "holds the path of a file that is not of this run")
 
@@ -194,8 +194,8 @@ def _names_nothing(text: str) -> bool:
         return False
 
 
-def _is_here(text: str) -> bool:
-    """Whether a text is the name of a file where the program was started."""
+def _is_here(text: str, scope: Scope) -> bool:
+    """Whether a text is the name of a file where the program was started, or of a link out."""
     name = text.strip()
     if (
         len(name) > 255
@@ -206,7 +206,8 @@ def _is_here(text: str) -> bool:
     ):
         return False
     try:
-        return os.path.lexists(name)
+        here = (Path(), scope.folder) if scope.folder is not None else (Path(),)
+        return any(os.path.lexists(folder / name) for folder in here)
     except (OSError, ValueError):
         return False
 
