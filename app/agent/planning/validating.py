@@ -18,6 +18,8 @@ from app.tools.planning import Plans, Priority, Successor, ToolRule
 TaskState = Literal["done", "incomplete", "failed"]
 _MOST_NAMED = 8
 _LONGEST_WHY = 300
+_FAILED = frozenset(("failed", "failure", "error"))
+_PARTIAL = frozenset(("partial", "incomplete", "timeout", "aborted"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,9 @@ def judge_task(rule: ToolRule, message: Message, asked: Asked) -> TaskVerdict:
     """
     if not message.ok:
         return TaskVerdict("failed", _error(message))
+    told = _told_state(message)
+    if told is not None:
+        return told
     if found_nothing(rule, message):
         keys = " and ".join(key.replace("_", " ") for key in rule.empty)
         if asked.expects_data:
@@ -190,12 +195,28 @@ def _left_open(
     return [step for step in dict.fromkeys(steps) if step not in tools and step not in needed]
 
 
-def _looked_for_in_vain(rule: ToolRule, message: Message) -> list[str]:
+def _places(message: Message) -> tuple[Mapping[str, Any], ...]:
+    """Its `output` and its `metadata`."""
     metadata = message.data.get("metadata")
-    places = (output_of(message), metadata if isinstance(metadata, Mapping) else {})
+    return (output_of(message), metadata if isinstance(metadata, Mapping) else {})
+
+
+def _told_state(message: Message) -> TaskVerdict | None:
+    """What a tool that ended well says of itself, where it says that it did not do its work."""
+    for place in _places(message):
+        status, error = str(place.get("status") or "").lower(), place.get("error")
+        if (isinstance(error, str) and error.strip()) or status in _FAILED:
+            text = error if isinstance(error, str) and error.strip() else f"it says: {status}"
+            return TaskVerdict("failed", _short(text.strip()))
+        if status in _PARTIAL:
+            return TaskVerdict("incomplete", f"it says: {status}")
+    return None
+
+
+def _looked_for_in_vain(rule: ToolRule, message: Message) -> list[str]:
     found: list[str] = []
     for key in rule.missing:
-        for place in places:
+        for place in _places(message):
             value: Any = place.get(key)
             items: Iterable[Any] = value if isinstance(value, list | tuple) else [value]
             found += [str(item) for item in items if not _is_nothing(item)]
@@ -217,5 +238,9 @@ def _is_nothing(value: Any) -> bool:
 
 
 def _error(message: Message) -> str:
-    text = str(message.data.get("error") or message.data.get("summary") or "it gave no result")
+    told = message.data.get("error") or message.data.get("summary") or "it gave no result"
+    return _short(str(told))
+
+
+def _short(text: str) -> str:
     return text if len(text) <= _LONGEST_WHY else f"{text[: _LONGEST_WHY - 1]}…"

@@ -46,6 +46,23 @@ def test_a_call_that_failed_is_failed_with_its_reason():
 
 
 @pytest.mark.parametrize(
+    ("output", "metadata", "state", "why"),
+    [
+        ({"error": "no weights"}, {}, "failed", "no weights"),
+        ({"count": 3}, {"status": "Failed"}, "failed", "it says: failed"),
+        ({"count": 3}, {"status": "partial"}, "incomplete", "it says: partial"),
+        ({"count": 3, "error": 0.02}, {"status": "completed"}, "done", ""),
+    ],
+)
+def test_a_tool_that_raises_nothing_is_judged_by_what_it_says_of_itself(
+    output: dict[str, Any], metadata: dict[str, Any], state: str, why: str
+):
+    data = {"summary": "", "output": output, "metadata": metadata}
+    verdict = judge_task(RULE, result_message("c1", "finder", data), COUNT)
+    assert (verdict.state, verdict.why) == (state, why)
+
+
+@pytest.mark.parametrize(
     "output",
     [
         {},
