@@ -413,6 +413,7 @@ def play_fakes(
     tools: Sequence[FakeTool],
     *turns: Turn,
     errors: bool = False,
+    ends: str = "run_finished",
     **changes: Any,
 ) -> Played:
     """The same with made-up tools."""
@@ -425,6 +426,6 @@ def play_fakes(
             events = asyncio.run(collect(loop, request(tmp_path, thread=thread, **changes)))
     finally:
         logging.getLogger("app.agent.execute").disabled = False
-    assert events[-1].kind == "run_finished", events[-1]
+    assert events[-1].kind == ends, events[-1]
     check_transcript(thread.history)
     return Played(events, thread, model)

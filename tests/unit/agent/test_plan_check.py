@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from app.agent.chains import planning_text
 from app.agent.plan_check import check_plan
 from app.agent.plan_state import NOTHING_RAN, Made, PlanState, Written
 from app.agent.planning.classify import classify
@@ -171,3 +172,21 @@ def test_what_rules_put_in_stands_before_what_is_still_to_come():
         ("outline", "running", "enforced"),
         ("crop", "pending", "rules"),
     ]
+
+
+def test_a_model_that_plans_is_told_the_packs_chains(tmp_path: Path):
+    played = play(tmp_path, "Good morning", says("hello"))
+    system = played.model.requests[0][0].text
+    segmenters = " or ".join(cells.SEGMENTERS)
+    assert f"- counting: {segmenters}\n" in system
+    assert f"- {cells.ANALYZER} needs a result of {cells.CROPPER} first\n" in system
+    assert f"- after {cells.ANALYZER} comes {cells.VISUALIZER}\n" in system
+    assert f"is recommended {cells.CAPTIONER} (in: " in system
+    assert f"- never: {cells.GENERALIST}" in system
+
+
+def test_tools_that_are_not_there_are_not_spoken_of():
+    told = planning_text(PLANS, [cells.CELLS, cells.CROPPER])
+    assert cells.NUCLEI not in told
+    assert cells.ANALYZER not in told
+    assert planning_text(Plans(), [cells.CELLS]) == ""
