@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QFontMetrics, QKeyEvent
-from PySide6.QtWidgets import QSizePolicy, QToolButton
+from PySide6.QtWidgets import QPushButton, QSizePolicy
 
 from app.agent.events import DataSent, Noted, PlanUpdated, RunEvent
 from app.views.icons import icon
@@ -17,7 +17,7 @@ _ROOM = 300  # px for a host's name
 _GOES_ON = (Noted, PlanUpdated)  # events that say nothing of whether the endpoint has answered
 
 
-class WhereMark(QToolButton):
+class WhereMark(QPushButton):
     """Says "Local", or the host that questions go to; a click leads to the privacy settings.
 
     It follows the chosen model at once. While a request is on its way it names the host of that
@@ -27,9 +27,7 @@ class WhereMark(QToolButton):
     def __init__(self) -> None:
         super().__init__()
         self.setObjectName("whereMark")
-        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.setIconSize(QSize(13, 13))
-        self.setAutoRaise(True)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -40,6 +38,11 @@ class WhereMark(QToolButton):
         self._least = QTimer(self, singleShot=True, interval=LEAST_MS)
         self._least.timeout.connect(self._settle)
         self._show()
+
+    @property
+    def says(self) -> str:
+        """What it shows."""
+        return self.text().strip().replace("&&", "&")
 
     @property
     def sending(self) -> bool:
@@ -86,7 +89,8 @@ class WhereMark(QToolButton):
             "sending": f"A request is on its way to {host}, as you allowed.",
         }[state]
         elide = Qt.TextElideMode.ElideMiddle
-        self.setText(QFontMetrics(self.font()).elidedText(says, elide, _ROOM))
+        shown = QFontMetrics(self.font()).elidedText(says, elide, _ROOM)
+        self.setText(f" {shown}".replace("&", "&&"))  # Qt sets the icon too close to the text
         tint = {"local": THEME.ok, "remote": THEME.warning, "sending": THEME.accent_text}[state]
         self.setIcon(icon("cpu" if state == "local" else "cloud", tint))
         self.setToolTip(plain_tip(f"{tells}\nClick to see what leaves and what never does."))

@@ -138,7 +138,7 @@ def test_the_mark_follows_the_model_and_nothing_is_sent_there_unasked(
     opened: Callable[[], Opened], wait_until: Wait
 ):
     here = opened()
-    assert here.window.where.text() == "Local"
+    assert here.window.where.says == "Local"
     dialog = here.settings()
     choose(dialog.model.provider, "OpenAI-compatible endpoint")
     form = dialog.model.forms["openai"]
@@ -146,7 +146,7 @@ def test_the_mark_follows_the_model_and_nothing_is_sent_there_unasked(
     retype(form.model, "test-model")
     QTest.keyClicks(form.key.edit, "sk-typed")
     here.save(dialog)
-    assert here.window.where.text() == "llm.example.org:8443"
+    assert here.window.where.says == "llm.example.org:8443"
     here.begin("Hello")
     wait_until(lambda: here.window.findChildren(ConsentDialog))
     (question,) = here.window.findChildren(ConsentDialog)
