@@ -28,10 +28,13 @@ def planning_text(plans: Plans, tools: Collection[str]) -> str:
 
 
 def _kinds(plans: Plans, tools: Collection[str]) -> Iterator[str]:
+    named: dict[str, list[str]] = {}
     for _, kind in plans.kinds():
         chain = _chain(kind, tools)
         if chain:
-            yield f"- {kind.name}: {chain}"
+            named.setdefault(chain, []).append(kind.name.replace("_", " "))
+    for chain, names in named.items():
+        yield f"- {', '.join(dict.fromkeys(names))}: {chain}"
 
 
 def _chain(kind: QuestionKind, tools: Collection[str]) -> str:

@@ -119,8 +119,10 @@ def judge_goal(
     left = _left_open(open_steps, plans, needed, ran)
     if left:
         reasons.append(f"still open in the plan: {listed(left)}")
-    why = "; ".join(reasons)
-    return GoalVerdict(not reasons, f"{why[0].upper()}{why[1:]}." if why else "", tuple(missing))
+    why = "; ".join(reason.rstrip(".") for reason in reasons)
+    if reasons and not any(why.startswith(tool) for tool in (*needed, *asked.absent)):
+        why = f"{why[0].upper()}{why[1:]}"  # a tool keeps its name
+    return GoalVerdict(not reasons, f"{why}." if why else "", tuple(missing))
 
 
 def listed(names: Sequence[str]) -> str:
