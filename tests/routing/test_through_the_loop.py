@@ -1,0 +1,40 @@
+"""What the planner plans for a row is what runs: real tools, real small pictures, the real loop."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+from app.agent.llm.offline import OfflineModel
+from app.agent.loop import AgentLoop
+from app.tools.planning import Priority
+from tests.routing.table import SCENES, Row, plan, registry_of, rows
+from tests.support.cells_pack import micrograph, open_pictures
+from tests.support.fake_tools import collect, request
+
+
+def ran(row: Row, folder: Path, picture: Path) -> tuple[str, ...]:
+    """The tools that gave a result."""
+    registry = registry_of(row.packs)
+    images, notes = open_pictures(folder, *([picture] if SCENES[row.scene] else []))
+    loop = AgentLoop(OfflineModel(registry.plans), registry, plans=registry.plans)
+    asked = request(folder, row.text, images=images, notes=notes)
+    events = asyncio.run(collect(loop, asked))
+    assert events[-1].kind == "run_finished", row.id
+    return tuple(e.tool for e in events if e.kind == "tool_finished" and e.status == "ok")
+
+
+def test_what_is_planned_for_the_microscopy_pack_runs_and_nothing_else(tmp_path: Path):
+    picture = micrograph(tmp_path / "well.png")
+    wrong: list[str] = []
+    for row in rows():
+        if row.packs != "cells":
+            continue
+        folder = tmp_path / row.id
+        folder.mkdir()
+        plans = registry_of(row.packs).plans
+        planned = plan(row).tools
+        may = tuple(t for t in planned if plans.rule(t).priority is not Priority.EXCLUDED)
+        if ran(row, folder, picture) != may:
+            wrong.append(row.id)
+    assert not wrong
