@@ -158,6 +158,7 @@ class _Run:
         window = agent.window
         self.plan = PlanState(live=bool(agent.plans))
         self.director = Director(agent.plans, request, agent.tools, self.plan)
+        self.director.by_rules = not window.info.metered  # the rule planner, also where it answers
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
@@ -368,7 +369,8 @@ class _Run:
         partial, self.answers.reply = self.answers.reply.text, Reply()
         self.transcript.end_calls(NOT_RUN)
         undone = [*self.transcript.not_run, *self.plan.open()]
-        found = f"What was found so far:\n\n{summarise(self.calls.results, undone)}"
+        summary = summarise(self.calls.results, undone, self.agent.plans)
+        found = f"What was found so far:\n\n{summary}"
         text = f"{head} {found if self.calls.results else 'Nothing was found so far.'}"
         text = f"\n\n{text}" if partial else text
         self.emitter.emit(TextDelta, text=text)
