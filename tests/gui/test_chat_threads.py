@@ -21,6 +21,7 @@ from PySide6.QtWidgets import (
     QPushButton,
 )
 
+from app.agent.consents import consent_request
 from app.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -40,6 +41,8 @@ from app.agent.events import (
 from app.agent.llm.endpoint import LOADING
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import SessionStore, Thread
+from app.views.chat.approval import ApprovalCard
+from app.views.chat.consent import ConsentCard
 from app.views.chat.conversation import KEPT
 from app.views.chat.dock import BATCH, CARDS
 from app.views.chat.message import Notice
@@ -298,7 +301,8 @@ def test_thinking_comes_back_folded_and_approvals_as_answered(chat: Chat, wait_u
     assert [card.state.full for card in run.approvals.values()] == [
         "Allowed in this conversation", "Not allowed: not again",
     ]  # fmt: skip
-    assert not any(card.allow.isVisible() for card in run.approvals.values())
+    cards = [card for card in run.approvals.values() if isinstance(card, ApprovalCard)]
+    assert [card.allow.isVisible() for card in cards] == [False, False]
     assert list(run.cards) == ["c"]
     assert run.note is None
     assert run.notice is not None
@@ -306,6 +310,33 @@ def test_thinking_comes_back_folded_and_approvals_as_answered(chat: Chat, wait_u
     usage = run.answers[-1].usage
     assert usage is not None
     assert usage.full == "5 tokens in, 0 out"
+
+
+def test_a_consent_comes_back_with_the_pictures_of_its_own_thread_only(
+    chat: Chat, wait_until: Wait, tmp_path: Path
+):
+    elsewhere = tmp_path / "elsewhere.png"
+    elsewhere.write_bytes(b"x")
+    fields = consent_request("m", "api.example.org") | {"about": "pictures"}
+    thread_id = recorded(
+        chat,
+        "What is it?",
+        (
+            ApprovalRequested,
+            {"approval_id": "a", **fields, "pictures": [{"path": str(elsewhere), "caption": "c"}]},
+        ),
+        (ApprovalResolved, {"approval_id": "a", "granted": True}),
+        (RunFinished, {"answer": "A lung."}),
+    )
+    show(chat, wait_until, thread_id)
+    card = chat.run.approvals["a"]
+    assert isinstance(card, ConsentCard)
+    assert card.dialog is None, "what was answered is not asked again"
+    assert card.state.full == "Pictures may be sent to api.example.org"
+    QTest.mouseClick(card._show, Qt.MouseButton.LeftButton)
+    assert card.view is not None
+    assert card.view.pictures == []
+    assert card.view.facts["Host"].plain() == "api.example.org"
 
 
 def test_folded_thinking_opens_in_an_old_thread(chat: Chat, wait_until: Wait):
@@ -587,7 +618,7 @@ def test_an_export_that_is_not_wanted_or_cannot_be_written(
     assert _dialogs(chat) == []
     folder = tmp_path / "folder.md"
     folder.mkdir()
-    chat.dock._exporter._save(chat.dock.thread, folder, "md")
+    chat.dock.exporter._save(chat.dock.thread, folder, "md")
     wait_until(lambda: chat.dock.conversation._notes)
     told = [notice.view.plain() for notice in chat.dock.findChildren(Notice)]
     assert any("cannot be written" in text for text in told)

@@ -186,15 +186,26 @@ def host_of(base_url: str) -> str:
 def place_of(base_url: str) -> str:
     """The host of an http(s) address as the user is told it, with its port unless that is https's.
 
-    Two services of one machine are two places: what one was allowed, the other was not.
+    Two services of one machine are two places: what one was allowed, the other was not. Letters
+    other than ASCII's are written as they go over the wire ("xn--..."), so that no host can look
+    like another.
 
     Raises:
         UsageError: It is not such an address.
     """
     host, parts = host_of(base_url), urlsplit(base_url)
     port = parts.port or {"http": 80, "https": 443}[parts.scheme]
-    name = f"[{host}]" if ":" in host else host
+    name = f"[{host}]" if ":" in host else _wire_name(host)
     return name if (parts.scheme, port) == ("https", 443) else f"{name}:{port}"
+
+
+def _wire_name(host: str) -> str:
+    if host.isascii():
+        return host
+    try:
+        return host.encode("idna").decode("ascii")
+    except UnicodeError:
+        return host.encode("punycode").decode("ascii")
 
 
 def is_loopback(host: str) -> bool:

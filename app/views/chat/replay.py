@@ -10,7 +10,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QTimer
 
-from app.agent.events import RunCancelled, RunEvent, ToolFinished
+from app.agent.events import ApprovalRequested, RunCancelled, RunEvent, ToolFinished
 from app.agent.sessions import PastRun, Thread
 from app.imaging.findings import Finding
 from app.tools.api import Artifact
@@ -113,6 +113,11 @@ class Replayer(QObject):
                 pictures = [item for item in _pictures(event) if _inside(item.path, folder)]
                 changed = {"findings": found, "artifacts": pictures}
                 yield event.model_copy(update=changed)
+            elif isinstance(event, ApprovalRequested):
+                shown = [
+                    item for item in event.pictures if _inside(Path(item.get("path", "")), folder)
+                ]
+                yield event.model_copy(update={"pictures": shown})
             else:
                 yield event
         if run.state == "running":  # its end is still to be written, and shown elsewhere

@@ -253,6 +253,7 @@ def test_consent_is_asked_once_a_thread_and_identifiers_stay_here(tmp_path: Path
         ("https://127.0.0.1.example.org/v1", "127.0.0.1.example.org"),
         ("https://127.0.0.1@evil.example/v1", "evil.example"),
         ("https://0.0.0.0/v1", "0.0.0.0"),
+        ("https://\u0430pi.openai.com/v1", "xn--pi-6kc.openai.com"),
     ],
 )
 def test_the_remote_host_is_told_with_its_port(url: str, remote: str):
