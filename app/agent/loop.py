@@ -158,7 +158,7 @@ class _Run:
         window = agent.window
         self.plan = PlanState(live=bool(agent.plans))
         self.director = Director(agent.plans, request, agent.tools, self.plan)
-        self.director.by_rules = not window.info.metered  # the rule planner, also where it answers
+        self.director.by_rules = window.info.rules
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)

@@ -50,6 +50,7 @@ class ModelInfo:
         output_price: The same for an answer.
         chars_per_token: For estimates, of English text and JSON.
         metered: Whether its use is told in tokens; not so for the rule planner.
+        rules: It is the rule planner: asked again, it says the same.
     """
 
     context_tokens: int = 32_768
@@ -60,6 +61,7 @@ class ModelInfo:
     output_price: float | None = None
     chars_per_token: float = 3.5
     metered: bool = True
+    rules: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from app.agent.planner import decide, plan_only
 from app.agent.planning.natural import no_rule_text
 from app.agent.planning.resolve import Blocked, resolve
 from app.agent.planning.steps import NoRule, Reply, Scene, Steps
+from app.agent.rulings import INSERTED
 from app.agent.summary import Skipped, write_summary
 from app.tools.planning import NO_PLANS, Plans
 
@@ -32,7 +33,7 @@ class OfflineModel:
     name = "offline"
     remote_host = ""
     # Rules read any length, and whole results.
-    info = ModelInfo(context_tokens=1_000_000_000, own_tools=False, metered=False)
+    info = ModelInfo(context_tokens=1_000_000_000, own_tools=False, metered=False, rules=True)
 
     def __init__(self, plans: Plans = NO_PLANS) -> None:
         self._plans = plans
@@ -83,9 +84,10 @@ async def _work(
             yield Call(ToolCall(id=call_id, name=step.tool, arguments=ready.arguments))
             return
     found = [results[number] for number in sorted(results)]
+    found += [item for item in turn if item.role == "tool" and item.call_id.startswith(INSERTED)]
     if not plan.steps:
         found = [message for message in scene.earlier if message.role == "tool"]
-    text = write_summary(found, skipped, notes, plan.topics, question)
+    text = write_summary(found, skipped, notes, plan.topics, question, scene.plans)
     async for event in _spoken(text):
         yield event
 
@@ -97,7 +99,8 @@ def _results(turn: Sequence[Message]) -> dict[int, Message]:
     """
     results: dict[int, Message] = {}
     for message in turn:
-        if message.role == "tool":
+        # What the packs' rules put in is no step of this plan.
+        if message.role == "tool" and not message.call_id.startswith(INSERTED):
             match = _CALL_ID.fullmatch(message.call_id)
             results[int(match.group(2)) if match else len(results) + 1] = message
     return results
