@@ -16,9 +16,11 @@ between them nothing stands but articles and the like, and for ` .. ` up to five
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+
+from app.tools.telling import Teller, Told
 
 
 class Priority(IntEnum):
@@ -234,6 +236,8 @@ class PackPlan:
         tools: A rule for each of its tools that needs one.
         alternatives: Groups of tools that do the same work; priorities count within a group.
         successors: What follows what.
+        tellers: How results are told without a language model.
+        unanswered: What was asked and no result answers, a sentence each.
     """
 
     pack: str
@@ -241,6 +245,8 @@ class PackPlan:
     tools: tuple[ToolRule, ...] = ()
     alternatives: tuple[AnyOf, ...] = ()
     successors: tuple[Successor, ...] = ()
+    tellers: tuple[Teller, ...] = ()
+    unanswered: Callable[[Told], Sequence[str]] | None = None
 
 
 class Plans:
@@ -277,6 +283,15 @@ class Plans:
     def kind(self, name: str) -> QuestionKind | None:
         """The first kind of that name."""
         return next((kind for _, kind in self.kinds() if kind.name == name), None)
+
+    def teller(self, tool: str) -> Teller:
+        """How results of a tool are told; an empty one where no pack says."""
+        return next((item for item in self.tellers() if item.tool == tool), Teller(tool))
+
+    def tellers(self) -> Iterator[Teller]:
+        """How results are told, in the packs' order."""
+        for pack in self.packs:
+            yield from pack.tellers
 
     def alternatives(self, tool: str) -> tuple[str, ...]:
         """Tools that do the same work, the readiest first; the tool itself is among them."""

@@ -10,14 +10,6 @@ from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
 from app.tools.planning import NO_PLANS, Plans
 
-DICOM = "dicom_processor"
-CLASSIFIER = "chest_xray_classifier"
-SEGMENTATION = "chest_xray_segmentation"
-REPORT = "chest_xray_report_generator"
-VISUALIZER = "image_visualizer"
-RATIO = "cardiothoracic_ratio"
-GENERATOR = "chest_xray_generator"
-
 _IMAGE_ARGUMENTS = ("image_path", "dicom_path", "image_paths", "image", "image_id", "images")
 _IMAGE_ENDINGS = ("_path", "_paths", "_image", "_image_id")
 _OTHER_FILES = ("output", "out_", "save", "model", "weights", "config", "log")

@@ -21,6 +21,7 @@ from app.tools.chest.plan_words import (
     WHERE,
     WIDE_MEDIASTINUM,
 )
+from app.tools.chest.telling import TELLERS, unanswered
 from app.tools.planning import Accepts, PackPlan, QuestionKind, ToolRule
 
 _CLASSIFIER = "chest_xray_classifier"
@@ -114,4 +115,4 @@ _TOOLS = (
     ),
 )
 
-PLAN = PackPlan("chest", kinds=_KINDS, tools=_TOOLS)
+PLAN = PackPlan("chest", kinds=_KINDS, tools=_TOOLS, tellers=TELLERS, unanswered=unanswered)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.tools.general.telling import TELLERS
 from app.tools.planning import Accepts, Feed, NumberWords, PackPlan, QuestionKind, ToolRule
 
 _DICOM = "dicom_processor"
@@ -112,4 +113,5 @@ PLAN = PackPlan(
             stage=1,
         ),
     ),
+    tellers=TELLERS,
 )

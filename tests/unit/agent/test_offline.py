@@ -102,7 +102,7 @@ def test_identifying_attributes_are_not_repeated_in_the_answer(tmp_path: Path):
 
 def test_is_the_heart_enlarged_is_answered_from_the_ratio(tmp_path: Path):
     answer = ask(tmp_path, "Where are the lungs, and is the heart enlarged?")[-1].answer
-    assert "cardiothoracic ratio is about 0.47, below 0.5. Above 0.5 on" in answer
+    assert "cardiothoracic ratio is about 0.47, below 0.5 [2]. Above 0.5 on" in answer
     assert "**Heart and thorax** (cardiothoracic_ratio" in answer
 
 

@@ -13,14 +13,19 @@ from app.agent.llm.base import Plan
 from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop, Limits
 from app.agent.messages import Message
-from app.agent.summary import DISCLAIMER, summarise
+from app.agent.summary import DISCLAIMER, summarise, write_summary
+from app.tools.planning import PackPlan, Plans
 from app.tools.registry import load_packs
+from app.tools.telling import Said, Teller, Told
 from tests.support.fake_tools import collect, pack, request
 from tests.support.scripted_model import ScriptedModel, call
 
 
 def result(tool: str, output: dict[str, Any], summary: str = "", **metadata: Any) -> Message:
     return result_message("1", tool, {"summary": summary, "output": output, "metadata": metadata})
+
+
+PLANS = load_packs([]).plans
 
 
 def test_results_failures_warnings_and_what_was_left():
@@ -32,6 +37,7 @@ def test_results_failures_warnings_and_what_was_left():
             result("cell_counter", {}, "Found 12 cells."),
         ],
         ["chest_xray_segmentation", "Compare with\nthe prior film", "chest_xray_segmentation"],
+        PLANS,
     )
     blocks = text.split("\n\n")
     assert blocks == [
@@ -81,7 +87,7 @@ def test_many_figures_are_counted():
     "output", [{}, {"ratio": None}, {"metrics": None}, {"predictions": None}, {"a": float("nan")}]
 )
 def test_an_odd_result_of_any_tool_still_reads(tool: str, output: dict[str, Any]):
-    text = summarise([result(tool, output)])
+    text = summarise([result(tool, output)], (), PLANS)
     assert f"({tool})" in text or f"**{tool}**" in text
     assert text.endswith(DISCLAIMER)
 
@@ -94,7 +100,7 @@ def test_a_run_at_its_limit_names_what_it_did_not_run(tmp_path: Path):
     steps = ("cardiothoracic_ratio", "chest_xray_classifier", "image_visualizer")
     calls = [call(name, image_path="a") for name in steps[:2]]
     with ScriptedModel([Plan(tuple((name, "") for name in steps)), *calls]) as model:
-        loop = AgentLoop(model, pack(), limits=Limits(tool_calls=1))
+        loop = AgentLoop(model, pack(), limits=Limits(tool_calls=1), plans=PLANS)
         events = asyncio.run(collect(loop, request(tmp_path)))
     assert events[-1].stopped_by == "tool_calls"
     assert "Cardiothoracic ratio about 0.47" in events[-1].answer
@@ -104,7 +110,59 @@ def test_a_run_at_its_limit_names_what_it_did_not_run(tmp_path: Path):
 
 def test_the_offline_planner_at_its_limit_does_so_too(tmp_path: Path):
     question = "Where are the lungs, and is the heart enlarged?"
-    loop = AgentLoop(OfflineModel(load_packs([]).plans), pack(), limits=Limits(tool_calls=1))
+    limits = Limits(tool_calls=1)
+    loop = AgentLoop(OfflineModel(PLANS), pack(), limits=limits, plans=PLANS)
     events = asyncio.run(collect(loop, request(tmp_path, question)))
     assert "**Left Lung:** outlined" in events[-1].answer
     assert "**Not run any more**\n- cardiothoracic_ratio\n\n" in events[-1].answer
+
+
+def cited(tool: str, number: int, output: dict[str, Any], **metadata: Any) -> Message:
+    return result(tool, output, **metadata).model_copy(update={"evidence": number})
+
+
+def test_every_sentence_about_a_result_cites_it_and_what_is_always_so_does_not():
+    heart = cited("cardiothoracic_ratio", 3, {"ratio": 0.61, "warnings": ["rotated"]})
+    scores = cited("chest_xray_classifier", 4, {"Effusion": 0.7, "Mass": 0.2})
+    topics = {"heart_size", "disease"}
+    question = "Is the heart enlarged? Is there an effusion?"
+    text = write_summary([heart, scores], [], [], topics, question, PLANS)
+    assert text.split("\n\n")[1:6] == [
+        "**Heart size:** the cardiothoracic ratio is about 0.61, above 0.5 [3]. Above 0.5 on an "
+        "upright PA film an adult's heart is commonly read as enlarged.",
+        "**Effusion:** score 0.70, above the operating point 0.5 (chest_xray_classifier) [4]. A "
+        "score is neither a probability nor a diagnosis.",
+        "**Heart and thorax** (cardiothoracic_ratio)\n"
+        "- Cardiothoracic ratio about 0.61 (approximate) [3].",
+        "**Scores** (chest_xray_classifier)\n- Above the operating point 0.5: Effusion 0.70 [4].\n"
+        "- At or below it: Mass 0.20 [4].\n- These are scores, not probabilities and not "
+        "diagnoses: 0.5 is where the model's authors balanced hits and false alarms for each "
+        "label.",
+        "**Warnings**\n- cardiothoracic_ratio: rotated [3]",
+    ]
+
+
+def test_a_direct_answer_needs_its_result():
+    failed = error_message("1", "cardiothoracic_ratio", "no weights")
+    text = write_summary([failed], [], [], {"heart_size"}, "Is it large?", PLANS)
+    assert "I cannot say whether the heart is enlarged: cardiothoracic_ratio gave no" in text
+
+
+def test_a_pack_tells_its_own_results(caplog: pytest.LogCaptureFixture):
+    def lines(output: Any, metadata: Any) -> list[Said]:
+        return [Said(f"{output['count']} cells."), Said("Clumps count once.", cites=False)]
+
+    def unanswered(told: Told) -> list[str]:
+        return [f"{', '.join(sorted(told.ran))} does not say which cells."]
+
+    teller = Teller("cell_counter", "Cells", lines)
+    plans = Plans([PackPlan("cells", tellers=(teller,), unanswered=unanswered)])
+    text = write_summary([cited("cell_counter", 1, {"count": 12})], [], [], (), "", plans)
+    assert "**Cells** (cell_counter)\n- 12 cells [1].\n- Clumps count once.\n" in text
+    assert "**What this does not answer**\n- cell_counter does not say which cells." in text
+    assert "12" in summarise([cited("cell_counter", 1, {"count": 12})], (), plans)
+    # What a pack cannot tell is told as that of any other tool.
+    odd = summarise([cited("cell_counter", 1, {"cells": 12})], (), plans)
+    assert "**Cells** (cell_counter)\n- cells: 12 [1]" in odd
+    assert "A pack could not tell a result of cell_counter" in caplog.text
+    caplog.clear()

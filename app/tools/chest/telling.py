@@ -1,0 +1,286 @@
+"""How the chest tools' results are told without a language model, and what they do not answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.tools.telling import (
+    Data,
+    Said,
+    Teller,
+    Told,
+    has_words,
+    number,
+    one_line,
+    said,
+    scores_of,
+)
+
+_CLASSIFIER = "chest_xray_classifier"
+_SEGMENTATION = "chest_xray_segmentation"
+_RATIO = "cardiothoracic_ratio"
+_GROUNDING = "xray_phrase_grounding"
+
+_OPERATING_POINT = 0.5
+_RATIO_MARGIN = 0.02
+"""A ratio that lies nearer to 0.5 than this decides nothing; used when the tool does not judge."""
+_TEXT_LIMIT = 4000
+
+_LABELS: Mapping[str, str] = {
+    "Effusion": r"effusions?",
+    "Pneumonia": r"pneumonias?",
+    "Pneumothorax": r"pneumothora(?:x|ces)",
+    "Atelectasis": r"atelectas[ie]s|collapse\w*",
+    "Consolidation": r"consolidations?",
+    "Infiltration": r"infiltrat\w+",
+    "Edema": r"o?edema",
+    "Nodule": r"nodules?",
+    "Mass": r"mass(?:es)?",
+    "Hernia": r"hernias?",
+    "Fracture": r"fractures?",
+    "Lung Opacity": r"opacit(?:y|ies)",
+    "Cardiomegaly": r"cardiomegaly|enlarged\s+heart",
+    "Enlarged Cardiomediastinum": r"enlarged\s+cardiomediastinum|widen\w*\s+mediastinum|"
+    r"mediastin\w+\s+(?:\w+\s+)?widen\w*",
+}
+"""How a user may write a label."""
+
+_LESION = (
+    r"tumou?rs?|lesions?|mass(?:es)?|nodules?|cancers?|metasta\w+|cavit\w+|fractures?|infiltrat\w+|"
+    r"opacit(?:y|ies)|effusions?|consolidations?|pneumothora(?:x|ces)"
+)
+_MEASURED = (
+    r"sizes?|how\s+(?:many|much|big|large|long|wide)|measure\w*|count|number\s+of|largest|smallest|"
+    r"diameters?|segment\w*|outline\w*|contour\w*|delineate\w*|box(?:es)?"
+)
+_PART = (
+    r"left|right|upper|lower|middle|lobes?|lobar|bilateral\w*|unilateral\w*|apical|apex|apices|basal|"
+    r"bases"
+)
+_VOLUME = r"volumes?|capacity"
+
+
+def _scores(output: Data, metadata: Data) -> list[Said]:
+    del metadata
+    scores = sorted(scores_of(output).items(), key=lambda item: -item[1])
+    if not scores:
+        return []
+    above = [f"{_label(name)} {score:.2f}" for name, score in scores if score > _OPERATING_POINT]
+    below = [f"{_label(name)} {score:.2f}" for name, score in scores if score <= _OPERATING_POINT]
+    lines = [
+        Said(
+            f"Above the operating point 0.5: {', '.join(above)}."
+            if above
+            else "No label is above the operating point 0.5."
+        )
+    ]
+    if below:
+        lines.append(Said(f"At or below it: {', '.join(below)}."))
+    note = (
+        "These are scores, not probabilities and not diagnoses: 0.5 is where the model's authors "
+        "balanced hits and false alarms for each label."
+    )
+    return [*lines, Said(note, cites=False)]
+
+
+def _outlines(output: Data, metadata: Data) -> list[Said]:
+    metrics = output.get("metrics")
+    if not isinstance(metrics, Mapping):
+        return []
+    basis = str(metadata.get("area_note") or metadata.get("spacing_note") or "")
+    lines = [
+        _organ(str(name), values, basis)
+        for name, values in metrics.items()
+        if isinstance(values, Mapping)
+    ]
+    wanted = metadata.get("not_found", metadata.get("requested_organs"))
+    missing = [str(name) for name in wanted or () if name not in metrics]
+    if missing:
+        lines.append(f"Asked for but not found: {', '.join(missing)}.")
+    if lines and basis:
+        lines.append(f"Areas: {one_line(basis)}.")
+    return said(lines)
+
+
+def _organ(name: str, values: Data, basis: str) -> str:
+    parts: list[str] = []
+    if values.get("area_pixels") is not None:
+        parts.append(f"area {number(values['area_pixels'])} px")
+    if values.get("area_cm2") is not None:
+        mark = " (see below for what this rests on)" if basis else ""
+        parts[-1:] = [f"{''.join(parts[-1:])} = {number(values['area_cm2'], 1)} cm²{mark}"]
+    if values.get("confidence_score") is not None:
+        parts.append(f"mean probability {number(values['confidence_score'])}")
+    return f"**{one_line(name)}:** outlined; {', '.join(parts)}." if parts else f"**{name}**."
+
+
+def _ratio(output: Data, metadata: Data) -> list[Said]:
+    ratio = output.get("ratio")
+    if not isinstance(ratio, (int, float)):
+        return []
+    widths = [output.get("heart_width_px"), output.get("thorax_width_px")]
+    measured = ""
+    if None not in widths:
+        measured = f": heart {number(widths[0], 0)} px / thorax {number(widths[1], 0)} px"
+    in_mm = [output.get("heart_width_mm"), output.get("thorax_width_mm")]
+    if None not in in_mm:
+        basis = one_line(str(metadata.get("spacing_source") or "source of the spacing not given"))
+        measured += f" ({number(in_mm[0], 0)} mm / {number(in_mm[1], 0)} mm, {basis})"
+    lines = [f"Cardiothoracic ratio about {ratio:.2f} (approximate){measured}."]
+    if output.get("reliable") is False:
+        lines.append("Marked as unreliable by the tool; see the warnings.")
+    return said(lines)
+
+
+def _report(output: Data, metadata: Data) -> list[Said]:
+    del metadata
+    lines = [
+        Said(f"{key.capitalize()} in the model's words: “{one_line(value, _TEXT_LIMIT)}”.")
+        for key, value in output.items()
+        if isinstance(value, str) and value.strip() and not key.endswith("path")
+    ]
+    note = "This text is a draft by a model; nobody has checked it."
+    return [*lines, Said(note, cites=False)] if lines else []
+
+
+def _generated(output: Data, metadata: Data) -> list[Said]:
+    del metadata
+    made = output.get("image_path")
+    return [Said("A synthetic image was made; it shows no patient.")] if made else []
+
+
+def _grounded(output: Data, metadata: Data) -> list[Said]:
+    del metadata
+    lines: list[str] = []
+    for item in output.get("predictions") or ():
+        boxes = item.get("bounding_boxes") or {} if isinstance(item, Mapping) else {}
+        for box in boxes.get("image_coordinates") or ():
+            phrase = one_line(str(item.get("phrase", "")))
+            lines.append(
+                f"“{phrase}”: box from {_point(box[:2])} to {_point(box[2:])}, x to the right and "
+                "y down from the top left corner."
+            )
+    if not lines and "predictions" in output:
+        lines.append("The phrase was not found in the image.")
+    return said(lines)
+
+
+def _heart_answer(output: Data, question: str) -> list[list[Said]]:
+    del question
+    ratio = output.get("ratio")
+    if not isinstance(ratio, (int, float)):
+        text = f"I cannot say whether the heart is enlarged: {_RATIO} gave no ratio."
+        return [[Said(text, cites=False)]]
+    judged = one_line(str(output.get("judgement") or _judged(ratio)))
+    answer = [
+        Said(f"**Heart size:** the cardiothoracic ratio is about {ratio:.2f}, {judged}."),
+        Said(
+            "Above 0.5 on an upright PA film an adult's heart is commonly read as enlarged.",
+            cites=False,
+        ),
+    ]
+    if not output.get("reliable", True):
+        answer.append(Said("It is not reliable here: see the warnings."))
+    return [answer]
+
+
+def _judged(ratio: float) -> str:
+    if abs(ratio - 0.5) < _RATIO_MARGIN:
+        return "too near 0.5 to decide"
+    return "above 0.5" if ratio > 0.5 else "below 0.5"
+
+
+def _disease_answer(output: Data, question: str) -> list[list[Said]]:
+    scores = scores_of(output)
+    asked = [
+        label
+        for label in scores
+        if has_words(question, _LABELS.get(label, label.replace("_", " ").lower()))
+    ]
+    if not asked:
+        return [[Said(_highest(scores))]]
+    return [
+        [
+            Said(
+                f"**{_label(label)}:** score {scores[label]:.2f}, {_side(scores[label])} the "
+                f"operating point 0.5 ({_CLASSIFIER})."
+            ),
+            Said("A score is neither a probability nor a diagnosis.", cites=False),
+        ]
+        for label in asked
+    ]
+
+
+def _highest(scores: Mapping[str, float]) -> str:
+    above = sorted(
+        (item for item in scores.items() if item[1] > _OPERATING_POINT), key=lambda item: -item[1]
+    )
+    listed = ", ".join(f"{_label(label)} {score:.2f}" for label, score in above)
+    return (
+        f"**Which disease:** I cannot name one. Above the operating point 0.5 of {_CLASSIFIER}: "
+        f"{listed or 'no label'}."
+    )
+
+
+def _side(score: float) -> str:
+    if score == _OPERATING_POINT:
+        return "at"
+    return "above" if score > _OPERATING_POINT else "below"
+
+
+def _label(name: str) -> str:
+    return one_line(name.replace("_", " "))
+
+
+def _point(values: Sequence[Any]) -> str:
+    return f"({', '.join(number(value, 0) for value in values)})"
+
+
+def unanswered(told: Told) -> list[str]:
+    """What was asked about a radiograph and no result answers, a sentence each."""
+    grounded = _GROUNDING in told.ran
+    disease = "disease" in told.kinds
+    lesion = has_words(told.question, _LESION)
+    lines: list[str] = []
+    if disease:
+        lines.append(
+            "Which disease it is: scores and outlines do not decide that; a radiologist does."
+        )
+    shown = f" {_SEGMENTATION} outlines anatomy only." if _SEGMENTATION in told.ran else ""
+    if (lesion or disease) and "where" in told.kinds and not grounded:
+        lines.append(f"Where a disease lies: no tool that ran locates one.{shown}")
+    elif disease and has_words(told.question, _PART) and not grounded:
+        lines.append("On which side or in which part: a score is for the whole film.")
+    if lesion and has_words(told.question, _MEASURED):
+        lines.append(
+            "Outline, size or number of a lesion: no tool that ran finds, measures or counts "
+            f"lesions.{shown}"
+        )
+    if has_words(told.question, _VOLUME):
+        lines.append("A volume: a radiograph is flat and gives areas only.")
+    return lines
+
+
+TELLERS = (
+    Teller(
+        _RATIO,
+        "Heart and thorax",
+        _ratio,
+        kind="heart_size",
+        subject="whether the heart is enlarged",
+        answer=_heart_answer,
+    ),
+    Teller(
+        _CLASSIFIER,
+        "Scores",
+        _scores,
+        kind="disease",
+        subject="which disease there is",
+        answer=_disease_answer,
+    ),
+    Teller(_SEGMENTATION, "Outlines", _outlines),
+    Teller("chest_xray_report_generator", "Draft report", _report),
+    Teller("chest_xray_generator", lines=_generated),
+    Teller(_GROUNDING, lines=_grounded),
+)
