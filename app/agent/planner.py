@@ -8,7 +8,7 @@ from typing import Any
 
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.explicit import read_explicit
-from app.agent.planning.mentions import find_mentions, with_phrases, without_phrases
+from app.agent.planning.mentions import Mention, find_mentions, with_phrases, without_phrases
 from app.agent.planning.natural import no_image_text, read_natural
 from app.agent.planning.steps import (
     Absent,
@@ -50,6 +50,9 @@ def decide(question: str, scene: Scene) -> Decision:
     if explicit is None:
         said = with_phrases(blank, mentions, scene.tools)
         return read_natural(blank, scene, {item.name for item in said if item.negated})
+    wider = _in_words(blank, mentions, explicit, scene)
+    if wider is not None:
+        return wider
     if isinstance(explicit, Steps) and not scene.images and _needs_image(explicit):
         return Reply(no_image_text())
     if isinstance(explicit, Steps) and len(question) > MAX_QUESTION:
@@ -58,6 +61,23 @@ def decide(question: str, scene: Scene) -> Decision:
     if isinstance(explicit, Steps) and isinstance(besides, Steps):
         return replace(explicit, topics=explicit.topics | besides.topics)
     return explicit
+
+
+def _in_words(
+    blank: str, mentions: Sequence[Mention], explicit: Decision, scene: Scene
+) -> Steps | None:
+    """The plan of a plain question where it only happens to say a tool's name in words.
+
+    "Measure the cardiothoracic ratio and outline the heart" asks for more than that tool.
+    """
+    spelt = any("_" in blank[item.start : item.end] or "-" in item.name for item in mentions)
+    if spelt or not mentions or not isinstance(explicit, Steps):
+        return None
+    natural = read_natural(blank, scene, {item.name for item in mentions if item.negated})
+    named = {step.tool for step in explicit.steps}
+    if isinstance(natural, Steps) and named < {step.tool for step in natural.steps}:
+        return natural
+    return None
 
 
 def plan_only(

@@ -10,7 +10,7 @@ from app.agent.llm.base import ToolSchema
 from app.agent.planning.choosing import choose
 from app.agent.planning.mentions import Mention, find_mentions, with_phrases
 from app.agent.planning.negation import Denial, denials
-from app.agent.planning.scope import beyond_tools, said_nothing
+from app.agent.planning.scope import beyond_tools, reported, said_nothing
 from app.agent.planning.spelling import Speller
 from app.agent.planning.text import masked, normalised
 from app.agent.planning.words import Match, Token, Vocabulary, telling, tokens_of
@@ -82,12 +82,13 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
     mentions = _mentions(blank, tools)
     tokens, read_as = _respelt(tokens_of(blank), book)
     denied = denials(tokens)
-    found = _Found(book, tokens, denied, firm=True)
+    told = reported(blank, tokens)
+    found = _Found(book, tokens, denied, told, firm=True)
     kinds = found.kinds()
     asked = _asked(blank, found, kinds, plans, tools, mentions)
     if not asked.wanted and not asked.named:
         # "kein Erguss": nothing but what may be absent, so that is what is asked about.
-        loose = _Found(book, tokens, denied, firm=False)
+        loose = _Found(book, tokens, denied, told, firm=False)
         again = _asked(blank, loose, loose.kinds(), plans, tools, mentions)
         asked, kinds = (again, loose.kinds()) if again.wanted else (asked, kinds)
     return Reading(replace(asked, read_as=read_as), tokens, kinds, denied)
@@ -156,6 +157,7 @@ class _Found:
         book: The packs' words.
         tokens: The question's words.
         denied: What it leaves out.
+        told: Numbers of the words that tell what somebody else wrote.
         firm: Whether "no comparison" leaves out the comparison: not so where nothing else is said.
         asking: By kind, the matches that count.
         about: By tool, the matches of what it is about.
@@ -166,6 +168,7 @@ class _Found:
     book: _Book
     tokens: Sequence[Token]
     denied: Sequence[Denial]
+    told: frozenset[int]
     firm: bool
     asking: dict[_Key, list[Match]] = field(default_factory=dict[_Key, list[Match]])
     about: list[Match] = field(default_factory=list[Match])
@@ -179,7 +182,7 @@ class _Found:
         self.values = book.values.find(tokens)
         matches = telling(book.asking.find(tokens))
         beyond = beyond_tools(tokens, matches)
-        gone = self._gone()
+        gone = self._gone() | self.told
         unless: dict[tuple[str, int], None] = {
             (match.owner, tokens[match.first].clause): None
             for match in book.unless.find(tokens)

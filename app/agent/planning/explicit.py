@@ -104,6 +104,8 @@ def _step(
     text, blank = clause
     target = _target(mention.name, text, blank, before, scene)
     rule = scene.plans.rule(mention.name)
+    if isinstance(target, Absent) and target.what in (rule.makes, *rule.made):
+        target = None  # "run a, then b on what a makes": that is for b
     if makes_from_nothing(rule, scene):
         target = Output(len(before) + 1, rule.makes)
     schema = scene.tools.get(mention.name)

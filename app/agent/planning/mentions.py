@@ -19,13 +19,15 @@ _CALLING = re.compile(
 _JOINED = re.compile(r"^[\s,&+]*(?:and|then|also)?[\s,]*(?:the\s+)?$", re.IGNORECASE)
 _ENUMERATED = re.compile(r"^[\s,]*(?:and|or|nor)?[\s,]*(?:the\s+)?$", re.IGNORECASE)
 _NEGATED = re.compile(
-    r"\b(?:don'?t|do\s+not|without|skip|except|excluding|omit|never|no)\s+"
-    r"(?:(?:run|use|call|running|using|the|for)\s+)*$",
+    r"\b(?:don'?t|do\s+not|without|skip|except|excluding|omit|never|no|not|instead\s+of|ohne|nicht|"
+    r"kein\w*|au(?:\xdf|ss)er|statt)\s+"
+    r"(?:(?:run|use|call|running|using|the|for|das|den|die|mit|by|with)\s+)*$",
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"\b(?:what\s+(?:does|do|is)|how\s+does|tell\s+me\s+about|describe|explain)\s+(?:the\s+)?"
-    r"(?:tool\s+)?$",
+    r"\b(?:what\s+(?:does|do|is)|how\s+does|tell\s+me\s+about|describe|explain|"
+    r"was\s+(?:macht|tut|ist)|wie\s+(?:funktioniert|arbeitet)|erkl(?:\xe4|ae)re?)\s+"
+    r"(?:(?:to\s+me|how|what|mir|wie|was)\s+)*(?:(?:the|das|der|die)\s+)?(?:tool\s+|werkzeug\s+)?$",
     re.IGNORECASE,
 )
 _WHAT_IS = re.compile(r"what\s+is\b", re.IGNORECASE)

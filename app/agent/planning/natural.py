@@ -20,7 +20,7 @@ from app.agent.planning.steps import (
     image_argument,
 )
 from app.agent.planning.suited import unsuitable
-from app.agent.planning.targets import fed, feed_arguments, title_of
+from app.agent.planning.targets import IMAGE_ID, fed, feed_arguments, title_of
 from app.agent.planning.text import has_words
 from app.agent.planning.values import find_numbers, find_values, usual_values
 
@@ -137,7 +137,7 @@ def _step(
         return Step(tool, skip="this tool is not installed", why=why, target=OpenImage())
     arguments: dict[str, Any] = {}
     slot = image_argument(schema)
-    target = (fed(rule, slot, before, scene) if slot else None) or OpenImage()
+    target = (fed(rule, slot, before, scene) if slot else None) or _image(question)
     if slot:
         arguments[slot] = [target] if slot.endswith("s") else target
     title = title_of(rule, slot, before, scene) if not isinstance(target, OpenImage) else None
@@ -147,6 +147,12 @@ def _step(
     arguments |= feed_arguments(schema, arguments, before, scene)
     skip = unsuitable(tool, target, before, scene) or missing_arguments(schema, arguments)
     return Step(tool, arguments, why, skip, target)
+
+
+def _image(question: str) -> OpenImage:
+    """The open image that the question names by its id, else the current one."""
+    named = {match.lower() for match in IMAGE_ID.findall(question)}
+    return OpenImage(named.pop() if len(named) == 1 else "")
 
 
 def _values(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Sequence
 
 from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary
 
@@ -38,6 +39,12 @@ _KNOWLEDGE = (
     "what .. mean",
     "what .. means",
     "what .. stand for",
+    "explain how",
+    "explain why",
+    "explain what",
+    "erklaer* wie",
+    "erklaer* warum",
+    "erklaer* was",
     "normal range",
     "reference range",
     "normal value*",
@@ -88,6 +95,17 @@ _ERRANDS = (
     "poem",
     "joke",
     "translat*",
+    "font",
+    "dark mode",
+    "settings",
+    "password",
+    "software",
+    "theme",
+    "schriftgroesse",
+    "schriftart",
+    "einstellungen",
+    "passwort",
+    "sprache",
     "spell",
     "remind",
     "rename",
@@ -113,7 +131,11 @@ _ERRANDS = (
 )
 _BEYOND = Vocabulary([("knows", entry) for entry in _KNOWLEDGE + _ERRANDS])
 _WHAT_IS = Vocabulary(
-    [("what", entry) for entry in ("what is", "what's", "what are", "was ist", "was sind", "whats")]
+    [
+        *(("what", entry) for entry in ("what is", "what's", "what are", "was ist", "was sind")),
+        *(("what", entry) for entry in ("whats", "was bedeutet", "meaning of", "wer ist")),
+        *(("tell", entry) for entry in ("explain", "erklaer*", "erlaeuter*", "tell about")),
+    ]
 )
 _INDEFINITE = frozenset(("a", "an", "ein", "eine", "einen"))
 _STATES_TEXT = "wrong abnormal normal visible seen present suspicious shown open broken"
@@ -134,6 +156,30 @@ _LIGHT_TEXT = (
 )
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
 _NEAR = 2
+_REPORTED = 4
+_QUOTED = re.compile("[\"'][\x00]+[\"']")
+_REPORTS = Vocabulary(
+    [
+        ("reports", entry)
+        for entry in (
+            *("say", "says", "said", "saying", "read", "reads", "write", "writes", "wrote"),
+            *(
+                "written",
+                "contain",
+                "contains",
+                "contained",
+                "states",
+                "stated",
+                "claims",
+                "called",
+            ),
+            *("named", "is", "was", "tells", "told", "asks", "asked", "label", "title is", "noted"),
+            *("mentions", "mentioned", "translate", "quote", "quotes", "remark", "comment"),
+            *("steht", "stand", "sagt", "sagte", "lautet", "schrieb", "schreibt", "heisst"),
+            *("enthaelt", "meint", "meinte", "besagt"),
+        )
+    ]
+)
 
 
 def beyond_tools(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
@@ -148,19 +194,35 @@ def beyond_tools(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset
             if same and near and not cue.at & match.at:
                 found.add(match)
     for cue in _WHAT_IS.find(tokens):
-        found.update(match for match in matches if _defines(tokens, max(cue.at), match))
+        articles = _INDEFINITE if cue.owner == "what" else DETERMINERS
+        found.update(match for match in matches if _defines(tokens, max(cue.at), match, articles))
     return frozenset(found)
 
 
-def _defines(tokens: Sequence[Token], last: int, match: Match) -> bool:
+def _defines(tokens: Sequence[Token], last: int, match: Match, articles: Collection[str]) -> bool:
     """Whether "what is" asks for what a thing is at all: "a pneumothorax", not "the ratio"."""
     between = [token.text for token in tokens[last + 1 : match.first]]
-    if match.first <= last or any(word not in _INDEFINITE for word in between):
+    if match.first <= last or any(word not in articles for word in between):
         return False
     end = max(match.at)
     after = tokens[end + 1] if end + 1 < len(tokens) else None
     ends = after is None or after.clause != tokens[end].clause
     return ends and (bool(between) or tokens[match.first].text not in _STATES)
+
+
+def reported(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
+    """The words that tell what somebody else wrote: "the tag says "..."". They ask for nothing."""
+    found: set[int] = set()
+    verbs = [match.first for match in _REPORTS.find(tokens)]
+    for quoted in _QUOTED.finditer(blank):
+        before = [number for number, token in enumerate(tokens) if token.end <= quoted.start() + 1]
+        if not before:
+            continue
+        last = before[-1]
+        clause = [number for number in before if tokens[number].sentence == tokens[last].sentence]
+        if any(verb in clause[-_REPORTED:] for verb in verbs):
+            found.update(clause)
+    return frozenset(found)
 
 
 def said_nothing(token: Token) -> bool:

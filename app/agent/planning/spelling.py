@@ -13,7 +13,9 @@ from importlib.resources import files
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
-_SHORTEST = 4
+_SHORTEST = 3
+_SAFE = 4
+"""A shorter word is only put right where its letters are swapped."""
 _LONG = 8
 _LIST = "frequency_dictionary_en_82_765.txt"
 
@@ -57,7 +59,7 @@ class Speller:
         self._words = words
         self._stems: dict[int, list[str]] = {}
         for word in words:
-            if literals[word] and len(word) > _SHORTEST:
+            if literals[word] and len(word) > _SAFE:
                 self._stems.setdefault(len(word), []).append(word)
         self.nearest = lru_cache(maxsize=4096)(self._nearest)
 
@@ -101,6 +103,8 @@ def _allowed(literal: str) -> int:
 
 def _begins_alike(word: str, literal: str, distance: int) -> bool:
     """Whoever misspells a word seldom gets its first letter wrong; in a short one it is another."""
+    if min(len(word), len(literal)) < _SAFE:
+        return word[0] == literal[0] and sorted(word) == sorted(literal)
     if word[0] == literal[0] or word[:2] == literal[1::-1]:
         return True
     return distance == 1 and len(literal) >= 6

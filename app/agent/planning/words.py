@@ -16,7 +16,7 @@ from dataclasses import dataclass
 GAP = 5
 """Most words that `..` stands for."""
 _LONGEST = 40
-_WORD = re.compile(r"\w+(?:['’]\w+)*")
+_WORD = re.compile(r"\w+(?:['’]\w+)*|#(?!\w)")
 # What looks like a file, an address or a name of code holds no words.
 _NO_WORDS = re.compile(
     r"\b[a-z][a-z0-9+.]{0,12}://\S+|[\w.+-]{1,64}@[\w.-]{1,200}|(?<!\w)[~.]{0,2}/[^\s,;]+|"
@@ -81,6 +81,8 @@ class Match:
 def folded(word: str) -> tuple[str, ...]:
     """A word in small letters, umlauts as "ae", and where that differs without any accents."""
     small = unicodedata.normalize("NFC", word.casefold())
+    if small == "#":
+        return ("number",)
     if small.isascii():
         return (small,)
     plain = unicodedata.normalize("NFD", small)

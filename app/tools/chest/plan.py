@@ -7,6 +7,7 @@ another pack may bring them, and what is not there is not planned.
 from __future__ import annotations
 
 from app.tools.chest.plan_words import (
+    ANALYSE,
     ANATOMY,
     DISEASES,
     ELSEWHERE,
@@ -17,6 +18,7 @@ from app.tools.chest.plan_words import (
     OVERLAY,
     PHRASES,
     REPORT,
+    SHOWN,
     STRUCTURES,
     WHERE,
     WIDE_MEDIASTINUM,
@@ -44,6 +46,13 @@ _KINDS = (
         tools=(_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW),
         unless=ELSEWHERE,
     ),
+    QuestionKind(
+        "analyse",
+        ANALYSE,
+        tools=(_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW),
+        unless=ELSEWHERE,
+        alone=True,
+    ),
     QuestionKind("disease", DISEASES, tools=(_CLASSIFIER,), unless=ELSEWHERE),
     QuestionKind("where", WHERE),
     QuestionKind(
@@ -51,11 +60,13 @@ _KINDS = (
     ),
     QuestionKind("widened", WIDE_MEDIASTINUM, tools=(_CLASSIFIER, _SEGMENTATION)),
     QuestionKind(
-        "anatomy",
-        (*OUTLINE, *ANATOMY),
+        "outline",
+        (*OUTLINE, *SHOWN),
         tools=(_SEGMENTATION,),
         unless=(*ELSEWHERE, *NOT_OUTLINED),
     ),
+    # "A mass in the right lung" asks for the mass.
+    QuestionKind("anatomy", ANATOMY, tools=(_SEGMENTATION,), unless=DISEASES),
     QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True),
     QuestionKind("report", REPORT, tools=(_REPORT,)),
     QuestionKind("overlay", OVERLAY, tools=(_SEGMENTATION, _SHOW), again=False),
@@ -81,6 +92,7 @@ _TOOLS = (
         values=STRUCTURES,
         usual=(("organs", _LUNGS_AND_HEART),),
         empty=("metrics",),
+        missing=("not_found",),
         makes="segmentation_image_path",
         made=(
             *("segmentation overlay", "segmentation image", "segmentation mask"),

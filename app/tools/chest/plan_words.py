@@ -18,9 +18,11 @@ EVERYTHING = (
     *("all available tools", "all tools", "every tool", "everything", "full analysis"),
     *("complete analysis", "full work up", "full workup", "what do you see", "what can you see"),
     *("comprehensive analysis", "full read", "complete work up"),
-    *(f"{verb} {noun}" for verb in ("describe", "analyse", "analyze") for noun in _PICTURES),
     *("alle werkzeuge", "alles", "vollstaendige analyse", "komplette analyse", "was siehst du"),
-    *("was sieht man", "volle analyse", "kompletter befund"),
+    *("was sieht man", "volle analyse", "kompletter befund", "alle tools"),
+)
+ANALYSE = (
+    *(f"{verb} {noun}" for verb in ("describe", "analyse", "analyze") for noun in _PICTURES),
     *(f"{verb} {noun}" for verb in ("beschreib*", "analysier*") for noun in _BILDER),
 )
 
@@ -28,7 +30,16 @@ DISEASES = (
     *("disease*", "diagnos*", "abnormal*", "patholog*", "finding*", "wrong", "sick", "ill"),
     *("normal", "healthy", "condition", "conditions", "classif*", "score", "scores", "scoring"),
     *("suspicious", "analyse", "analyze", "analysis", "lesion*", "problem", "problems", "illness"),
-    *("unremarkable", "anything unusual", "red flags", "rule out", "abnormality"),
+    *("unremarkable", "unusual", "red flags", "rule out", "abnormality"),
+    *("probabilities", "probability", "likelihood", "screen for", "screening", "decompensat*"),
+    *("heart failure", "cardiac failure", "copd", "hyperinflat*", "empyema", "granuloma*"),
+    *("bulla", "bullae", "scar", "scars", "scarring", "interstitial", "ground glass"),
+    *("airspace", "haziness", "hazy", "blunt*", "costophrenic", "free air", "air leak"),
+    *("air under", "lytic", "malignan*", "carcinoma*", "pleural plaque*", "broken", "fissure"),
+    *(f"read {noun}" for noun in _PICTURES),
+    *(f"assess {noun}" for noun in _PICTURES),
+    *(f"evaluate {noun}" for noun in _PICTURES),
+    *(f"interpret {noun}" for noun in _PICTURES),
     *("pneumonia*", "effusion*", "pneumothora*", "ptx", "hydrothorax", "haemothorax"),
     *("hemothorax", "atelecta*", "consolidat*", "infiltrat*", "oedema*", "edema*"),
     *("emphysema*", "fibros*", "fibrotic", "nodul*", "mass", "masses", "hernia*"),
@@ -45,7 +56,11 @@ DISEASES = (
     *("fraktur*", "*bruch", "*brueche", "verschattung*", "verdichtung*", "kardiomegali*"),
     *("pleuraverdickung*", "pleuraschwiele*", "*kollaps*", "stauung*", "*tumore", "*krebs"),
     *("lungenstauung", "diagnose*", "kollabiert*", "gebrochen*", "fluessigkeit", "analysier*"),
-    "lungenkollaps",
+    *("lungenkollaps", "was faellt auf", "normalbefund", "herzinsuffizienz", "dekompens*"),
+    *("tuberkulose", "ueberblaeht", "ueberblaehung", "narbe", "narben", "vernarbung*"),
+    *("transparenzminderung*", "rippenbrueche", "karzinom*", "metastase*", "boesartig*"),
+    *("wahrscheinlichkeit*", "befunde diese*", "ausgeschlossen", "ausschliessen"),
+    *("infekt*", "entzuendung*", "wasser"),
 )
 
 WIDE_MEDIASTINUM = (
@@ -55,7 +70,17 @@ WIDE_MEDIASTINUM = (
 
 WHERE = (
     *("where", "locate", "located", "location*", "locali*", "position of", "situated"),
-    *("whereabouts", "which side", "wo", "lokalisi*", "lokalisation*", "lage", "welche seite"),
+    *(
+        "whereabouts",
+        "which side",
+        "which lung",
+        "which lobe",
+        "wo",
+        "lokalisi*",
+        "lokalisation*",
+        "lage",
+        "welche seite",
+    ),
     "auf welcher seite",
 )
 
@@ -63,6 +88,10 @@ OUTLINE = (
     *("segment*", "mask", "masks", "masking", "outlin*", "contour*", "delineat*", "area"),
     *("areas", "segment everything", "outline everything", "contour everything"),
     *("delineate everything", "mask everything", "segment out everything", "trace", "tracing"),
+    *("border", "borders", "boundary", "boundaries", "edges", "silhouette", "extract", "isolate"),
+    *("circle", "paint", "smaller", "asymmetr*", "segmentation", "roi", "annotat*", "pixelwise"),
+    *("raender", "grenzen", "begrenz*", "kleiner", "nachzeichn*", "freistellen", "silhouette"),
+    *("zeichne .. ein", "zeichne .. nach", "ausschneid*"),
     *("segmentier*", "*segmentierung*", "umriss*", "umrande*", "umrand*", "kontur*", "maske"),
     *("masken", "flaeche", "flaechen", "einzeichn*", "abgrenz*", "umfahr*", "segmentiere alles"),
     *("alles segmentieren", "anatomy", "anatomie", "organs", "organ", "organe"),
@@ -78,7 +107,7 @@ _SCAPULA = ("scapula", "scapulas", "scapulae", "shoulder blade*", "*schulterbl*"
 _HILUM = ("hilum", "hilus", "hila", "hili", "hilar", "hilar region*", "hilen")
 _HEART = (
     *("heart", "cardiac", "cardiac silhouette", "heart shadow", "heart silhouette"),
-    *("cardiac shadow", "cardiomediastinum", "herz", "herzen", "herzens", "herzschatten"),
+    *("cardiac shadow", "cardiomediastinum", "herz", "hertz", "herzens", "herzschatten"),
     *("herzsilhouette", "herzkontur*", "herzumriss*", "herzsegment*", "herzmaske*", "herzflaeche"),
 )
 _SINGLE = (
@@ -101,12 +130,27 @@ STRUCTURES = (
 
 ANATOMY = tuple(word for item in STRUCTURES for word in item.words)
 
-_HEART_WORDS = ("heart", "cardiac", "herz", "herzens", "herzschatten", "herzsilhouette")
+SHOWN = tuple(
+    f"{verb} .. {name}"
+    for verb in (
+        *("show", "mark", "highlight", "find", "draw", "label", "identify", "color", "colour"),
+        *("zeig*", "markier*", "zeichne", "finde", "hebe", "faerbe"),
+    )
+    for name in ANATOMY
+    if " " not in name
+)
+"""To show a structure is to outline it, whatever else the clause asks."""
+
+_HEART_WORDS = (
+    *("heart", "cardiac", "cardiac silhouette", "heart shadow", "cardiac shadow", "herz"),
+    *("heart silhouette", "herzens", "herzschatten", "herzsilhouette", "hertz"),
+)
 _BIG = (
     *("enlarg*", "big", "bigger", "large", "larger", "wide", "wider", "widened", "broad"),
     *("dilated", "size", "sized", "width", "too big", "oversized", "normal", "normally", "ok"),
+    *("huge", "borderline", "diameter", "massive", "hypertroph*", "expanded"),
     *("vergroesser*", "gross", "groesse", "breit", "breite", "verbreitert", "zu gross", "normal"),
-    *("normalgross", "dilatiert", "weit"),
+    *("normalgross", "dilatiert", "weit", "durchmesser", "riesig", "verdickt"),
 )
 HEART_SIZE = (
     *("cardiomegal*", "ctr", "cardiothoracic", "cardio thoracic", "cardiothoracic ratio"),
@@ -136,10 +180,21 @@ OVERLAY = (
 )  # fmt: skip
 
 PHRASES = (
+    *("my heart", "my lungs", "mein herz", "meine lunge", "lung window*", "bone window*"),
+    *("lungenfenster", "knochenfenster", "cardiac arrest", "cardiac surg*", "lung transplant*"),
     *("heart rate", "heart beat", "heartbeat", "heart attack", "heart sound*", "heart murmur*"),
     *("heart transplant*", "herzfrequenz", "herzinfarkt", "herzschlag", "mass effect of"),
     *("lung function", "lung volume test", "lungenfunktion*", "normal saline"),
-    *("bone scan", "critical mass", "analysis of variance", "report bug", "bug report"),
+    *(
+        "bone scan",
+        "critical mass",
+        "body mass",
+        "muscle mass",
+        "analysis of variance",
+        "blood analysis",
+        "report bug",
+        "bug report",
+    ),
     *("where do i", "where can i", "how do i", "how can i", "what can you do"),
 )
 

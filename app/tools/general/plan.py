@@ -22,13 +22,22 @@ _METADATA = (
     *("pixel size", "resolution", "matrix", "acquired", "acquisition*", "study date"),
     *("when .. taken", "when .. made", "dimensions", "rows and columns", "photometric*"),
     *("manufacturer", "scanner", "kvp", "exposure", "dicom info*", "dicom data", "dicom"),
-    *("slice thickness", "projection", "ap or pa", "pa or ap"),
+    *("slice thickness", "projection", "ap or pa", "pa or ap", "frontal or lateral", "laterality"),
+    *("image size", "size of image", "image dimensions", "how large .. image", "how big .. image"),
+    *("how old .. patient", "patient age", "age of patient", "patient sex", "sex of patient"),
+    *("body part", "study description", "series description", "transfer syntax", "date"),
+    *("when .. performed", "when .. created", "when .. done", "lung window*", "bone window*"),
+    *("soft tissue window*", "mm per pixel", "rows", "columns", "hounsfield", "machine"),
+    *("how many bits", "private tags", "dicom tag*", "dicom header*"),
     # German
     *("metadaten", "fenster*", "modalitaet", "attribut*", "kopfdaten", "pixelabstand*"),
     *("pixelgroesse*", "bildmatrix", "aufgenommen", "aufnahmedatum", "studiendatum"),
     *("untersuchungsdatum", "aufloesung", "bittiefe"),
     *("dicom kopf", "dicom header", "dicomheader", "schichtdicke", "geraet", "hersteller"),
-    *("welche ansicht", "projektion", "strahlengang"),
+    *("welche ansicht", "projektion", "strahlengang", "lungenfenster", "knochenfenster"),
+    *("weichteilfenster", "wann .. gemacht", "wann .. erstellt", "wann .. durchgefuehrt"),
+    *("wann .. entstanden", "bildgroesse", "wie gross .. bild", "wie alt .. patient*", "datum"),
+    *("gefenstert", "fensterung", "welches geraet", "wie viele bits", "tags"),
 )
 _WHAT = (
     *("what is this", "what is it", "what kind of image", "what type of image", "what image is"),
@@ -38,7 +47,8 @@ _WHAT = (
 _CONVERT = (
     *("convert*", "conversion", "export .. png", "save .. png", "as png", "to png", "into png"),
     *("konvertier*", "umwandel*", "wandle .. um", "wandel .. um", "umgewandelt", "in png"),
-    *("als png", "turn .. png"),
+    *("als png", "turn .. png", "make .. png", "export .. as", "exportier*", "png export"),
+    *("png daraus", "umwandlung", "png version"),
 )
 _PICTURE = (
     *(
@@ -49,12 +59,16 @@ _PICTURE = (
     *(f"{verb} {noun}" for verb in ("zeig*", "anzeigen", "oeffne") for noun in _NOMEN),
     *(f"{noun} {verb}" for verb in ("anzeigen", "zeigen", "darstellen") for noun in _NOMEN),
     *("colour map", "color map", "colormap", "farbtabelle", "falschfarben*"),
+    *("viridis", "inferno", "magma", "plasma", "jet", "pull up image", "bring up image", "pane"),
+    *("grauwert*", "graustufen", "grayscale", "greyscale", "in gray", "in grey", "rainbow"),
     *("stell .. dar", "stelle .. dar", "in colour", "in color", "false colour*", "false color*"),
 )
 _EVERYTHING = (
     *("all available tools", "all tools", "every tool", "everything", "full analysis"),
     *("complete analysis", "full work up", "full workup", "what do you see", "what can you see"),
     *("alle werkzeuge", "vollstaendige analyse", "komplette analyse"),
+)
+_ANALYSE = (
     *(
         f"{verb} {noun}"
         for verb in ("describe", "analyse", "analyze")
@@ -66,6 +80,7 @@ PLAN = PackPlan(
     "general",
     kinds=(
         QuestionKind("everything", _EVERYTHING, tools=(_DICOM,)),
+        QuestionKind("analyse", _ANALYSE, tools=(_DICOM,), alone=True),
         QuestionKind("metadata", _METADATA, tools=(_DICOM,), certain=True),
         QuestionKind("what", _WHAT, tools=(_DICOM,)),
         QuestionKind("convert", _CONVERT, tools=(_DICOM,)),
