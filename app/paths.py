@@ -31,6 +31,25 @@ def config_dir() -> Path:
     return _made(home / "config" if home else Path(platformdirs.user_config_dir(_APP, False)))
 
 
+def site_policies() -> tuple[Path, ...]:
+    """Rules for tools that whoever looks after this computer has written; most have none.
+
+    SIGHTLINE_POLICY adds a file and takes none away: they can only make rules stricter.
+    """
+    added = os.environ.get("SIGHTLINE_POLICY")
+    return (_site_dir() / "policy.json", *((Path(added),) if added else ()))
+
+
+def _site_dir() -> Path:
+    """Where only an administrator can write."""
+    if sys.platform == "win32":
+        # Not %ProgramData%: a user can set that to another folder.
+        return Path("C:/ProgramData") / _APP
+    if sys.platform == "darwin":
+        return Path("/Library/Application Support") / _APP
+    return Path("/etc") / _APP
+
+
 def data_dir() -> Path:
     """Sessions and run outputs; made on demand."""
     home = _home()

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Annotated, Any, Literal, cast, get_args
 
 from pydantic import (
+    AfterValidator,
     BaseModel,
     ConfigDict,
     Field,
@@ -162,44 +163,149 @@ class LimitSettings(_Part):
 
 Effect = Literal["read", "compute", "write", "send", "execute"]
 _ASK_ALL: dict[Effect, Rule] = dict.fromkeys(get_args(Effect), "ask")
+_Count = Annotated[int, Field(ge=0, le=10**9, strict=True)]
+_Number = Annotated[float, Field(ge=-1e300, le=1e300, allow_inf_nan=False, strict=True)]
+_Name = Annotated[str, Field(min_length=1, max_length=1_000, pattern=r"\S")]
+
+
+def _whole_path(value: str) -> str:
+    if not Path(value).is_absolute():
+        raise ValueError("write folders from the root on")
+    return value
+
+
+_Folder = Annotated[_Name, AfterValidator(_whole_path)]
+
+
+class _Rules(BaseModel):
+    """A part of the policy: nothing in it is passed over."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ArgumentSettings(_Rules):
+    """A rule for one argument of a tool; see `app.agent.policing.data.ArgumentRule`."""
+
+    rule: Rule | None = None
+    longest: _Count | None = None
+    most: _Count | None = None
+    least: _Number | None = None
+    greatest: _Number | None = None
+    values: list[str] = []
+
+
+class HostSettings(_Rules):
+    """Where tools may send to: names, "*.name", networks."""
+
+    allow: list[_Name] = []
+    deny: list[_Name] = []
+
+
+class FolderSettings(_Rules):
+    """Where tools may write."""
+
+    allow: list[_Folder] = []
+    deny: list[_Folder] = []
+
+
+class SizeSettings(_Rules):
+    """How large arguments may be; larger than the program's own bounds says nothing."""
+
+    text: _Count | None = None
+    items: _Count | None = None
+    number: _Number | None = None
+    whole: _Count | None = None
 
 
 class PolicySettings(_Part):
     """The user's own rules on top of the policy; they can only be stricter than it.
 
-    What of them cannot be understood in the file counts as "ask": for a rule, the tool or effect
-    that it names; for anything else, every tool.
+    What of them cannot be understood in the file makes things stricter: a rule counts as "ask" for
+    the tool or effect that it names, hosts or folders stop what sends or writes, and anything else
+    makes every tool ask.
 
     Attributes:
         effects: A rule for all tools of an effect, e.g. {"compute": "ask", "send": "deny"}.
-        tools: A rule for one tool by its name.
+        tools: A rule for one tool by its name, "*" for every one.
+        arguments: Rules for arguments, by tool ("*" for every one) and name.
+        hosts: Where tools may send to.
+        folders: Where they may write.
+        sizes: How large arguments may be.
+        remember: Whether a yes for a whole conversation is offered.
     """
 
     effects: dict[Effect, Rule] = {}
     tools: dict[str, Rule] = {}
+    arguments: dict[str, dict[str, ArgumentSettings]] = {}
+    hosts: HostSettings = HostSettings()
+    folders: FolderSettings = FolderSettings()
+    sizes: SizeSettings = SizeSettings()
+    remember: bool = True
+
+    def data(self) -> dict[str, Any]:
+        """As `app.agent.policy.Policy.from_data` takes it."""
+        return self.model_dump(exclude_none=True)
 
     @model_validator(mode="before")
     @classmethod
-    def _ask_where_unclear(cls, data: Any, info: ValidationInfo) -> Any:
+    def _stricter_where_unclear(cls, data: Any, info: ValidationInfo) -> Any:
         notices = cast("list[str] | None", info.context)
         if notices is None or isinstance(data, PolicySettings):
             return data
         parts = _table(data)
         tables = {name: _table((parts or {}).get(name, {})) for name in ("effects", "tools")}
-        result: dict[str, dict[str, Any]] = {name: table or {} for name, table in tables.items()}
+        result: dict[str, Any] = {name: table or {} for name, table in tables.items()}
         unclear = parts is None or None in tables.values()
-        for name, table in result.items():
-            for subject, rule in list(table.items()):
+        for name in ("effects", "tools"):
+            for subject, rule in list(result[name].items()):
                 if name == "effects" and subject not in _ASK_ALL:
-                    del table[subject]
+                    del result[name][subject]
                     unclear = True
                 elif rule not in ("ask", "deny"):
-                    table[subject] = "ask"
+                    result[name][subject] = "ask"
                     notices.append(f'The rule for "{subject}" is unusable: it counts as "ask".')
+        unclear = _take_parts(parts or {}, result, notices) or unclear
         if unclear:
             result["effects"] = _ASK_ALL | result["effects"]
             notices.append("The rules for tools are not all understood: every tool asks.")
         return result
+
+
+def _take_parts(parts: dict[str, Any], result: dict[str, Any], notices: list[str]) -> bool:
+    """Take the other parts of the policy over; returns whether something was not understood."""
+    unclear = bool(set(parts) - set(PolicySettings.model_fields))
+    stops: tuple[tuple[str, type[_Rules], Effect], ...] = (
+        ("hosts", HostSettings, "send"),
+        ("folders", FolderSettings, "write"),
+    )
+    for name, kind, effect in stops:
+        if name in parts and not _usable(kind, parts[name]):
+            result["effects"][effect] = "deny"
+            notices.append(f"The rules for {name} are unusable: no tool may {effect}.")
+        elif name in parts:
+            result[name] = parts[name]
+    if "sizes" in parts:
+        unclear = not _usable(SizeSettings, parts["sizes"]) or unclear
+        result["sizes"] = parts["sizes"] if _usable(SizeSettings, parts["sizes"]) else {}
+    result["remember"] = parts.get("remember", True) is True
+    arguments = _table(parts.get("arguments", {}))
+    result["arguments"] = kept = dict[str, Any]()
+    for tool, rules in (arguments or {}).items():
+        known = _table(rules)
+        if known is not None and all(_usable(ArgumentSettings, rule) for rule in known.values()):
+            kept[tool] = known
+        else:
+            rule = result["tools"].setdefault(tool, "ask")
+            notices.append(f'Rules for arguments of "{tool}" are unusable: it counts as "{rule}".')
+    return unclear or arguments is None
+
+
+def _usable(kind: type[_Rules], value: Any) -> bool:
+    try:
+        kind.model_validate(value)
+    except (ValidationError, RecursionError):
+        return False
+    return True
 
 
 def _table(value: Any) -> dict[str, Any] | None:

@@ -209,7 +209,7 @@ class Gate:
             return Verdict(False, judged.reason, judged.remedy)
         if judged.rule is Rule.ALLOW:
             return Verdict(True, allowed=allowed)
-        remember = self.policy.more.remember
+        remember = self.policy.remember
         wanted = tool_request(spec, call, arguments, judged, remember=remember)
         if len(wanted["detail"]) > LONGEST_SHOWN:
             return Verdict(
@@ -237,7 +237,7 @@ class Gate:
         thread_id: str,
         judged: Judgement,
     ) -> bool:
-        if not self.policy.more.remember or self.grants.strict:
+        if not self.policy.remember or self.grants.strict:
             return False
         return self.grants.given(thread_id, spec, arguments, judged.touches)
 

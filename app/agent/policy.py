@@ -58,11 +58,13 @@ class Policy:
         effects: Rule of an effect.
         tools: Rule of a tool, by its name.
         more: Rules for arguments, hosts, folders and sizes.
+        also: Further policies that hold as well, such as the site's beside the user's own.
     """
 
     effects: Mapping[Approval, Rule]
     tools: Mapping[str, Rule]
     more: Additions = field(default_factory=Additions)
+    also: tuple[Policy, ...] = ()
 
     @classmethod
     def standard(cls) -> Policy:
@@ -96,12 +98,18 @@ class Policy:
         """The strictest rule that applies whatever the arguments; an unknown effect asks."""
         effect = spec.approval  # once: what is asked twice may answer twice
         rules = (
+            *(policy.rule(spec) for policy in self.also),
             DEFAULTS.get(effect, Rule.ASK),
             self.effects.get(effect, Rule.ALLOW),
             self.tools.get(spec.name, Rule.ALLOW),
             self.tools.get(EVERY, Rule.ALLOW),
         )
         return max(rules, key=STRICTNESS.__getitem__)
+
+    @property
+    def remember(self) -> bool:
+        """Whether a yes for a whole conversation is offered, and holds."""
+        return self.more.remember and all(policy.remember for policy in self.also)
 
     def judge(
         self,
@@ -137,10 +145,11 @@ class Policy:
                 *too_large,
                 *paths.judge(spec, found, scope, self.more.folders),
                 *hosts.judge(spec, found, self.more.hosts),
+                *(policy.judge(spec, arguments, scope) for policy in self.also),
             ]
         )
 
-    def unknown(self, specs: Iterable[ToolSpec]) -> list[str]:
+    def unknown(self, specs: Collection[ToolSpec]) -> list[str]:
         """A sentence for each rule that names a tool or an argument that there is not."""
         known = {spec.name: frozenset(spec.Input.model_fields) for spec in specs}
         known[EVERY] = frozenset(name for names in known.values() for name in names)
@@ -155,7 +164,8 @@ class Policy:
             for name in rules
             if tool in known and name.split(".")[0] not in known[tool]
         )
-        return told
+        told += (sentence for policy in self.also for sentence in policy.unknown(specs))
+        return list(dict.fromkeys(told))
 
 
 def _who(tool: str) -> str:

@@ -13,12 +13,17 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from app import settings
+from app.agent.policy import Policy
 from app.settings import (
+    ArgumentSettings,
+    FolderSettings,
+    HostSettings,
     LimitSettings,
     ModelSettings,
     PolicySettings,
     ProviderSettings,
     Settings,
+    SizeSettings,
 )
 
 in_one_folder = hypothesis_settings(
@@ -39,6 +44,12 @@ providers = st.builds(
     output_price=prices,
 )
 rules = st.sampled_from(["ask", "deny"])
+counts = st.none() | st.integers(0, 1_000)
+listed = st.lists(texts.filter(str.strip), max_size=2)
+ALL_EFFECTS = ("read", "compute", "write", "send", "execute")
+argument_rules = st.builds(
+    ArgumentSettings, rule=st.none() | rules, longest=counts, values=st.lists(texts, max_size=2)
+)
 whole = st.builds(
     Settings,
     llm=st.builds(
@@ -63,6 +74,13 @@ whole = st.builds(
         PolicySettings,
         effects=st.dictionaries(st.sampled_from(["read", "send"]), rules),
         tools=st.dictionaries(texts, rules),
+        arguments=st.dictionaries(texts, st.dictionaries(texts, argument_rules, max_size=2)),
+        hosts=st.builds(HostSettings, allow=listed, deny=listed),
+        folders=st.builds(FolderSettings, allow=st.just(["/data/exports"]), deny=st.just([])),
+        sizes=st.builds(
+            SizeSettings, text=counts, items=counts, number=st.none() | st.floats(0, 9)
+        ),
+        remember=st.booleans(),
     ),
     device=texts,
 )
@@ -93,6 +111,7 @@ def test_what_is_saved_comes_back_without_a_notice(tmp_path: Path, chosen: Setti
 @given(
     anything
     | fields_of(Settings)
+    | st.fixed_dictionaries({"policy": fields_of(PolicySettings)})
     | st.fixed_dictionaries({"llm": fields_of(ModelSettings), "limits": fields_of(LimitSettings)})
 )
 @in_one_folder
@@ -103,6 +122,7 @@ def test_no_json_keeps_the_program_from_starting_and_what_loads_can_be_saved(
     path.write_text(json.dumps(data), encoding="utf-8")
     loaded = settings.load(path)
     settings.save(loaded, path)
+    Policy.from_data(loaded.policy.data())  # and its rules can be used
     notices: list[str] = []
     assert settings.load(path, notices) == loaded
     assert notices == []
@@ -213,3 +233,34 @@ def test_rules_that_nobody_understands_make_every_tool_ask(tmp_path: Path, wrong
     assert set(policy.effects.values()) == {"ask"}
     assert len(policy.effects) == 5
     assert len(notices) == 1
+
+
+@pytest.mark.parametrize(
+    ("part", "effects", "tools"),
+    [
+        ({"hosts": {"deny": "evil.example"}}, {"send": "deny"}, {}),
+        ({"hosts": {"block": ["evil.example"]}}, {"send": "deny"}, {}),
+        ({"folders": {"allow": ["exports"]}}, {"write": "deny"}, {}),
+        ({"arguments": {"t": {"a": {"longer": 1}}}}, {}, {"t": "ask"}),
+        ({"arguments": {"t": 1}, "tools": {"t": "deny"}}, {}, {"t": "deny"}),
+        ({"arguments": {"*": {"a": {"most": -1}}}}, {}, {"*": "ask"}),
+        ({"arguments": []}, dict.fromkeys(ALL_EFFECTS, "ask"), {}),
+        ({"sizes": {"text": "1"}}, dict.fromkeys(ALL_EFFECTS, "ask"), {}),
+        ({"host": {}}, dict.fromkeys(ALL_EFFECTS, "ask"), {}),
+    ],
+)
+def test_a_part_of_the_rules_that_is_not_understood_makes_them_stricter(
+    tmp_path: Path, part: dict[str, Any], effects: dict[str, str], tools: dict[str, str]
+):
+    path = tmp_path / "settings.json"
+    path.write_text(json.dumps({"policy": part}))
+    notices: list[str] = []
+    policy = settings.load(path, notices).policy
+    assert (policy.effects, policy.tools) == (effects, tools)
+    assert notices
+
+
+def test_whoever_writes_nonsense_for_remember_is_asked_each_time(tmp_path: Path):
+    path = tmp_path / "settings.json"
+    path.write_text('{"policy": {"remember": "sometimes"}}')
+    assert settings.load(path).policy.remember is False

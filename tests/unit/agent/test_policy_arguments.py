@@ -16,11 +16,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
+from app import paths
 from app.agent.approvals import Gate, Verdict, tool_request
 from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested
 from app.agent.messages import ToolCall
 from app.agent.policing import hosts as host_rules
+from app.agent.policing.site import site_policies
 from app.agent.policy import Grants, Judgement, Policy, Rule, Scope
 from app.agent.request import Decision
 from app.errors import UsageError
@@ -825,3 +827,46 @@ def test_a_spec_that_answers_twice_differently_does_not_pass_what_it_was_not_ask
     verdict = case.admit(replace(wavering, approval=Approval.COMPUTE), scope)
     assert verdict.granted
     assert not verdict.covers(wavering, Free()), "the effect is part of what was allowed"
+
+
+# -- a site's own file ------------------------------------------------------------------------
+
+
+def test_the_files_of_a_site_hold_beside_the_users_own_rules(tmp_path: Path, scope: Scope):
+    one, other = tmp_path / "one.json", tmp_path / "other.json"
+    one.write_text('{"effects": {"compute": "ask"}, "hosts": {"allow": ["a.example"]}}')
+    other.write_text('\ufeff{"tools": {"tool": "deny"}, "remember": false}', encoding="utf-8")
+    notices: list[str] = []
+    missing = tmp_path / "missing.json"
+    also = site_policies((missing, one), notices)
+    policy = replace(Policy.from_data({"hosts": {"allow": ["*.example"]}}), also=also)
+    assert policy.rule(spec(Approval.COMPUTE)) is Rule.ASK
+    for url, rule in (("https://a.example", Rule.ASK), ("https://b.example", Rule.DENY)):
+        assert policy.judge(SENDER, {"url": url}, scope).rule is rule
+    assert policy.remember
+    policy = replace(policy, also=site_policies((one, other), notices))
+    assert policy.rule(spec()) is Rule.DENY
+    assert not policy.remember
+    assert notices == []
+    assert policy.unknown([]) == ['A rule names the tool "tool", which is not installed.']
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", "[" * 100_000, '{"efects": {}}', '{"tools": {"a": "maybe"}}', "\xff"]
+)
+def test_a_site_file_that_cannot_be_used_lets_nothing_act(tmp_path: Path, text: str):
+    file = tmp_path / "policy.json"
+    file.write_bytes(text.encode("latin-1"))
+    notices: list[str] = []
+    policy = replace(Policy.standard(), also=site_policies([file], notices))
+    assert "cannot be used" in notices[0]
+    for effect in Approval:
+        acts = effect not in (Approval.READ, Approval.COMPUTE)
+        assert policy.rule(spec(effect)) is (Rule.DENY if acts else Rule.ASK)
+
+
+def test_no_variable_takes_the_site_file_away(monkeypatch: pytest.MonkeyPatch):
+    (own,) = paths.site_policies()
+    monkeypatch.setenv("SIGHTLINE_HOME", "/tmp/elsewhere")
+    monkeypatch.setenv("SIGHTLINE_POLICY", "/tmp/more.json")
+    assert paths.site_policies() == (own, Path("/tmp/more.json"))
