@@ -12,7 +12,7 @@ import tempfile
 import threading
 import uuid
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +27,7 @@ from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
 from app.agent.llm.probe import Probe
 from app.agent.loop import AgentLoop, Approve, Limits, RunRequest
+from app.agent.policing.site import site_policies
 from app.agent.policy import Grants, Policy
 from app.agent.runner import AgentRunner, Question
 from app.agent.sessions import SessionStore, Thread
@@ -217,6 +218,21 @@ class Program:
     def _key(self, kind: str, fields: ProviderSettings) -> str:
         return self.secrets.get(key_name(kind, providers.url_of(kind, fields)), chosen=True)
 
+    @cached_property
+    def site(self) -> tuple[Policy, ...]:
+        """The rules for tools that whoever looks after this computer wrote; read once."""
+        return site_policies(paths.site_policies(), self.settings_notices)
+
+    def policy(self) -> Policy:
+        """The user's rules for tools and the site's."""
+        return replace(Policy.from_data(self.settings.policy.data()), also=self.site)
+
+    def notices(self) -> list[str]:
+        """What the user should know of settings and rules that are not as expected."""
+        specs = [tool.spec for tool in self.registry.all()]
+        unknown = self.policy().unknown(specs)
+        return [*self.settings_notices, *unknown]
+
     def loop(self, model: LanguageModel) -> AgentLoop:
         """An agent loop with that model, all tools, and the limits and rules of the settings."""
         return AgentLoop(
@@ -225,7 +241,7 @@ class Program:
             system=system_prompt(),
             limits=limits_of(self.settings.limits),
             consents=self.consents,
-            approvals=Gate(Policy.from_data(self.settings.policy.model_dump()), self.grants),
+            approvals=Gate(self.policy(), self.grants),
             plans=self.registry.plans,
             audit=self.audited,
         )
@@ -387,8 +403,9 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     in_use.connect(agent, chat, window)
     if problem:
         window.notices.show_error(problem)
-    if program.settings_notices:
-        text = " ".join(program.settings_notices)
+    told = program.notices()
+    if told:
+        text = " ".join(told)
         window.notices.show_notice("warning", "Some settings were not as expected", text)
     opened = (*(demo_paths() if request.demo else ()), *request.paths)
     wishes = Wishes(opened, request.ask, request.screenshot)

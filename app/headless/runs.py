@@ -61,7 +61,7 @@ def ask(request: AskRequest) -> int:
         if request.plan_only:
             return _plan_only(program, request, images)
         model = program.language_model(request.llm)
-        for notice in program.settings_notices:
+        for notice in program.notices():
             print(f"sightline: settings: {printable(notice)}", file=sys.stderr)
         run_id = new_run_id()
         thread = _new_thread(program, request.out)
