@@ -17,7 +17,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from app import paths, settings
+from app import __version__, paths, settings
 from app.agent.approvals import Gate
 from app.agent.audited import Audited
 from app.agent.consents import Consents
@@ -365,6 +365,7 @@ def view(request: ViewRequest) -> int:
         use_offscreen()
     program = Program()
     program.decoder.warm()  # they start while Qt does: an image is on the screen 0.5 s sooner
+    program.note("program_started", version=__version__)
     application = create_application()
     window = build_window(program, request)
     window.show()
@@ -378,6 +379,8 @@ def view(request: ViewRequest) -> int:
 def build_window(program: Program, request: ViewRequest) -> MainWindow:
     """The window with all its parts, its first errand under way."""
     from app.views.agent_thread import AgentThread
+    from app.views.audit.copies import CopyWatch
+    from app.views.audit.window import show_audit
     from app.views.chat.dock import ChatDock
     from app.views.errand import Errand, Wishes
     from app.views.main_window import MainWindow
@@ -399,7 +402,10 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         chat,
         open_demo=lambda: window.open_paths(demo_paths()),
         open_settings=chat.model_settings_wanted.emit,
+        open_audit=lambda: show_audit(program.audit, window),
     )
+    chat.exporter.audit = program.audit
+    CopyWatch(program.note, window)
     in_use.connect(agent, chat, window)
     if problem:
         window.notices.show_error(problem)
@@ -409,7 +415,9 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         window.notices.show_notice("warning", "Some settings were not as expected", text)
     opened = (*(demo_paths() if request.demo else ()), *request.paths)
     wishes = Wishes(opened, request.ask, request.screenshot)
-    Errand(window, chat, wishes, print_error).start()
+    errand = Errand(window, chat, wishes, print_error)
+    errand.audit = program.audit
+    errand.start()
     return window
 
 

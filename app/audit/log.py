@@ -139,8 +139,19 @@ class AuditLog:
             SightlineError: It cannot be had.
         """
         if self._keys is None:
-            self._keys = Keys(self._secret if isinstance(self._secret, bytes) else self._secret())
+            self._keys = Keys(self.secret)
         return self._keys
+
+    @property
+    def secret(self) -> bytes:
+        """The key that all is made from.
+
+        Raises:
+            SightlineError: It cannot be had.
+        """
+        if not isinstance(self._secret, bytes):
+            self._secret = self._secret()
+        return self._secret
 
     def _failed(self, error: OSError | SightlineError) -> AuditFailed:
         if isinstance(error, OSError):

@@ -73,6 +73,7 @@ class MainWindow(QMainWindow):
         chat: The chat dock's widget, or None to leave it out.
         open_demo: Opens the demo study; None leaves the menu entry out.
         open_settings: Shows the settings; None leaves the menu entry out.
+        open_audit: Shows the audit log; None leaves the menu entry out.
         layout_file: Where the layout is remembered; None for the user's settings folder, or
             nowhere for a window that is only drawn for a picture.
     """
@@ -85,6 +86,7 @@ class MainWindow(QMainWindow):
         *,
         open_demo: Callable[[], object] | None = None,
         open_settings: Callable[[], object] | None = None,
+        open_audit: Callable[[], object] | None = None,
         layout_file: Path | None = None,
     ) -> None:
         super().__init__()
@@ -92,6 +94,7 @@ class MainWindow(QMainWindow):
         self._layout_file = layout_file or _own_layout_file()
         self._open_demo = open_demo
         self._open_settings = open_settings
+        self._open_audit = open_audit
         self._closed = False
         self.background = Background(parent=self)
         self.loader = Loader(
@@ -216,6 +219,7 @@ class MainWindow(QMainWindow):
             open_folder=self.choose_folder,
             open_demo=self._open_demo,
             open_settings=self._open_settings,
+            open_audit=self._open_audit,
             close_study=self.close_study,
             close_all=self.close_all,
             shortcuts=lambda: dialogs.shortcuts(self).open(),

@@ -35,6 +35,7 @@ class Commands:
     open_folder: Callable[[], object]
     open_demo: Callable[[], object] | None
     open_settings: Callable[[], object] | None
+    open_audit: Callable[[], object] | None
     close_study: Callable[[], object]
     close_all: Callable[[], object]
     shortcuts: Callable[[], object]
@@ -131,6 +132,10 @@ class WindowActions:
         self.close_all = self._action("Close all studies", do.close_all, "Ctrl+Shift+W")
         self.quit = self._action("Quit", self._window.close, "Ctrl+Q")
         self.shortcuts = self._action("Keyboard and mouse", do.shortcuts, "F1", "keyboard")
+        self.audit = self._action(
+            "Audit log…", do.open_audit or (lambda: None), icon="shield-check"
+        )
+        self.audit.setVisible(do.open_audit is not None)
         self.about = self._action("About Sightline", do.about, icon="info")
 
     def _make_image(self) -> None:
@@ -279,7 +284,7 @@ class WindowActions:
                 self.delete_finding,
                 self.delete_findings,
             ],
-            "Help": [self.shortcuts, self.about],
+            "Help": [self.shortcuts, self.audit, self.about],
         }
         for name, entries in parts.items():
             menu = bar.addMenu(f"&{name}")

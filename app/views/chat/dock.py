@@ -93,7 +93,7 @@ class ChatDock(QWidget):
             self._show_result,
         )
         self._build()
-        self._exporter = Exporter(self, self._background, self._told)
+        self.exporter = Exporter(self, self._background, self._told)
         self.set_model(model, remote_host)
         self._connect()
         self._show_state()
@@ -354,7 +354,7 @@ class ChatDock(QWidget):
 
     def _export(self) -> None:
         if self.thread is not None:
-            self._exporter.export(self.thread)
+            self.exporter.export(self.thread)
 
     def _told(self, notice: Notice) -> None:
         self.conversation.follow()
