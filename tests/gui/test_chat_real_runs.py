@@ -203,7 +203,7 @@ def test_a_limit_ends_with_what_was_found_and_continue_goes_on(make: Make, wait_
         notice = rig.run.notice
         assert notice is not None
         assert notice.view.plain().startswith("The limit of steps")
-        assert "Found a lung." in rig.run.answers[-1].view.plain()
+        assert "Found a lung [1]." in rig.run.answers[-1].view.plain()
         QTest.mouseClick(notice.findChildren(QPushButton)[0], LEFT)
         wait_until(lambda: len(rig.dock.conversation.runs) == 2 and rig.run.ended)
     assert rig.run.question == "Go on."
