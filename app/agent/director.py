@@ -12,6 +12,7 @@ import logging
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from uuid import uuid4
 
 from app.agent.ended import Record
 from app.agent.enforcing import Enforcer
@@ -24,9 +25,11 @@ from app.agent.plan_state import ENFORCED, Made, PlanState, Written
 from app.agent.plan_tool import CHECK
 from app.agent.planning.classify import Asked, classify
 from app.agent.planning.discovery import AGAIN, LOOK, adapted, look
+from app.agent.planning.rules import Act, Finished, NoRule, rule_decision
+from app.agent.planning.steps import Scene, Step
 from app.agent.planning.validating import GoalVerdict, judge_goal, judge_task
 from app.agent.request import RunRequest
-from app.agent.rulings import First, Go, No, new_id
+from app.agent.rulings import INSERTED, First, Go, No, new_id
 from app.tools.planning import Plans, ToolRule
 
 _log = logging.getLogger(__name__)
@@ -107,6 +110,7 @@ class Director:
         self._enforcer: Enforcer | None = None
         self._record = Record()
         self._schemas: dict[str, ToolSchema] = {}
+        self._scene = Scene((), {})
         self._orders: dict[str, Order] = {}
         self._settled: set[str] = set()  # calls that rules have judged, or made themselves
         self._moved: set[str] = set()
@@ -125,7 +129,9 @@ class Director:
             for spec in (tool.spec for tool in self._tools.all())
         }
         self.asked = classify(question, self.plans, self._schemas)
-        self._record = Record(self._request.thread.history, self._request.image_notes)
+        history, notes = list(self._request.thread.history), self._request.image_notes
+        self._scene = Scene(tuple(notes), self._schemas, tuple(history), self.plans)
+        self._record = Record(history, notes)
         self._enforcer = Enforcer(self.plans, self.asked, question, self._tools, self._record)
 
     def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
@@ -227,9 +233,22 @@ class Director:
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
 
-    def made_by_rules(self, call: ToolCall, why: str) -> None:
-        """Note that rules alone, and no model, chose a call."""
-        self._orders[call.id] = Order(Made("rules", why))
+    def decide(self) -> Act | Finished | NoRule:
+        """What rules alone do next, where they are certain of it."""
+        if self._enforcer is None:
+            return NoRule()
+        mine = [
+            item
+            for item in self.results
+            if item.call_id.endswith(AGAIN) or not item.call_id.startswith(INSERTED)
+        ]
+        return rule_decision(self._request.question, self._scene, mine)
+
+    def rules_call(self, step: Step) -> ToolCall:
+        """The call of a step that rules alone, and no model, decided on."""
+        call = ToolCall(id=f"rules-{uuid4().hex[:20]}", name=step.tool, arguments=step.arguments)
+        self._orders[call.id] = Order(Made("rules", step.why))
+        return call
 
     def _goal(self) -> GoalVerdict:
         """By what ran now, and what earlier questions found out about the same image."""

@@ -38,17 +38,22 @@ from app.agent.offered import Offered
 from app.agent.pictures import make_pictures, may_send
 from app.agent.plan_state import PlanState
 from app.agent.plan_tool import UpdatePlan
+from app.agent.planning.rules import Act, Finished, NoRule
 from app.agent.policy import Grants, Policy
 from app.agent.read_result import ReadResult
 from app.agent.request import Approve, Limits, RunRequest, make_folder
 from app.agent.retry import Retry
-from app.agent.summary import summarise
+from app.agent.summary import summarise, write_summary
 from app.agent.transcript import Transcript
 from app.agent.window import ContextWindow
 from app.errors import Cancelled, SightlineError
 from app.tools.planning import NO_PLANS, Plans
 
 __all__ = ["AgentLoop", "Approve", "Audit", "Limits", "RunRequest"]
+
+
+BY_RULES = "Answered by rules, no language model was asked: "
+"""How an answer begins that no model gave."""
 
 
 class AgentLoop:
@@ -244,7 +249,14 @@ class _Run:
         self._start()
         self.request.cancel.check()
         self.director.begin()
-        await self._ask()
+        if self._rules_begin():
+            await self._ask(model=False)
+            answer = await self._by_rules()
+            if answer is not None:
+                return answer
+            await self._consent()
+        else:
+            await self._ask()
         while True:
             message = await self.answers.process()
             if isinstance(message, Stop):
@@ -256,6 +268,39 @@ class _Run:
             stop = await self._work(message.text, calls)
             if stop is not None:
                 return stop
+
+    def _rules_begin(self) -> bool:
+        """Whether rules take up the question, so that the model need not be asked."""
+        if not self.agent.rules_first or self.answers.window.info.rules:
+            return False
+        return not isinstance(self.director.decide(), NoRule)
+
+    async def _by_rules(self) -> str | Stop | None:
+        """The answer of rules alone; None where it takes the model after all."""
+        self.director.by_rules = True
+        while not isinstance(decision := self.director.decide(), NoRule):
+            if isinstance(decision, Act):
+                calls = [self.director.rules_call(decision.step)]
+            else:
+                calls = self.director.before_answer()
+            if not calls and isinstance(decision, Finished):
+                return self._rules_answer(decision)
+            stop = await self._work("", calls)
+            if stop is not None:
+                return stop
+        self.director.by_rules = False
+        return None
+
+    def _rules_answer(self, finished: Finished) -> str:
+        director, request = self.director, self.request
+        notes = [*finished.notes, *director.notes]
+        told = write_summary(
+            director.results, [], notes, finished.topics, request.question, self.agent.plans
+        )
+        text = f"{BY_RULES}{told}"
+        self.emitter.emit(TextDelta, text=text)
+        self.transcript.say(Message(role="assistant", text=text))
+        return text
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
         """Make the calls of one message of the model, and those that rules put between them.
@@ -297,16 +342,22 @@ class _Run:
             images=images,
         )
 
-    async def _ask(self) -> None:
-        """The question, with all that goes with it and that the user agreed to send."""
+    async def _ask(self, *, model: bool = True) -> None:
+        """The question, with all that goes with it and that the user agreed to send.
+
+        Args:
+            model: The model is asked; otherwise nothing is sent to it, and the user is not asked.
+        """
         notes = [plain(note) for note in self.request.image_notes]
         pictures: list[Picture] = []
         known = Known()
         try:
-            await self._consent()
+            if model:
+                await self._consent()
+            # Also where rules begin: a model may have to go on, or read this later.
             known = await known_to(self.request, self.agent.model.remote_host)
             make_folder(self.request.out_dir)
-            pictures = await self._pictures()
+            pictures = await self._pictures() if model else []
         finally:
             # Kept also where it is not answered: the user asked it.
             question = Message(

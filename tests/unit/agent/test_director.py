@@ -8,7 +8,7 @@ from typing import Any
 from app.agent.loop import Limits
 from app.agent.sessions import Thread
 from app.tools.api import CancelToken, ToolContext, ToolResult
-from app.tools.planning import AnyOf, PackPlan, ToolRule
+from app.tools.planning import AnyOf, PackPlan, QuestionKind, ToolRule
 from tests.support import cells_pack as cells
 from tests.support.fake_tools import FakeTool, ImageInput, ok
 from tests.support.scripted_model import Turn, call, says
@@ -135,3 +135,57 @@ def test_what_is_missing_is_said_where_a_limit_ends_the_run(tmp_path: Path):
     played = play(tmp_path, ANALYSE, segment(), limits=Limits(steps=1))
     assert played.events[-1].stopped_by == "steps"
     assert played.plan[-1].goal_why == "Stopped: the limit of 1 step is reached."
+
+
+def approvals(played: Played) -> list[str]:
+    return [event.about for event in played.events if event.kind == "approval_requested"]
+
+
+def test_rules_answer_a_counting_question_and_stop_without_the_model(tmp_path: Path):
+    played = play(tmp_path, COUNT, rules_first=True, remote_host="cloud.example")
+    assert played.ran == [cells.CELLS]
+    assert played.steps == [(cells.CELLS, "done", "rules")]
+    assert not played.model.requests
+    assert approvals(played) == []
+    answer = played.events[-1].answer
+    assert answer.startswith("Answered by rules, no language model was asked: I ran")
+    assert "Found 6 cells" in answer
+    assert played.thread.history[-1].text in answer
+    assert played.plan[-1].goal == "done"
+
+
+def test_a_question_that_rules_are_not_certain_of_goes_to_the_model(tmp_path: Path):
+    asked = "How many cells are there, and what may that mean for the patient?"
+    played = play(tmp_path, asked, segment(), says("six [1]"), rules_first=True)
+    assert len(played.model.requests) == 2
+
+
+def test_where_rules_have_no_answer_the_model_is_asked_and_the_user_before_it(tmp_path: Path):
+    kind = QuestionKind("count", words=("count",), tools=("look",), certain=True, expects_data=True)
+    plan = PackPlan("p", kinds=(kind,), tools=(ToolRule("look", empty=("found",)),))
+    tools = [FakeTool("look", ImageInput, ok("", {"found": 0}))]
+    played = play_fakes(
+        tmp_path,
+        plan,
+        tools,
+        says("there is nothing on it"),
+        question="Count",
+        loops={"rules_first": True},
+        remote_host="cloud.example",
+    )
+    kinds = [event.kind for event in played.events]
+    assert approvals(played) == ["conversation"]
+    assert kinds.index("tool_finished") < kinds.index("approval_requested")
+    assert played.events[-1].answer.startswith("there is nothing on it")
+    assert verdicts(played) == [("look", "incomplete", "it found nothing: no found")]
+
+
+def test_rules_ask_the_model_where_they_are_not_to_come_first(tmp_path: Path):
+    played = play(tmp_path, COUNT, segment(), says("six [1]"))
+    assert len(played.model.requests) == 2
+
+
+def test_a_limit_ends_what_rules_do_as_well(tmp_path: Path):
+    played = play(tmp_path, COUNT, rules_first=True, limits=Limits(tool_calls=0))
+    assert played.events[-1].stopped_by == "tool_calls"
+    assert not played.ran

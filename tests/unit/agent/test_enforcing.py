@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -74,6 +74,8 @@ def play(
     notes: dict[str, Any] | None = None,
     limits: Limits | None = None,
     thread: Thread | None = None,
+    rules_first: bool = False,
+    remote_host: str = "",
     **changes: Any,
 ) -> Played:
     """Let a model play its turns over the pack of cells; all of them must be asked for."""
@@ -87,8 +89,10 @@ def play(
     registry = cells.cells_registry()
     thread = thread or Thread.in_memory()
     info = ModelInfo(own_tools=True, metered=False)
-    with ScriptedModel(*turns, info=info) as model:
-        loop = AgentLoop(model, registry, plans=Plans((plan,)), limits=limits)
+    with ScriptedModel(*turns, info=info, remote_host=remote_host) as model:
+        loop = AgentLoop(
+            model, registry, plans=Plans((plan,)), limits=limits, rules_first=rules_first
+        )
         asked = request(out_dir, question, notes=told, thread=thread, images=images, **changes)
         events = asyncio.run(collect(loop, asked))
     assert events[-1].kind in ("run_finished", "run_cancelled"), events[-1]
@@ -414,6 +418,9 @@ def play_fakes(
     *turns: Turn,
     errors: bool = False,
     ends: str = "run_finished",
+    question: str = "question",
+    loops: Mapping[str, Any] | None = None,
+    remote_host: str = "",
     **changes: Any,
 ) -> Played:
     """The same with made-up tools."""
@@ -421,9 +428,10 @@ def play_fakes(
     if errors:
         logging.getLogger("app.agent.execute").disabled = True
     try:
-        with ScriptedModel(*turns) as model:
-            loop = AgentLoop(model, FakeRegistry(*tools), plans=Plans((plan,)))
-            events = asyncio.run(collect(loop, request(tmp_path, thread=thread, **changes)))
+        with ScriptedModel(*turns, remote_host=remote_host) as model:
+            loop = AgentLoop(model, FakeRegistry(*tools), plans=Plans((plan,)), **(loops or {}))
+            asked = request(tmp_path, question, thread=thread, **changes)
+            events = asyncio.run(collect(loop, asked))
     finally:
         logging.getLogger("app.agent.execute").disabled = False
     assert events[-1].kind == ends, events[-1]
