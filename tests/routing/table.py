@@ -13,9 +13,9 @@ A row says what a user writes, what is open, and what should run:
     or         other answers that are as right
     organs     what a segmentation should outline, where it matters
 
-`written.toml` may be read by whoever writes the rules. `held_out.toml`, a third, drawn at random
-within each group, may not: it tells whether the rules know more than the phrasings they were
-written for.
+`written.toml` may be read by whoever writes the rules. `held_out.toml`, a third of all, may not: it
+tells whether the rules know more than the phrasings they were written for. A part that somebody has
+tuned rules by belongs into `written.toml`, and fresh phrasings into the other.
 """
 
 from __future__ import annotations
