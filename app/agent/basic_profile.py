@@ -32,8 +32,8 @@ NUMBERS = _table("""
     ContainerIdentifier CountryOfResidence CurrentPatientLocation DestinationAE DetectorID
     DeviceAlternateIdentifier DeviceSerialNumber DistributionAddress
     FillerOrderNumberImagingServiceRequest GantryID GeneratorID HumanPerformerOrganization
-    InstitutionAddress InstitutionName InstitutionalDepartmentName InterpretationID
-    InterpretationIDIssuer IssuerOfAdmissionID IssuerOfClinicalTrialProtocolID
+    InstitutionAddress InstitutionName InstitutionalDepartmentName InsurancePlanIdentification
+    InterpretationID InterpretationIDIssuer IssuerOfAdmissionID IssuerOfClinicalTrialProtocolID
     IssuerOfClinicalTrialSeriesID IssuerOfClinicalTrialSiteID IssuerOfClinicalTrialSubjectID
     IssuerOfClinicalTrialSubjectReadingID IssuerOfClinicalTrialTimePointID IssuerOfPatientID
     IssuerOfServiceEpisodeID LensSerialNumber ManufacturerDeviceIdentifier MedicalRecordLocator
@@ -44,13 +44,14 @@ NUMBERS = _table("""
     PersonAddress PersonTelecomInformation PersonTelephoneNumbers
     PlacerOrderNumberImagingServiceRequest PlateID RTAccessoryDeviceSlotID RTAccessoryHolderSlotID
     ReceivingAE ReferringPhysicianAddress ReferringPhysicianTelephoneNumbers RegionOfResidence
-    RequestedProcedureID RequestedProcedureLocation RequestingAE ResponsibleOrganization ResultsID
-    ResultsIDIssuer RetrieveAETitle ScheduledPatientInstitutionResidence ScheduledProcedureStepID
-    ScheduledProcedureStepLocation ScheduledStationAETitle ScheduledStationName
-    ScheduledStudyLocation ScheduledStudyLocationAETitle ServiceEpisodeID SlideIdentifier
-    SourceOfPreviousValues SourceSerialNumber SpecimenAccessionNumber SpecimenIdentifier
-    StationAETitle StationName StudyID StudyIDIssuer TelephoneNumberTrial TopicAuthor
-    TreatmentMachineName UniqueDeviceIdentifier VerifyingOrganization XRayDetectorID XRaySourceID
+    RequestedProcedureID RequestedProcedureLocation RequestingAE RequestingService
+    ResponsibleOrganization ResultsID ResultsIDIssuer RetrieveAETitle
+    ScheduledPatientInstitutionResidence ScheduledProcedureStepID ScheduledProcedureStepLocation
+    ScheduledStationAETitle ScheduledStationName ScheduledStudyLocation
+    ScheduledStudyLocationAETitle ServiceEpisodeID SlideIdentifier SourceOfPreviousValues
+    SourceSerialNumber SpecimenAccessionNumber SpecimenIdentifier StationAETitle StationName
+    StudyID StudyIDIssuer TelephoneNumberTrial TopicAuthor TreatmentMachineName
+    UniqueDeviceIdentifier VerifyingOrganization XRayDetectorID XRaySourceID
 """)
 """Ids, numbers, places, organisations: looked for elsewhere as they stand."""
 
@@ -159,7 +160,7 @@ REST = _table("""
     GPSLatitude GPSLatitudeRef GPSLongitude GPSLongitudeRef GPSMeasureMode GPSProcessingMethod
     GPSSpeed GPSSpeedRef GPSStatus GPSTrack GPSTrackRef GPSVersionID GraphicAnnotationSequence
     IconImageSequence InstanceCreationTime InstanceOriginStatus InstitutionCodeSequence
-    InstitutionalDepartmentTypeCodeSequence InsurancePlanIdentification IntendedFractionStartTime
+    InstitutionalDepartmentTypeCodeSequence IntendedFractionStartTime
     IntendedRecipientsOfResultsIdentificationSequence InterpretationApprovalTime
     InterpretationApproverSequence InterpretationRecordedTime InterpretationTranscriptionTime
     InterventionDrugStartTime InterventionDrugStopTime IssueTimeOfImagingServiceRequest
@@ -187,8 +188,8 @@ REST = _table("""
     ReferencedPatientAliasSequence ReferencedPatientPhotoSequence ReferencedPatientSequence
     ReferencedPerformedProcedureStepSequence ReferencedSOPInstanceMACSequence
     ReferencedStudySequence ReferringPhysicianIdentificationSequence RequestAttributesSequence
-    RequestedContrastAgent RequestingService ResultsDistributionListSequence ReviewTime
-    SafePositionExitTime SafePositionReturnTime ScheduledAdmissionTime ScheduledDischargeTime
+    RequestedContrastAgent ResultsDistributionListSequence ReviewTime SafePositionExitTime
+    SafePositionReturnTime ScheduledAdmissionTime ScheduledDischargeTime
     ScheduledHumanPerformersSequence ScheduledPerformingPhysicianIdentificationSequence
     ScheduledProcedureStepEndTime ScheduledProcedureStepStartTime
     ScheduledStationGeographicLocationCodeSequence ScheduledStationNameCodeSequence

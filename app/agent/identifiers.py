@@ -68,6 +68,9 @@ _GENERIC = frozenset(
 _SHORT = frozenset(_table("ap pa ct mr us dx cr mg nm pt xa rf ml cc mm cm st dr no in is on an"))
 """Two letters that stand for something else more often than for a name."""
 _MIN_IDENTIFIER = 3
+_MIN_PIECE = 4
+_MOST_PIECES = 8
+_JOINED = re.compile(r"[-'\u2019\u2010\s^,=.]+")
 _DATE = re.compile(r"((?:18|19|20)\d\d)(\d\d)(\d\d)")
 _DIGITS = re.compile(r"\d{5,}")
 _NUMBER = re.compile(r"\d{6,}")
@@ -169,6 +172,10 @@ def _forms(value: str) -> Iterator[_Form]:
     date = _DATE.match(value)
     if date:
         yield from _dates(*date.groups())
+    pieces = _JOINED.split(value)
+    if len(pieces) <= _MOST_PIECES and not re.search(r"\d", value):
+        # Of a double name; not the O of O'Brien.
+        yield from (form for item in pieces if len(item) >= _MIN_PIECE for form in _alone(item))
     for group in value.split("="):
         parts = [part for part in re.split(r"[\^\s,]+", group) if part]
         if not 1 < len(parts) <= 8:

@@ -40,7 +40,7 @@ _FILE_NAME = re.compile(
     r"(?<![\w.-])(?!result-\d)[^\s/\\\"'<>|(),;:]+\.(?:dcm|dicom|ima|nii(?:\.gz)?|mha|mhd|nrrd)\b",
     re.IGNORECASE,
 )
-_UID = re.compile(r"(?<![\w.])[0-2](?:\.\d+){5,}(?![\w.])")
+_UID = re.compile(r"(?<![\w.])[0-2](?:\.\d+){5,}(?!\w|\.\d)")  # a full stop may follow
 _DUMPED = re.compile(r"(\(?\b[0-9A-Fa-f]{4},\s?[0-9A-Fa-f]{4}\b\)?+)[^\n]+")
 _STATED = re.compile(
     r"\b(patient(?:'?s)?[ _]?(?:name|id|birth[ _]?date)|accession[ _]?(?:number|no\.?)|mrn|dob|"

@@ -74,6 +74,7 @@ class AnthropicServer:
         self.replies = list(replies)
         self.error = error
         self.requests: list[dict[str, Any]] = []
+        self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         outer = self
 
@@ -118,7 +119,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def do_POST(self) -> None:
         state = self.state
-        state.requests.append(json.loads(self.rfile.read(int(self.headers["content-length"]))))
+        state.bodies.append(self.rfile.read(int(self.headers["content-length"])))
+        state.requests.append(json.loads(state.bodies[-1]))
         state.headers.append({name.lower(): text for name, text in self.headers.items()})
         if state.error:
             status, kind, message = state.error

@@ -58,6 +58,7 @@ class OpenAIServer:
         self.refuse = refuse
         self.paths: list[str] = []
         self.requests: list[dict[str, Any]] = []
+        self.bodies: list[bytes] = []
         self.headers: list[dict[str, str]] = []
         self.stalled = threading.Event()
         self.release = threading.Event()
@@ -117,6 +118,7 @@ class _Handler(BaseHTTPRequestHandler):
         state = self.server_state
         state.paths.append(self.path)
         body = self.rfile.read(int(self.headers.get("content-length", "0")))
+        state.bodies.append(body)
         state.requests.append(json.loads(body))
         state.headers.append({name.lower(): text for name, text in self.headers.items()})
         try:

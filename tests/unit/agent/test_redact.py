@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from app.agent.context import build_messages, result_message
+from app.agent.known import known_of
 from app.agent.messages import Message, Picture, ToolCall
 from app.agent.redact import REMOVED, Redactor, is_identifying
 
@@ -274,3 +275,41 @@ def test_long_texts_are_cleaned_in_pieces_as_they_are_whole():
     for shift in range(0, 40, 3):
         text = "x" * shift + " Jane Doe, /data/Jane Roe/a.dcm" * 3_000
         assert redactor.text(text) == "x" * shift + f" {REMOVED}, [file]" * 3_000
+
+
+def test_the_parts_of_a_double_name_are_found_alone():
+    redactor = Redactor([], ["Smith-Quarles^Mary", "O'Brennan^Al"])
+    said = redactor.text("Mrs Quarles, Mr Smith, Brennan; an O, smithy")
+    assert said == f"Mrs {REMOVED}, Mr {REMOVED}, {REMOVED}; an O, smithy"
+
+
+def test_a_uid_at_the_end_of_a_sentence_is_one_too():
+    redactor = Redactor([])
+    said = redactor.text("It is 1.2.840.113619.2.55.3.604688119. Version 1.2.3.4 is not; 1.2.3.")
+    assert said == f"It is {REMOVED}. Version 1.2.3.4 is not; 1.2.3."
+
+
+def test_what_a_header_is_known_to_hold_is_removed_from_a_report_whole():
+    told = [
+        ("PatientAddress", "Elmstreet 13, Blorptown"),
+        ("PatientMotherBirthName", "Zyx^Vera"),
+        ("StudyID", "1234"),
+        ("StudyDescription", "CT abdomen with contrast"),
+        ("(0009,1001)", "known as Gribble since nineteen ninety"),
+        ("GantryID", "G-55123"),
+    ]
+    known = known_of(told)
+    question = Message(
+        role="user", identifiers=list(known.identifiers), texts=list(known.texts), text="q"
+    )
+    letter = (
+        "Vera Zyx of elmstreet 13, Blorptown, known as Gribble since nineteen ninety; gantry "
+        "G55123. CT abdomen with contrast, area 1234, an elmstreet."
+    )
+    report = result_message("1", "t", {"summary": letter})
+    cleaned = Redactor([question, report]).messages([question, report])
+    assert cleaned[1].data["summary"] == (
+        f"{REMOVED} of {REMOVED}, {REMOVED}; gantry {REMOVED}. CT abdomen with contrast, area "
+        "1234, an elmstreet."
+    )
+    assert cleaned[0].identifiers == cleaned[0].texts == []
