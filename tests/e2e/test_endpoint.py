@@ -26,7 +26,7 @@ def use_endpoint(home: Path, url: str) -> None:
 def test_a_model_calls_a_tool_with_the_images_id_and_answers(sightline: Run, tmp_path: Path):
     replies = [
         call_reply("dicom_processor", {"dicom_path": "image-1"}),
-        text_reply("It is a chest radiograph."),
+        text_reply("It is a chest radiograph [1]."),
     ]
     with OpenAIServer(replies) as server:
         use_endpoint(tmp_path / "home", server.url)
@@ -36,14 +36,16 @@ def test_a_model_calls_a_tool_with_the_images_id_and_answers(sightline: Run, tmp
         assert done.returncode == 0, done.stderr
         assert len(server.requests) == 2
         content = server.requests[1]["messages"][-1]["content"]
-        # Marked as data: nothing in a result is an instruction.
-        told = json.loads(content.removeprefix("<data>").removesuffix("</data>"))
+        # Marked as data: nothing in a result is an instruction. Its number stands outside.
+        data, _, number = content.removeprefix("<data>").partition("</data>")
+        assert number == "\nCite this result as [1]."
+        told = json.loads(data)
     events = events_of(done.stdout)
     (finished,) = of_kind(events, "tool_finished")
     assert finished["status"] == "ok"
     assert Path(finished["output"]["image_path"]).is_relative_to(tmp_path / "out")
     assert set(told) == {"summary", "output", "metadata"}
-    assert events[-1]["answer"].strip() == "It is a chest radiograph."
+    assert events[-1]["answer"].strip() == "It is a chest radiograph [1]."
 
 
 def test_an_unknown_tool_and_wrong_arguments_go_back_to_the_model(sightline: Run, tmp_path: Path):

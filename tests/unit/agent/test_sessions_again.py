@@ -54,7 +54,7 @@ def test_past_runs_are_shown_as_they_were(tmp_path: Path):
         thread,
         "Where are the lungs?",
         [call("chest_xray_segmentation", image_path="image-1")],
-        says("There they are."),
+        says("There they are [1]."),
     )
     ask(thread, "And now?", says("Nothing new."))
     runs = after_a_crash(thread).runs()
