@@ -23,7 +23,9 @@ class CopyWatch(QObject):
 
     def _changed(self) -> None:
         clipboard = QGuiApplication.clipboard()
-        if not clipboard.ownsClipboard():
+        # Without a screen nobody else has this clipboard, and Qt says that nobody owns it.
+        alone = QGuiApplication.platformName() == "offscreen"
+        if not (alone or clipboard.ownsClipboard()):
             return
         data = clipboard.mimeData()
         if data is None:

@@ -28,6 +28,7 @@ TIME, ACTION, WHAT, OUTCOME, LINE = range(5)
 
 _ACTION = re.compile(rb'\{"n":\d+,"t":"[^"]*","a":"([^"]*)"')
 _UID = re.compile(r"[0-9]+(?:\.[0-9]+){3,}")
+_LINES = 1 << 32  # a file has fewer: a place is segment * _LINES + line
 _BREATH = 1_000  # lines after which a thread lets the window have its turn
 
 
@@ -44,13 +45,23 @@ class Row:
 class Loaded:
     """The log, the newest line first.
 
+    Only numbers and bytes: a hundred thousand objects would be gone through by the garbage
+    collector while the window waits.
+
     Attributes:
-        rows: All lines.
+        lines: All lines as they are.
+        places: Where each is, see `row`.
         kinds: The row numbers of each kind, in order.
     """
 
-    rows: Sequence[Row] = ()
+    lines: Sequence[bytes] = ()
+    places: Sequence[int] = ()
     kinds: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
+
+    def row(self, number: int) -> Row:
+        """A line with its place."""
+        segment, line = divmod(self.places[number], _LINES)
+        return Row(segment, line, self.lines[number])
 
 
 def load(folder: Path, cancel: CancelToken) -> Loaded:
@@ -59,12 +70,14 @@ def load(folder: Path, cancel: CancelToken) -> Loaded:
     Raises:
         SightlineError: It cannot be read.
     """
-    rows: list[Row] = []
+    lines: list[bytes] = []
+    places: list[int] = []
     try:
         for segment in files.segments(folder):
             with files.segment_path(folder, segment).open("rb") as file:
                 for place, raw in enumerate(file, start=1):
-                    rows.append(Row(segment, place, raw))
+                    lines.append(raw)
+                    places.append(segment * _LINES + place)
                     if not place % _BREATH:
                         cancel.check()
                         time.sleep(0.001)
@@ -74,14 +87,15 @@ def load(folder: Path, cancel: CancelToken) -> Loaded:
             f"the audit log cannot be read ({reason})",
             remedy="Ask whoever looks after this computer for the right to read its folder.",
         ) from error
-    rows.reverse()
+    lines.reverse()
+    places.reverse()
     kinds: dict[str, list[int]] = {}
-    for number, row in enumerate(rows):
-        kinds.setdefault(_kind(row.raw), []).append(number)
+    for number, raw in enumerate(lines):
+        kinds.setdefault(_kind(raw), []).append(number)
         if not number % _BREATH:
             cancel.check()
             time.sleep(0.001)
-    return Loaded(rows, kinds)
+    return Loaded(lines, places, kinds)
 
 
 def matching(log: AuditLog, loaded: Loaded, kind: str, text: str, cancel: CancelToken) -> list[int]:
@@ -97,7 +111,7 @@ def matching(log: AuditLog, loaded: Loaded, kind: str, text: str, cancel: Cancel
     Raises:
         SightlineError: The key cannot be had.
     """
-    numbers: Iterable[int] = loaded.kinds.get(kind, []) if kind else range(len(loaded.rows))
+    numbers: Iterable[int] = loaded.kinds.get(kind, []) if kind else range(len(loaded.lines))
     wanted = text.strip()
     if _UID.fullmatch(wanted):
         needles = [log.name("image", wanted).encode()]
@@ -107,7 +121,7 @@ def matching(log: AuditLog, loaded: Loaded, kind: str, text: str, cancel: Cancel
         return list(numbers)
     found: list[int] = []
     for count, number in enumerate(numbers):
-        raw = loaded.rows[number].raw.lower()
+        raw = loaded.lines[number].lower()
         if all(needle in raw for needle in needles):
             found.append(number)
         if not count % _BREATH:
@@ -118,8 +132,12 @@ def matching(log: AuditLog, loaded: Loaded, kind: str, text: str, cancel: Cancel
 
 def _kind(raw: bytes) -> str:
     found = _ACTION.match(raw)
-    action = found[1].decode("ascii", "replace") if found else ""
-    return words.kind_of(Entry(0, "", action, {}))
+    return _kind_of(found[1] if found else b"")
+
+
+@lru_cache(maxsize=1_024)
+def _kind_of(action: bytes) -> str:
+    return words.kind_of(Entry(0, "", action.decode("ascii", "replace"), {}))
 
 
 @lru_cache(maxsize=1_024)
@@ -156,7 +174,7 @@ class AuditModel(QAbstractTableModel):
 
     def row(self, number: int) -> Row:
         """The line in a row of the table."""
-        return self._loaded.rows[self._shown[number]]
+        return self._loaded.row(self._shown[number])
 
     def entry(self, number: int) -> Entry | None:
         """What it says; None where it cannot be read."""
@@ -167,17 +185,16 @@ class AuditModel(QAbstractTableModel):
         row = self.row(number)
         return self._broken.get((row.segment, row.line), "")
 
-    def shown_rows(self) -> list[Row]:
-        """All rows of the table."""
-        return [self._loaded.rows[number] for number in self._shown]
+    @property
+    def shown(self) -> Sequence[int]:
+        """The numbers of all rows of the table, in `loaded`."""
+        return self._shown
 
     def find(self, segment: int, line: int) -> int:
         """The row of the table with that line, or -1."""
-        rows = self._loaded.rows
-        for number, shown in enumerate(self._shown):
-            if (rows[shown].segment, rows[shown].line) == (segment, line):
-                return number
-        return -1
+        places, wanted = self._loaded.places, segment * _LINES + line
+        found = (number for number, shown in enumerate(self._shown) if places[shown] == wanted)
+        return next(found, -1)
 
     def rowCount(self, parent: Index | None = None) -> int:
         return 0 if parent is not None and parent.isValid() else len(self._shown)

@@ -19,8 +19,11 @@ _HEAD = ("entry", "time (UTC)", "kind", "action", "what", "outcome", "file", "li
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def save(log: AuditLog, rows: Sequence[Row], path: Path) -> None:
+def save(log: AuditLog, rows: Sequence[Row], path: Path) -> int:
     """Write rows to a file, the oldest first; the form follows its name.
+
+    Returns:
+        How many.
 
     Raises:
         FileProblem: It, or the audit log, cannot be written.
@@ -39,6 +42,7 @@ def save(log: AuditLog, rows: Sequence[Row], path: Path) -> None:
                 subject=str(path),
                 remedy="Choose a folder with free space that you may write to.",
             ) from error
+    return len(rows)
 
 
 def _table(rows: Sequence[Row]) -> str:

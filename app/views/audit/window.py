@@ -214,7 +214,7 @@ class AuditWindow(QDialog):
     def _show(self, loaded: Loaded, numbers: Sequence[int]) -> None:
         self.model.show(loaded, numbers)
         self._tell(-1)
-        total = len(loaded.rows)
+        total = len(loaded.lines)
         self.count.setText(
             f"{len(numbers):,} of {total:,} lines" if len(numbers) != total else f"{total:,} lines"
         )
@@ -313,10 +313,10 @@ class AuditWindow(QDialog):
 
     def save(self, path: Path) -> None:
         """Save what is listed."""
-        log, rows = self._log, self.model.shown_rows()
+        log, loaded, shown = self._log, self.model.loaded, self.model.shown
         self._aside.run(
-            lambda _cancel: save(log, rows, path),
-            lambda _none: self._told(f"Saved {len(rows):,} lines to {path}.", "ok", "circle-check"),
+            lambda _cancel: save(log, [loaded.row(number) for number in shown], path),
+            lambda count: self._told(f"Saved {count:,} lines to {path}.", "ok", "circle-check"),
             self._fail,
         )
 
