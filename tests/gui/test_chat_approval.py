@@ -190,6 +190,7 @@ def test_what_a_call_would_really_reach_stands_out(chat: Chat, wait_until: Wait)
         ("C:\\reports\\a.pdf", ["C:\\reports\\a.pdf"]),
         ("\\\\server\\share", ["\\\\server\\share"]),
         ("report.pdf", ["report.pdf"]),
+        ("my reports/a b.pdf", ["my reports/a b.pdf"]),
         ("pacs.example.org", ["pacs.example.org"]),
         ("put it into ../x and ~/y", ["../x", "~/y"]),
         ("ask https://a.example/b or 10.0.0.1:80", ["https://a.example/b", "10.0.0.1:80"]),

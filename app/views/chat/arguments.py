@@ -33,7 +33,7 @@ _PLACE = re.compile(
 """Where something would be read, written or sent to, as it stands in a text."""
 _WHOLE = re.compile(
     r"(?:/|~|\.{1,2}/|[A-Za-z]:[\\/]|\\\\|[A-Za-z][A-Za-z0-9+.-]{0,20}://"
-    r"|(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}$)"
+    r"|(?:[\w-]{1,63}\.){1,8}[A-Za-z]{2,24}$|(?:[\w .-]{1,63}/){1,20}[\w .-]{0,63}\.\w{1,8}$)"
 )
 """The beginning of a value that is a path, a host or a file's name as a whole, spaces and all."""
 _SIMPLE_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,79}")  # homoglyphs are not simple

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QCloseEvent, QHideEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QDialog,
@@ -36,8 +36,8 @@ from app.views.widgets import push_button
 
 QUIET_MS = 600  # keys typed for what had the focus before answer nothing
 _WIDTH = 620  # px
-_PLAIN = 300  # px of height, without pictures
-_PICTURE = 180  # px of height for one
+_PLAIN = 310  # px of height, without pictures
+_PICTURE = 200  # px of height for one
 _SMALL = 88  # px of a picture in the conversation
 _YES = {
     "conversation": "Send",
@@ -169,9 +169,8 @@ class ConsentDialog(QDialog):
         column.addWidget(self.area, 1)
         column.addLayout(foot)
         room = self.screen().availableGeometry().size() * 0.9
-        self.resize(
-            min(_WIDTH, room.width()), min(430 if not event.pictures else 600, room.height())
-        )
+        height = _PLAIN + _PICTURE * min(2, len(event.pictures))
+        self.resize(QSize(_WIDTH, height).boundedTo(room))
 
     def dismiss(self) -> None:
         """Close without an answer: the run does not wait for one any more."""

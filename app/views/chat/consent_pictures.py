@@ -143,7 +143,8 @@ class SentPicture(QWidget):
         self.button.set_image(sent.image)
         size = sent.image.size()
         kilobytes = max(1, round(sent.size_bytes / 1024))
-        self._size.setText(f"{size.width()} x {size.height()} pixels, {kilobytes} KB. Enlarge it.")
+        text = f"{size.width()} x {size.height()} pixels, {kilobytes} KB. Click for full size."
+        self._size.setText(text)
         self.settled.emit()
 
     def _fail(self, error: SightlineError) -> None:
