@@ -29,7 +29,13 @@ def list_entries(*, kind: str = "", last: int = 0, as_json: bool = False) -> int
         kind: One of `KINDS`, in any case; "" for all.
         last: Only so many at the end; 0 for all.
         as_json: One object a line.
+
+    Raises:
+        UsageError: There is no such kind.
     """
+    if kind and kind.lower() not in {name.lower() for name in KINDS}:
+        known = ", ".join(KINDS).lower()
+        raise UsageError(f"--kind: there is no kind {kind!r}", remedy=f"There are: {known}.")
     wanted = {name.lower() for name in KINDS} if not kind else {kind.lower()}
     with program_of() as program:
         found = [item for item in _entries(program) if kind_of(item).lower() in wanted]
