@@ -243,6 +243,7 @@ class Program:
             consents=self.consents,
             approvals=Gate(self.policy(), self.grants),
             plans=self.registry.plans,
+            rules_first=True,
             audit=self.audited,
         )
 
