@@ -38,7 +38,12 @@ CHAIN = (CELLS, CROPPER, ANALYZER, VISUALIZER, CAPTIONER)
 
 COUNTING = "counting"
 FULL = "full analysis"
+ANALYSED = "analysis of something"
 COMPARISON = "comparison"
+COMPARED = "comparison of something"
+
+DEEP = (FULL, ANALYSED, COMPARISON, COMPARED)
+"""Kinds of question for which cells are cropped and analysed."""
 
 _MICROGRAPH = Accepts(modalities=("SM", "GM", "XC"), what="a micrograph (a picture, SM, GM)")
 _CLEANED = Feed("image_path", (PREPROCESSOR,), "image_path")
@@ -47,35 +52,67 @@ _DEEP = (AnyOf(SEGMENTERS), CROPPER, ANALYZER, VISUALIZER)
 
 _SEGMENT = ("segment*", "outline*", "contour*", "mask*", "delineat*", "umrand*", "umriss*")
 
+# Words such as "count" and "change" ask for nothing here unless something countable is named.
+_THINGS = "things"
+
+
+def _deep(name: str, words: tuple[str, ...], *, of_things: bool = False) -> QuestionKind:
+    """A kind of question for which cells are cropped and analysed."""
+    return QuestionKind(
+        name,
+        words=words,
+        with_kinds=(_THINGS,) if of_things else (),
+        beats=(COUNTING,),
+        tools=_DEEP,
+        expects_data=True,
+    )
+
+
 _KINDS = (
     QuestionKind(
-        COMPARISON,
+        _THINGS,
         words=(
-            *("compar*", "difference*", "differ", "change*", "group*", "treatment*", "treated"),
-            *("control*", "versus", "vs", "vergleich*", "unterschied*", "veränder*", "gruppe*"),
-            *("behandlung*", "behandelt*", "kontroll*"),
+            *("cell", "nucleus", "nuclei", "organoid*", "object", "group", "sample", "condition"),
+            *("dish", "well", "image", "picture", "micrograph", "phenotype", "drug", "zelle"),
+            *("zellen", "zellkern*", "kern", "kerne", "kernen", "kernzahl", "zellzahl"),
+            *("gruppe*", "probe", "proben", "bild", "bilder", "aufnahme"),
         ),
-        beats=(COUNTING,),
-        tools=_DEEP,
-        expects_data=True,
     ),
-    QuestionKind(
-        FULL,
-        words=(
-            *("cell state*", "state of the cells", "cluster*", "umap", "embedding*", "phenotyp*"),
-            *("morphological", "morphology", "analy*", "full analysis", "full pipeline"),
-            *("zellzust*", "phänotyp*", "morpholog*"),
+    _deep(
+        COMPARISON,
+        (
+            *("treatment*", "treated", "untreated", "control*", "versus", "vs"),
+            *("behandlung*", "behandelt*", "unbehandelt*", "kontroll*"),
         ),
-        beats=(COUNTING,),
-        tools=_DEEP,
-        expects_data=True,
+    ),
+    _deep(
+        COMPARED,
+        (
+            *("compar*", "difference*", "differ", "change*", "vergleich*", "unterschied*"),
+            "veränder*",
+        ),
+        of_things=True,
+    ),
+    _deep(
+        FULL,
+        (
+            *("cell state*", "state of the cells", "cluster*", "umap", "embedding*", "phenotyp*"),
+            *("full analysis", "full pipeline", "zellzust*", "phänotyp*"),
+        ),
+    ),
+    _deep(
+        ANALYSED,
+        ("analy*", "state", "states", "morpholog*", "zustand", "zustände*"),
+        of_things=True,
     ),
     QuestionKind(
         COUNTING,
         words=(
             *("how many", "count", "counts", "counting", "number", "numbers", "quantity", "#"),
-            *("total cells", "wie viele", "wieviele", "zähl*", "zahl", "anzahl", "zellzahl"),
+            *("total", "zellzahl", "kernzahl", "organoidzahl", "wie viele", "wieviele"),
+            *("zähl*", "zahl", "anzahl"),
         ),
+        with_kinds=(_THINGS,),
         tools=(AnyOf(SEGMENTERS),),
         certain=True,
         expects_data=True,
@@ -88,7 +125,15 @@ _KINDS = (
     ),
     QuestionKind(
         "cropping",
-        words=("crop*", "cut out", "cut .. out", "ausschneid*", "auszuschneiden", "ausgeschnitten"),
+        words=(
+            "crop*",
+            "cut out",
+            "cut .. out",
+            "ausschneid*",
+            "auszuschneiden",
+            "ausgeschnitten",
+            "schneid* .. aus",
+        ),
         tools=(AnyOf(SEGMENTERS), CROPPER),
         expects_data=True,
     ),
@@ -206,14 +251,14 @@ PLAN = PackPlan(
         Successor(
             (CROPPER,),
             ANALYZER,
-            kinds=(FULL, COMPARISON),
+            kinds=DEEP,
             reason="cropped cells say nothing of their states before they are analysed",
         ),
         Successor((ANALYZER,), VISUALIZER, reason="states are read from their picture"),
         Successor(
             (VISUALIZER,),
             CAPTIONER,
-            kinds=(FULL, COMPARISON),
+            kinds=DEEP,
             mandatory=False,
             reason="a caption says what the picture shows",
         ),
