@@ -438,6 +438,7 @@ class _SettingsInUse:
 
     def connect(self, agent: AgentThread, chat: ChatDock, window: MainWindow) -> None:
         """Open the settings when the model's badge is clicked."""
+        from app.views.audit.window import show_audit
         from app.views.settings.dialog import Rooms, SettingsDialog
 
         program = self._program
@@ -457,6 +458,7 @@ class _SettingsInUse:
         def show(page: str) -> None:
             probe = Probe(program.models.to_try, program.models.is_kept)
             rooms = Rooms(program.secrets, program.consents, program.grants, probe)
+            rooms = replace(rooms, show_audit=lambda: show_audit(program.audit, window))
             dialog = SettingsDialog(program.settings, rooms, self._take, use, window)
             dialog.show_page(page)
             dialog.open()

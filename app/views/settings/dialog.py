@@ -55,12 +55,14 @@ class Rooms:
         allowed: What may be sent where.
         granted: What tools may do again.
         probe: Tries language models.
+        show_audit: Opens the audit log; None leaves its button out.
     """
 
     keys: KeyStore
     allowed: Allowed
     granted: Granted
     probe: Probe
+    show_audit: Callable[[], object] | None = None
 
 
 class SettingsDialog(QDialog):
@@ -116,7 +118,8 @@ class SettingsDialog(QDialog):
     def privacy(self) -> PrivacyPage:
         """The page of what may leave the machine."""
         rooms = self._rooms
-        return PrivacyPage(self._settings.llm, rooms.allowed, rooms.keys, self._aside)
+        llm, show_audit = self._settings.llm, rooms.show_audit
+        return PrivacyPage(llm, rooms.allowed, rooms.keys, self._aside, show_audit)
 
     def show_page(self, name: str) -> None:
         """Turn to a page: "model", "limits", "permissions" or "privacy"."""

@@ -53,10 +53,16 @@ class PrivacyPage(Column):
         allowed: The hosts that were allowed since the program was started.
         keys: Where the key lies.
         aside: Runs what is slow.
+        show_audit: Opens the audit log; None leaves its button out.
     """
 
     def __init__(
-        self, settings: ModelSettings, allowed: Allowed, keys: KeyStore, aside: Aside
+        self,
+        settings: ModelSettings,
+        allowed: Allowed,
+        keys: KeyStore,
+        aside: Aside,
+        show_audit: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
         self._allowed = allowed
@@ -76,10 +82,24 @@ class PrivacyPage(Column):
         self.section("Key")
         self.key_note = wrapped("", "muted")
         self.column.addWidget(self.key_note)
+        if show_audit is not None:
+            self._add_audit(show_audit)
         self.column.addStretch(1)
         self.show_hosts()
         self._find_key(key_name(settings.kind, url_of(settings.kind, fields)), keys, aside)
         self._host = host_of(settings.kind, fields)
+
+    def _add_audit(self, show_audit: Callable[[], object]) -> None:
+        self.section("On record")
+        said = "Tool calls, answers to questions, what was sent and exported; no patient data."
+        self.audit_button = QPushButton("Audit log…")
+        self.audit_button.setAutoDefault(False)
+        self.audit_button.clicked.connect(lambda _checked=False: show_audit())
+        line = QWidget()
+        parts = row(wrapped(said, "muted"), self.audit_button)
+        parts.setStretch(0, 1)
+        line.setLayout(parts)
+        self.column.addWidget(line)
 
     def show_hosts(self) -> None:
         """Show what is allowed now."""
