@@ -121,6 +121,13 @@ def test_a_counting_question_segments_and_stops(
     assert (run.plan.goal, run.rules) == ("done", [])
 
 
+def test_where_rules_are_certain_of_a_count_no_model_is_asked(laboratory: Laboratory):
+    with ScriptedModel() as model:  # a script without a turn: any request fails
+        run = laboratory.ask("How many cells are there?", model, rules_first=True)
+    assert run.tools == (CELLS,)
+    assert "6" in run.answer
+
+
 def test_a_model_that_counts_is_not_made_to_crop(laboratory: Laboratory):
     with ScriptedModel([call(CELLS, image_path=IMAGE)], says("There are six cells.")) as model:
         run = laboratory.ask("How many cells are there?", model)
