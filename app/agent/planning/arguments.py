@@ -12,7 +12,7 @@ from app.agent.planning.classify import words_in
 from app.agent.planning.steps import Scene, Step, image_arguments
 from app.agent.planning.targets import find_target
 from app.agent.planning.text import read_value
-from app.agent.planning.values import find_numbers, find_values
+from app.agent.planning.values import as_argument, find_numbers, find_values
 
 LACKING = "it still needs"
 """How the reason begins why a tool is not run that needs more than the question says."""
@@ -124,8 +124,9 @@ def _named_values(schema: ToolSchema, blank: str, found: dict[str, Any], scene: 
     for name, values in find_values(rule, tokens, denied).items():
         if name in found and not isinstance(found[name], list):
             found[name] = [found[name]]
-        if values:
-            found.setdefault(name, values)
+        field = schema.parameters.get("properties", {}).get(name)
+        if values and field is not None:
+            found.setdefault(name, as_argument(values, field))
     for name, number in find_numbers(rule, blank, schema).items():
         found.setdefault(name, number)
 

@@ -106,6 +106,11 @@ class _Book:
     def __init__(self, packs: Sequence[PackPlan]) -> None:
         self.kinds = {(pack.pack, kind.name): kind for pack in packs for kind in pack.kinds}
         rules = [rule for pack in packs for rule in pack.tools]
+        # By pack, the tools of which it says what they are about.
+        self.subjects = {
+            pack.pack: frozenset(rule.tool for rule in pack.tools if rule.words or rule.values)
+            for pack in packs
+        }
         self.asking = Vocabulary(
             (f"{pack}\n{name}", word)
             for (pack, name), kind in self.kinds.items()
@@ -123,11 +128,7 @@ class _Book:
         )
         parts = (self.asking, self.about, self.work, self.values, self.unless)
         self.parts = parts
-        literals: dict[str, bool] = {}
-        for part in parts:
-            for word, open_end in part.literals.items():
-                literals[word] = literals.get(word, False) or open_end
-        self.speller = Speller(literals)
+        self.speller = Speller(literal for part in parts for literal in part.literals())
 
 
 @lru_cache(maxsize=8)
@@ -214,7 +215,7 @@ class _Found:
             for other in self.tokens[max(0, denial.cue - 4) : denial.cue]
             if other.clause == token.clause
         ]
-        return not token.asked and all(said_nothing(other) for other in before)
+        return not (token.asked or denial.mild) and all(said_nothing(other) for other in before)
 
     def left_out(self, blank: str) -> dict[str, str]:
         """The tools that are left out by what they do, each with the words that say so."""
@@ -251,6 +252,7 @@ class _Found:
                 found[key] = matches
         beaten = {(key[0], other) for key in found for other in self.book.kinds[key].beats}
         found = {key: matches for key, matches in found.items() if key not in beaten}
+        found = {key: matches for key, matches in found.items() if not self._borrowed(key, matches)}
         busy = any(
             kind.tools and not kind.alone for kind in map(self.book.kinds.get, found) if kind
         )
@@ -259,6 +261,28 @@ class _Found:
             for key, matches in found.items()
             if not (busy and self.book.kinds[key].alone)
         }
+
+    def _borrowed(self, key: _Key, matches: Sequence[Match]) -> bool:
+        """Whether its words are another pack's here, whose subject the question has.
+
+        "Segment the cells" is not for the pack that segments lungs.
+        """
+        own = self.book.subjects.get(key[0], frozenset())
+        spoken = {match.owner for match in (*self.about, *self.values)}
+        if not own or own & spoken:
+            return False
+        at = frozenset(position for match in matches for position in match.at)
+        for pack, tools in self.book.subjects.items():
+            theirs = {
+                position
+                for (other, _), found in self.asking.items()
+                if other == pack != key[0]
+                for match in found
+                for position in match.at
+            }
+            if tools & spoken and at <= theirs:
+                return True
+        return False
 
     def _matches(self, key: _Key, asked: tuple[_Key, ...]) -> list[Match]:
         """The matches of a kind and of those that must be there as well; none if one is not."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from app.agent.planning.choosing import satisfied
 from app.agent.planning.classify import Asked
@@ -23,6 +23,17 @@ def completed(wanted: Sequence[str], asked: Asked, scene: Scene) -> list[tuple[s
     for tool in wanted:
         _add(tool, "", order, done, asked, scene)
     return [(tool, why or scene.plans.rule(tool).why) for tool, why in order.items()]
+
+
+def required(tool: str, done: Collection[str], scene: Scene) -> list[str]:
+    """What must run before a tool that the user names, in order; what is done already is not."""
+    ran = {message.tool for message in scene.earlier if message.role == "tool" and message.ok}
+    order = dict.fromkeys(done, "")
+    for need in scene.plans.rule(tool).requires:
+        if not satisfied(need, ran | set(order)):
+            for name in _chosen(need, Asked(), scene):
+                _add(name, "", order, ran, Asked(), scene, 1)
+    return [name for name in order if name not in done and name != tool]
 
 
 def _add(

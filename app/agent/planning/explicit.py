@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from app.agent.execute import near_names
@@ -15,6 +16,7 @@ from app.agent.planning.arguments import (
     read_arguments,
 )
 from app.agent.planning.classify import read
+from app.agent.planning.completing import required
 from app.agent.planning.mentions import Mention, find_mentions, grouped, with_phrases
 from app.agent.planning.steps import (
     Absent,
@@ -39,6 +41,7 @@ from app.agent.planning.targets import (
     makes_from_nothing,
 )
 from app.agent.planning.text import masked
+from app.tools.planning import Priority, ToolRule
 
 _CLOSING = re.compile(
     r"(?:(?<=[.;\n])|(?<=\n)|\b(?:then|finally|lastly|afterwards|and)\b,?)\s*(?:please\s+)?"
@@ -47,6 +50,7 @@ _CLOSING = re.compile(
 )
 _THEN = re.compile(r"\b(?:then|afterwards|finally|lastly)\b,?\s*", re.IGNORECASE)
 _ITEM = re.compile(r"(?:(?<=^)|(?<=[\n;:.,)\]\s]))(?:step\s*)?(\d{1,2})\s*[).:]\s+", re.IGNORECASE)
+_STEP = re.compile(r"\bstep\s+\d", re.IGNORECASE)
 _SUMMARY = re.compile(
     r"\s*(?:then|finally|and|please|\s)*(?:summari[sz]e|compare|explain|describe|conclude|finish|"
     r"discuss|tell|comment|report\s+back)\b",
@@ -77,6 +81,7 @@ def read_explicit(question: str, scene: Scene, before: Sequence[Step] = ()) -> S
     steps: list[Step] = [*before]
     notes: list[str] = [] if before else _not_understood(question, blank, mentions)
     groups = grouped(blank, wanted)
+    numbered = _STEP.search(blank) is not None  # what is put in between would shift the numbers
     for index, group in enumerate(groups):
         limit = groups[index + 1][0].start if index + 1 < len(groups) else len(question)
         start, end = group[-1].end, _clause_end(blank, group[-1].end, limit)
@@ -86,12 +91,27 @@ def read_explicit(question: str, scene: Scene, before: Sequence[Step] = ()) -> S
             clause = (question[start:end], blank[start:end])
             if index == 0:
                 clause = (f"{clause[0]} ; {question[lead]}", f"{clause[1]} ; {blank[lead]}")
+            if not numbered:
+                _put_before(mention, clause, steps, scene)
             steps.append(_step(mention, clause, steps, scene, notes))
     lacking = [step for step in steps if step.skip.startswith(LACKING)]
     if len(lacking) == len(steps):
         return Reply(" ".join(f"I did not run {step.tool}: {step.skip}" for step in lacking))
     topics = {"explicit"} | ({"compare"} if _COMPARE.search(blank) else set())
     return Steps(tuple(steps), frozenset(topics), tuple(notes))
+
+
+def _excluded(rule: ToolRule) -> str:
+    never = rule.priority == Priority.EXCLUDED
+    return "its pack says that it is not to be run for a question" if never else ""
+
+
+def _put_before(mention: Mention, clause: tuple[str, str], steps: list[Step], scene: Scene) -> None:
+    """Adds what the tool requires and nothing has run yet."""
+    for tool in required(mention.name, [step.tool for step in steps], scene):
+        needed = Mention(tool, mention.start, mention.start, known=True)
+        step = _step(needed, clause, steps, scene, [])
+        steps.append(replace(step, why=f"{mention.name} needs it"))
 
 
 def _step(
@@ -123,7 +143,8 @@ def _step(
     _other_images(schema, blank, arguments, before, scene)
     found = _first_source(arguments, slot) if slot else None
     target = found or target
-    skip = unsuitable(mention.name, target, before, scene) or missing_arguments(schema, arguments)
+    skip = _excluded(rule) or unsuitable(mention.name, target, before, scene)
+    skip = skip or missing_arguments(schema, arguments)
     return Step(mention.name, arguments, "as you asked", skip, target)
 
 

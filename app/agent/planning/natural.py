@@ -22,7 +22,7 @@ from app.agent.planning.steps import (
 from app.agent.planning.suited import unsuitable
 from app.agent.planning.targets import IMAGE_ID, fed, feed_arguments, title_of
 from app.agent.planning.text import has_words
-from app.agent.planning.values import find_numbers, find_values, usual_values
+from app.agent.planning.values import as_argument, find_numbers, find_values, usual_values
 
 _HELP = (
     r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|what\s+tools|"
@@ -164,7 +164,6 @@ def _values(
     known = schema.parameters.get("properties", {})
     for name, values in named.items():
         if values and name in known:
-            listed = "array" in str(known[name])
-            found[name] = values if listed else values[0]
+            found[name] = as_argument(values, known[name])
     found = {name: value for name, value in found.items() if name in known}
     return found | find_numbers(rule, question, schema)

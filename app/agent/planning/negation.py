@@ -32,13 +32,16 @@ _BEFORE = (
         "anstelle",
     ),
     ("strong", "don't", "dont", "do not", "never", "skip", "omit", "leave out", "leave away"),
-    ("strong", "avoid", "ignore", "refrain from", "drop", "exclude", "needn't", "no need to"),
+    ("strong", "avoid", "ignore", "refrain from", "drop", "never mind", "needn't", "no need to"),
+    ("strong", "forget", "forget about", "leave aside", "vergiss", "lass weg", "verzichte"),
+    ("mild", "exclude", "excluded"),
     ("strong", "no need for", "not interested in", "don't bother", "stop", "must not", "mustn't"),
     ("strong", "should not", "shouldn't", "you need not", "lass", "verzichte auf", "ueberspringe"),
     ("strong", "kein bedarf an", "won't need", "will not need", "not necessary to", "not need"),
     ("weak", "no", "not", "nor", "neither", "kein", "keine", "keinen", "keinem", "keiner", "nicht"),
     ("weak", "weder", "noch"),
 )
+_AROUND = ("leave .. out", "leave .. away", "leave .. aside", "lass .. weg", "lasse .. weg")
 _AFTER = (
     "not needed",
     "isn't needed",
@@ -75,11 +78,13 @@ _NO_CUES = (
     "don't think",
     "don't believe",
     "don't forget",
+    "dont forget",
+    "dont see",
+    "dont know",
     "do not forget",
     "don't hesitate",
     "do not hesitate",
     "don't miss",
-    "never mind",
     "not only",
     "not just",
     "not sure",
@@ -110,6 +115,7 @@ _CUES = Vocabulary(
     [
         *((strength[0], cue) for strength in _BEFORE for cue in strength[1:] if "/" not in cue),
         *(("after", cue) for cue in _AFTER),
+        *(("around", cue) for cue in _AROUND),
         *(("none", cue) for cue in _NO_CUES),
     ]
 )
@@ -122,6 +128,7 @@ class Denial:
     Attributes:
         strong: Findings and structures are left out as well, not only a tool's work.
         at: Numbers of the words.
+        mild: It may as well ask about what it stands before: "exclude a fracture".
         cue: Number of the cue's first word.
         last: Number of the cue's last word.
     """
@@ -130,6 +137,7 @@ class Denial:
     at: frozenset[int]
     cue: int
     last: int
+    mild: bool = False
 
 
 def denials(tokens: Sequence[Token]) -> list[Denial]:
@@ -145,12 +153,15 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
         if cue.owner == "after":
             denied.append(Denial(True, _before(tokens, first), first, last))
             continue
+        if cue.owner == "around":
+            denied.append(Denial(True, frozenset(range(first + 1, last)), first, last))
+            continue
         strong = "strong" in cue.owner
         listed = cue.owner.startswith("+") or cue.entry in ("no", "kein", "keine", "keinen", "nor")
         at = _after(tokens, last, starts, listed=listed, reach=_REACH if strong else _NEAR)
         if not strong and cue.entry == "nicht" and not tokens[first].asked:
             at |= _before(tokens, first)  # "klassifiziere nicht", "einen Bericht bitte nicht"
-        denied.append(Denial(strong, at, first, last))
+        denied.append(Denial(strong, at, first, last, mild=cue.owner == "mild"))
     return denied
 
 

@@ -6,7 +6,8 @@ account stay what they are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from importlib.resources import files
 
@@ -16,7 +17,7 @@ from rapidfuzz.distance import OSA
 _SHORTEST = 3
 _SAFE = 4
 """A shorter word is only put right where its letters are swapped."""
-_LONG = 8
+_LONG = 7
 _LIST = "frequency_dictionary_en_82_765.txt"
 
 # Common German words of four letters and more; and those that lie near a word of the field.
@@ -42,6 +43,7 @@ _GERMAN_TEXT = (
     "welcher welches wenig wenige wenn werden werte wieder will wird wirklich wissen wohl wollen "
     "worden wort wurde wurden zahl zehn zeig zeige zeigen zeigt zeit zeile zeilen zelt zelte "
     "zuerst zwei zwischen kennst kennen rippe rippen leber niere nieren magen kopf hals bauch "
+    "werde pferde erde herd brauch konten kosten kasten macht sucht wucht "
     "ruecken knochen blut haut arzt aerztin befinden berichte"
 )
 _GERMAN = frozenset(_GERMAN_TEXT.split())
@@ -51,22 +53,27 @@ class Speller:
     """What misspelt words may have meant.
 
     Args:
-        literals: The packs' words, and whether letters may follow them.
+        literals: The packs' words, and whether letters may stand before and after them.
     """
 
-    def __init__(self, literals: Mapping[str, bool]) -> None:
-        words = [word for word in literals if len(word) >= _SHORTEST and word.isalpha()]
-        self._words = words
-        self._stems: dict[int, list[str]] = {}
-        for word in words:
-            if literals[word] and len(word) > _SAFE:
-                self._stems.setdefault(len(word), []).append(word)
+    def __init__(self, literals: Iterable[tuple[str, bool, bool]]) -> None:
+        self._words: set[str] = set()
+        self._starts: dict[int, set[str]] = {}
+        self._ends: dict[int, set[str]] = {}
+        for word, before, after in literals:
+            if len(word) < _SHORTEST or not word.isalpha():
+                continue
+            self._words.add(word)
+            if after and len(word) > _SAFE:
+                self._starts.setdefault(len(word), set()).add(word)
+            if before and len(word) > _SAFE:
+                self._ends.setdefault(len(word), set()).add(word)
         self.nearest = lru_cache(maxsize=4096)(self._nearest)
 
     def _nearest(self, word: str) -> str:
         """What `word` misspells, "" where that is nothing or it is a word itself.
 
-        What follows a pack's stem is kept: "pneumotorax" is read as "pneumothorax".
+        What stands around a pack's stem is kept: "pneumotorax" is read as "pneumothorax".
 
         Args:
             word: In small letters, umlauts as "ae".
@@ -74,26 +81,36 @@ class Speller:
         if len(word) < _SHORTEST or not word.isalpha() or word in _GERMAN:
             return ""
         found = [
-            (distance, abs(len(word) - len(meant + rest)), meant + rest)
-            for distance, meant, rest in self._near(word)
-            if 0 < distance <= _allowed(meant) and _begins_alike(word, meant, distance)
+            (distance, abs(len(word) - len(read)), read)
+            for distance, part, meant, read in self._near(word)
+            if 0 < distance <= _allowed(meant) and _begins_alike(part, meant, distance)
         ]
         if not found or _is_word(word):
             return ""
-        return min(found)[2]
+        return _written(word, min(found)[2], self._words)
 
-    def _near(self, word: str) -> Iterator[tuple[int, str, str]]:
-        for meant, distance, _ in _closest(word, self._words):
-            yield int(distance), meant, ""
-        for length, stems in self._stems.items():
-            for begun in {word[: length + more] for more in (-1, 0, 1)}:
-                if len(begun) >= length - 1 and len(begun) < len(word):
-                    for meant, distance, _ in _closest(begun, stems):
-                        yield int(distance), meant, word[len(begun) :]
+    def _near(self, word: str) -> Iterator[tuple[int, str, str, str]]:
+        """Distance, the part of the word that is compared, the pack's word, and the whole as meant.
+
+        A part at the word's end is compared only behind at least `_SAFE` letters.
+        """
+        for meant, distance in _closest(word, self._words):
+            yield distance, word, meant, meant
+        for length, stems in self._starts.items():
+            for end in (length - 1, length, length + 1):
+                if end < len(word):
+                    for meant, distance in _closest(word[:end], stems):
+                        yield distance, word[:end], meant, meant + word[end:]
+        for length, stems in self._ends.items():
+            for start in {len(word) - length + more for more in (-1, 0, 1)}:
+                if start >= _SAFE:
+                    for meant, distance in _closest(word[start:], stems):
+                        yield distance, word[start:], meant, word[:start] + meant
 
 
-def _closest(word: str, words: Sequence[str]) -> Sequence[tuple[str, float, int]]:
-    return process.extract(word, words, scorer=OSA.distance, score_cutoff=2, limit=8)
+def _closest(word: str, words: Iterable[str]) -> list[tuple[str, int]]:
+    found = process.extract(word, list(words), scorer=OSA.distance, score_cutoff=2, limit=8)
+    return [(meant, int(distance)) for meant, distance, _ in found]
 
 
 def _allowed(literal: str) -> int:
@@ -108,6 +125,28 @@ def _begins_alike(word: str, literal: str, distance: int) -> bool:
     if word[0] == literal[0] or word[:2] == literal[1::-1]:
         return True
     return distance == 1 and len(literal) >= 6
+
+
+def _written(word: str, meant: str, words: Collection[str]) -> str:
+    """How what was meant is written: for a pack's stem the English word that is nearest."""
+    if meant in words and meant in english():
+        return meant
+    stem = max((one for one in words if meant.startswith(one)), key=len, default="")
+    ordered = _ordered()
+    start = bisect_left(ordered, stem)
+    near: list[tuple[float, str]] = []
+    for position in range(start, len(ordered) if stem else start):
+        other = ordered[position]
+        if not other.startswith(stem):
+            break
+        near.append((OSA.distance(word, other), other))
+    distance, best = min(near, default=(99, ""))
+    return best if distance <= 2 else meant
+
+
+@lru_cache(maxsize=1)
+def _ordered() -> Sequence[str]:
+    return sorted(english())
 
 
 def _is_word(word: str) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -13,8 +13,12 @@ from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary, tell
 from app.tools.planning import ToolRule, ValueWords
 
 _SIDES = {
-    **dict.fromkeys(("left", "left-sided", "linke", "linken", "linker", "linkes", "links"), "Left"),
-    **dict.fromkeys(("right", "rechte", "rechten", "rechter", "rechtes", "rechts"), "Right"),
+    **dict.fromkeys(
+        ("left", "l", "lt", "linke", "linken", "linker", "linkes", "links", "li"), "Left"
+    ),
+    **dict.fromkeys(
+        ("right", "r", "rt", "rechte", "rechten", "rechter", "rechtes", "rechts", "re"), "Right"
+    ),
 }
 _WITH_SIDE = frozenset(("and", "or", "und", "oder", "sided", "seitige", "seitigen", "hand"))
 # "Is the right lung smaller than the left?" is about both.
@@ -24,7 +28,7 @@ _AGAINST = frozenset(
 _ONE = frozenset(("one", "side", "seite", "ones"))
 _REACH = 12
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
-_LINK = re.compile(r"\s*(?:=|:|of|auf|von|is|at)?\s*", re.IGNORECASE)
+_LINK = re.compile(r"\s*(?:=|:|of|to|auf|von|is|at)?\s*", re.IGNORECASE)
 _NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
 
 
@@ -59,6 +63,14 @@ def usual_values(
         name: [value for value in values if (name, value) not in out] for name, values in rule.usual
     }
     return {name: left[name] or list(values) for name, values in rule.usual}
+
+
+def as_argument(values: Sequence[Any], field: Mapping[str, Any]) -> Any:
+    """Values as an argument of that JSON schema takes them: all, or the first; numbers as such."""
+    described = str(field)
+    if "array" in described:
+        return list(values)
+    return float(values[0]) if "'number'" in described else values[0]
 
 
 def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, float]:
@@ -122,7 +134,9 @@ def _before(match: Match, tokens: Sequence[Token]) -> list[str]:
         side = _SIDES.get(token.text)
         if side:
             sides.insert(0, side)
-        elif token.text not in (_WITH_SIDE if sides else DETERMINERS | {"sided", "hand"}):
+        elif token.text not in (
+            DETERMINERS | _WITH_SIDE if sides else DETERMINERS | {"sided", "hand"}
+        ):
             break
     return list(dict.fromkeys(sides))
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 GAP = 5
@@ -159,11 +159,12 @@ class Vocabulary:
             if parts and parts[0] is not None:
                 self._by_first.setdefault(parts[0], []).append((owner, entry, tuple(parts[1:])))
 
-    @property
-    def literals(self) -> Mapping[str, bool]:
-        """Every word, and whether letters may follow it: what a misspelt word may have meant."""
-        found = dict.fromkeys(self._exact, False)
-        return found | dict.fromkeys(self._starts, True)
+    def literals(self) -> Iterator[tuple[str, bool, bool]]:
+        """Every word, and whether letters may stand before and after it."""
+        yield from ((word, False, False) for word in self._exact)
+        yield from ((word, False, True) for word in self._starts)
+        yield from ((word, True, False) for word in self._ends)
+        yield from ((word, True, True) for word in self._within)
 
     def _number(self, part: str) -> int | None:
         if part == "..":

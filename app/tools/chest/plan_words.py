@@ -22,6 +22,7 @@ EVERYTHING = (
     *("was sieht man", "volle analyse", "kompletter befund", "alle tools"),
 )
 ANALYSE = (
+    *("what does .. show", "what is shown", "what can be seen", "was zeigt", "was ist zu sehen"),
     *(f"{verb} {noun}" for verb in ("describe", "analyse", "analyze") for noun in _PICTURES),
     *(f"{verb} {noun}" for verb in ("beschreib*", "analysier*") for noun in _BILDER),
 )
@@ -30,7 +31,7 @@ DISEASES = (
     *("disease*", "diagnos*", "abnormal*", "patholog*", "finding*", "wrong", "sick", "ill"),
     *("normal", "healthy", "condition", "conditions", "classif*", "score", "scores", "scoring"),
     *("suspicious", "analyse", "analyze", "analysis", "lesion*", "problem", "problems", "illness"),
-    *("unremarkable", "unusual", "red flags", "rule out", "abnormality"),
+    *("unremarkable", "unusual", "red flags", "rule out", "abnormality", "clear"),
     *("probabilities", "probability", "likelihood", "screen for", "screening", "decompensat*"),
     *("heart failure", "cardiac failure", "copd", "hyperinflat*", "empyema", "granuloma*"),
     *("bulla", "bullae", "scar", "scars", "scarring", "interstitial", "ground glass"),
@@ -60,7 +61,7 @@ DISEASES = (
     *("tuberkulose", "ueberblaeht", "ueberblaehung", "narbe", "narben", "vernarbung*"),
     *("transparenzminderung*", "rippenbrueche", "karzinom*", "metastase*", "boesartig*"),
     *("wahrscheinlichkeit*", "befunde diese*", "ausgeschlossen", "ausschliessen"),
-    *("infekt*", "entzuendung*", "wasser"),
+    *("infekt*", "entzuendung*", "wasser", "frei"),
 )
 
 WIDE_MEDIASTINUM = (
@@ -107,7 +108,7 @@ _SCAPULA = ("scapula", "scapulas", "scapulae", "shoulder blade*", "*schulterbl*"
 _HILUM = ("hilum", "hilus", "hila", "hili", "hilar", "hilar region*", "hilen")
 _HEART = (
     *("heart", "cardiac", "cardiac silhouette", "heart shadow", "heart silhouette"),
-    *("cardiac shadow", "cardiomediastinum", "herz", "hertz", "herzens", "herzschatten"),
+    *("cardiac shadow", "cardiomediastinum", "hart", "herz", "hertz", "herzens", "herzschatten"),
     *("herzsilhouette", "herzkontur*", "herzumriss*", "herzsegment*", "herzmaske*", "herzflaeche"),
 )
 _SINGLE = (
@@ -143,7 +144,7 @@ SHOWN = tuple(
 
 _HEART_WORDS = (
     *("heart", "cardiac", "cardiac silhouette", "heart shadow", "cardiac shadow", "herz"),
-    *("heart silhouette", "herzens", "herzschatten", "herzsilhouette", "hertz"),
+    *("heart silhouette", "herzens", "herzschatten", "herzsilhouette", "hertz", "hart"),
 )
 _BIG = (
     *("enlarg*", "big", "bigger", "large", "larger", "wide", "wider", "widened", "broad"),
@@ -162,6 +163,7 @@ HEART_SIZE = (
     *("herz .. quotient*", "herz .. ratio", "htq", "ctq", "herzgroesse", "herzbreite"),
     *("kardiomegali*", "herzvergroesserung", "herz messen", "herz vermessen", "miss herz"),
     *("herzthoraxquotient*", "herz thorax quotient*", "herz thorax index", "herzthorax*"),
+    *("herz .. verhaeltnis*", "herz thorax verhaeltnis*", "thoraxquotient*"),
     *("kardiothorakal*", "grossherz", "herzverbreiterung", "cor .. vergroessert"),
 )
 

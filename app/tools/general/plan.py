@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from app.tools.general.telling import TELLERS
-from app.tools.planning import Accepts, Feed, NumberWords, PackPlan, QuestionKind, ToolRule
+from app.tools.planning import (
+    Accepts,
+    Feed,
+    NumberWords,
+    PackPlan,
+    QuestionKind,
+    ToolRule,
+    ValueWords,
+)
 
 _DICOM = "dicom_processor"
 _SHOW = "image_visualizer"
@@ -56,7 +64,11 @@ _PICTURE = (
         for verb in ("show", "display", "visualise", "visualize", "view", "see", "open")
         for noun in _NOUNS
     ),
-    *(f"{verb} {noun}" for verb in ("zeig*", "anzeigen", "oeffne") for noun in _NOMEN),
+    *(
+        f"{verb} {noun}"
+        for verb in ("zeig", "zeige", "zeigen", "anzeigen", "oeffne")
+        for noun in _NOMEN
+    ),
     *(f"{noun} {verb}" for verb in ("anzeigen", "zeigen", "darstellen") for noun in _NOMEN),
     *("colour map", "color map", "colormap", "farbtabelle", "falschfarben*"),
     *("viridis", "inferno", "magma", "plasma", "jet", "pull up image", "bring up image", "pane"),
@@ -75,6 +87,14 @@ _ANALYSE = (
         for noun in ("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "study")
     ),
 )
+
+
+def _preset(center: str, width: str, *words: str) -> tuple[ValueWords, ValueWords]:
+    return (
+        ValueWords("window_center", center, words),
+        ValueWords("window_width", width, words),
+    )
+
 
 PLAN = PackPlan(
     "general",
@@ -108,6 +128,15 @@ PLAN = PackPlan(
             ),
             converts=True,
             stage=-1,
+            # As `imaging.pixels.windows` has them, in HU.
+            values=(
+                *_preset("-600", "1500", "lung window*", "lungenfenster*"),
+                *_preset("480", "2500", "bone window*", "knochenfenster*"),
+                *_preset("40", "400", "mediastinal window*", "mediastinum window*"),
+                *_preset("40", "400", "soft tissue window*", "weichteilfenster*"),
+                *_preset("40", "80", "brain window*", "hirnfenster*"),
+                *_preset("50", "400", "abdomen window*", "abdominal window*"),
+            ),
             numbers=(
                 NumberWords(
                     ("window_center", "window_width"), ("window*", "window of", "fenster*")
