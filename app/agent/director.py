@@ -230,6 +230,8 @@ class Director:
             self._plan.end("incomplete", f"Stopped: {stopped}.")
         elif not verdict.complete:
             self._plan.end("incomplete", _sentence(verdict.why))
+        elif self._plan.needs_tools and not self._found():
+            self._plan.end("incomplete", "None of the steps gave a result.")
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
 
@@ -257,6 +259,10 @@ class Director:
         return judge_goal(
             self.asked, self.plans, self.results, waiting, self._schemas, earlier=earlier
         )
+
+    def _found(self) -> bool:
+        """Whether anything gave a result, now or for an earlier question about the same image."""
+        return any(item.ok for item in self.results) or any(self._record.earlier())
 
     def _tried(self, tool: str) -> bool:
         return any(message.tool == tool for message in self.results)

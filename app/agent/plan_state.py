@@ -210,6 +210,11 @@ class PlanState:
         """The tools, or titles, of the steps that are not done yet."""
         return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
+    @property
+    def needs_tools(self) -> bool:
+        """Whether any step is a call, or names tools."""
+        return any(step.tools or not step.titled for step in self._steps)
+
     def waiting(self) -> list[str]:
         """The tools, or titles, of the steps that have not begun."""
         return [step.tool for step in self._steps if step.state == "pending"]

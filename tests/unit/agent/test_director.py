@@ -79,6 +79,12 @@ def test_a_failed_call_says_why_in_the_plan(tmp_path: Path):
     assert played.plan[-1].goal == "incomplete"
 
 
+def test_a_run_of_which_nothing_was_allowed_did_not_reach_its_goal(tmp_path: Path):
+    turn: Turn = [call(cells.GENERALIST, image_path="image-1")]
+    played = play(tmp_path, "Tell me something", turn, says("I may not"))
+    assert played.plan[-1].goal == "incomplete"
+
+
 def test_text_alone_has_no_plan(tmp_path: Path):
     played = play(tmp_path, "Good morning", says("hello"))
     assert not played.plan
