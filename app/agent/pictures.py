@@ -24,6 +24,7 @@ from PIL import Image
 from app.agent.approvals import ask
 from app.agent.consents import Consents, Shown, Target, picture_request, risky_request
 from app.agent.emitter import Emitter
+from app.agent.events import Noted
 from app.agent.execute import in_thread, log_unexpected
 from app.agent.messages import Picture
 from app.agent.request import RunRequest
@@ -110,6 +111,9 @@ async def may_send(
     if not host:
         return look.pictures
     to = Target(request.thread.thread_id, host, model)
+    kept = [item.picture.image_id for item in look.shown if consents.about(to, item) is False]
+    if kept:
+        emitter.emit(Noted, text=_kept_back(kept, host))
     new = [item for item in look.shown if consents.about(to, item) is None]
     if new:
         decision = await ask(emitter, request.approve, picture_request(model, host, new))
@@ -118,6 +122,14 @@ async def may_send(
     for item in allowed:
         consents.allow(to, item)  # another picture of an image that was shown
     return tuple(item.picture for item in allowed)
+
+
+def _kept_back(images: Sequence[str], host: str) -> str:
+    verb = "is" if len(images) == 1 else "are"
+    return (
+        f"{' and '.join(images)} {verb} not sent to {host}, as you said. To be asked again, "
+        "withdraw what it was allowed in the privacy settings."
+    )
 
 
 async def _settle(

@@ -73,6 +73,20 @@ def windowed(images: RunImages, folder: Path, source: Any, width: float) -> RunI
 # -- which pictures ---------------------------------------------------------------------------
 
 
+def test_a_picture_that_stays_back_is_told_of_with_each_later_question(tmp_path: Path):
+    user, thread, consents = User(True, False), Thread.in_memory(), Consents()
+    scripted = model(says("Blind."), says("Blind."), remote=HOST, images=True)
+    told: list[list[str]] = []
+    for part in ("one", "two"):
+        folder = tmp_path / part
+        folder.mkdir()
+        events = pictured(folder, scripted, user, thread=thread, consents=consents)
+        told.append([event.text for event in events if event.kind == "notice"])
+    first, (second,) = told
+    assert first == []
+    assert second.startswith(f"image-1 is not sent to {HOST}, as you said.")
+
+
 @pytest.mark.parametrize("granted", [True, False])
 def test_an_image_is_asked_about_once_a_conversation_host_and_model(tmp_path: Path, granted: bool):
     images, _ = opened(tmp_path, (8, 8), BurnedInAnnotation="NO")
@@ -247,12 +261,10 @@ def test_a_file_without_a_header_is_risky(kind: str):
 def test_a_picture_that_was_refused_does_not_go_with_a_later_question_either(tmp_path: Path):
     user, thread, consents = User(True, True, False), Thread.in_memory(), Consents()
     scripted = model(says("Blind."), says("Blind."), remote=HOST, images=True)
-    for _ in range(2):
-        pictured(tmp_path, scripted, user, thread=thread, consents=consents, burned_in="YES")
-        (tmp_path / "files" / "seen").rename(tmp_path / f"seen-{len(thread.history)}")
-        for path in sorted((tmp_path / "files").iterdir()):
-            path.unlink()
-        (tmp_path / "files").rmdir()
+    for part in ("one", "two"):
+        folder = tmp_path / part
+        folder.mkdir()
+        pictured(folder, scripted, user, thread=thread, consents=consents, burned_in="YES")
     assert [event.about for event in user.asked] == ["conversation", "pictures", "risky_pictures"]
     for sent in scripted.requests:
         assert [picture for message in sent for picture in message.pictures] == []
