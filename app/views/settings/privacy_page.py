@@ -22,9 +22,9 @@ from app.views.widgets import ElidedLabel, label
 _SENT = (
     "Your questions and the earlier ones of the conversation, with their answers",
     "Names and descriptions of the tools, and the tools' results",
-    "Pictures of what the viewer shows, only after a second question that shows them, after a third "
-    "one where they may show who the patient is, and only to models that are set to look at "
-    "pictures",
+    "Pictures of what the viewer shows, only after a second question that shows them, after a "
+    "third one where they may show who the patient is, and only to models that are set to look "
+    "at pictures",
 )
 _NEVER = (
     "Image files, or other pixel data than those pictures",
