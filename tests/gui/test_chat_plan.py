@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
-from app.agent.events import Override, PlanUpdated, RunFinished, TextDelta
+from app.agent.events import Override, PlanUpdated, RunFinished, TextDelta, ToolStarted
 from app.views.chat.plan import PlanView
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.test_chat_threads import recorded
@@ -116,6 +116,14 @@ def test_who_planned_is_told_once(chat: Chat, wait_until: Wait, by: str, told: s
         "needed before c · put in by a rule",
         "",
     ]
+
+
+def test_the_plan_stands_above_what_is_done_also_when_it_comes_late(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="a", arguments={})
+    plan = plan_of(chat, wait_until, step("a", "running"))
+    card = chat.run.cards["c"]
+    wait_until(lambda: card.y() > plan.y() > chat.run.bubble.y())
 
 
 def test_who_planned_is_told_of_each_step_where_it_differs(chat: Chat, wait_until: Wait):

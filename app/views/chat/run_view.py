@@ -287,7 +287,8 @@ class RunView(QWidget):
             return
         if self.plan is None:
             self.plan = PlanView()
-            self._insert(self.plan)
+            # Above all that is done: it may come late, where no plan foresaw the first call.
+            self._layout.insertWidget(self._layout.indexOf(self.bubble) + 1, self.plan)
         self.plan.show_plan(event)
 
     def _start(self, event: ToolStarted) -> None:
