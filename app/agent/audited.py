@@ -82,6 +82,7 @@ class _Told:
         self._audit = audit
         self._request = request
         self._run = {"run": request.run_id, "thread": request.thread.thread_id}
+        self._asked_about: dict[str, Facts] = {}
 
     def __call__(self, event: RunEvent) -> str:
         try:
@@ -106,10 +107,14 @@ class _Told:
             case ToolFinished():
                 yield "tool_finished", self._finished(event), self._acts(event.tool)
             case ApprovalRequested():
-                yield "approval_asked", self._asked(event), False
+                facts = self._asked(event)
+                subject = {key: facts[key] for key in ("about", "tool", "host") if key in facts}
+                self._asked_about[event.approval_id] = subject
+                yield "approval_asked", facts, False
             case ApprovalResolved():
                 facts = {"approval": event.approval_id, "granted": event.granted}
-                yield "approval_answered", facts | {"scope": event.scope}, event.granted
+                facts |= {"scope": event.scope} | self._asked_about.get(event.approval_id, {})
+                yield "approval_answered", facts, event.granted
             case DataSent():
                 yield from self._sent(event)
             case RunFinished() | RunFailed() | RunCancelled():

@@ -60,11 +60,10 @@ def what_of(entry: Entry) -> str:
             parts = [str(facts.get("tool", "")), f"({effect})" if effect else ""]
             return " ".join(part for part in parts if part)
         case "approval_asked":
-            about = str(facts.get("about", ""))
-            subject = facts.get("tool") or facts.get("host") or ""
-            return _joined(f"{_ABOUT.get(about, about)}: {subject}", _images(facts))
+            return _joined(_subject(facts), _images(facts))
         case "approval_answered":
-            return "for this conversation" if facts.get("scope") == "session" else "once"
+            whole = facts.get("scope") == "session"
+            return _joined(_subject(facts), "for this conversation" if whole else "")
         case "data_sent":
             sent = f"{facts.get('characters', 0)} characters to {facts.get('host', '')}"
             return _joined(sent, _images(facts), str(facts.get("model", "")))
@@ -99,6 +98,12 @@ def line_of(entry: Entry) -> str:
 
 
 _NAMES = ("run", "thread", "call", "approval", "images", "pictures", "status")
+
+
+def _subject(facts: Any) -> str:
+    about = str(facts.get("about", ""))
+    subject = facts.get("tool") or facts.get("host") or ""
+    return f"{_ABOUT.get(about, about)}: {subject}" if about else ""
 
 
 def _images(facts: Any) -> str:

@@ -109,7 +109,8 @@ def test_calls_approvals_and_ends_are_recorded_in_order(tmp_path: Path, log: Log
     assert (look["tool"], look["effect"]) == ("look", "compute")
     assert (save["tool"], save["effect"]) == ("save", "write")
     assert look["arguments"] == save["arguments"] != ""
-    assert log.of("approval_answered")[0]["granted"] is True
+    (answered,) = log.of("approval_answered")
+    assert (answered["granted"], answered["about"], answered["tool"]) == (True, "tool", "save")
     assert [facts["status"] for facts in log.of("tool_finished")] == ["ok", "ok"]
     assert verify(log.folder, SECRET).ok
 
