@@ -190,7 +190,9 @@ class Director:
         elif verdict.state == "incomplete":
             notes.append(_sentence(verdict.why))
             self._look(rule, call, message)
-        return Judged(verdict.state, verdict.why, " ".join(filter(None, notes)))
+        # What rules refused was left out: nothing went wrong.
+        state = "skipped" if order.outcome is not None else verdict.state
+        return Judged(state, verdict.why, " ".join(filter(None, notes)))
 
     def after(self) -> list[ToolCall]:
         """What rules want to run next, because of what the turn gave."""
