@@ -86,6 +86,7 @@ class Calls:
         begun: The calls whose tool was started.
         results: The results so far, without those of the loop's own tools.
         stop_after: Nothing is started any more; what runs now may end.
+        scope: What arguments may name, as it was when the run began.
     """
 
     request: RunRequest
@@ -102,6 +103,7 @@ class Calls:
     begun: set[str] = field(default_factory=set[str])
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
+    scope: Scope | None = None
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
         """Run the calls of one message; a `Stop` when a limit was reached on the way.
@@ -257,7 +259,10 @@ class Calls:
     def _scope(self) -> Scope:
         """What arguments may name now; a call may have made pictures since the last one."""
         request = self.request
-        return Scope.of(request.images, request.image_notes, request.out_dir)
+        images, notes = request.images, request.image_notes
+        if self.scope is None:  # once: it looks for folders on the disk
+            self.scope = Scope.of(images, notes, request.out_dir)
+        return self.scope.renewed(images, notes)
 
     def _stopped(self, ready: Ready) -> Outcome:
         error = f"Stopped: {self.clock.stop().text}." if self.clock.over else STOPPED

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +39,13 @@ class Scope:
             notes: What is open, as `RunRequest.image_notes`.
             folder: The run's output folder.
         """
-        told = (str(note.get(key, "")) for note in notes for key in ("id", "path"))
-        names = dict.fromkeys([*told, *images.names()])
-        names.pop("", None)
+        names = _names(images, notes)
         own = (paths.config_dir(), paths.data_dir(), paths.log_dir(), paths.cache_dir())
-        return cls(folder, tuple(names), getattr(images, "knows", None), own)
+        return cls(folder, names, getattr(images, "knows", None), own)
+
+    def renewed(self, images: Any, notes: Sequence[Mapping[str, Any]]) -> Scope:
+        """The same with the pictures that were made since; its folders stay where they are."""
+        return replace(self, names=_names(images, notes))
 
     def holds(self, name: str) -> bool:
         """Whether a text names an open image, or something that lies in the run's folder."""
@@ -117,3 +119,11 @@ def _below(path: Path, base: Path) -> bool:
 def _plain(path: Path) -> bool:
     """No "..": where that leads depends on links that may change."""
     return ".." not in path.parts
+
+
+def _names(images: Any, notes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
+    """Ids and paths of the open images, and of pictures made in the run."""
+    told = (str(note.get(key, "")) for note in notes for key in ("id", "path"))
+    names = dict.fromkeys([*told, *images.names()])
+    names.pop("", None)
+    return tuple(names)
