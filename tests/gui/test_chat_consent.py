@@ -148,6 +148,30 @@ def test_what_cannot_be_shown_cannot_be_allowed(
     assert chat.runner.answers == [("a1", Decision(granted=False))]
 
 
+@pytest.mark.parametrize("key", [False, True])
+def test_a_picture_that_was_not_scrolled_into_view_cannot_be_allowed(
+    chat: Chat, wait_until: Wait, tmp_path: Path, key: bool
+):
+    shown = [drawn(tmp_path, number) for number in (1, 2, 3, 4)]
+    fields = picture_request("gpt-x", HOST, shown)
+    dialog = asked(chat, wait_until, fields, armed=False)
+    dialog.resize(620, 420)
+    wait_until(lambda: dialog._armed and dialog.view.complete and dialog._state.text())
+    wait_until(lambda: "Scroll down" in dialog._state.text())
+    assert not dialog.yes.isEnabled()
+    bar = dialog.area.verticalScrollBar()
+    for _ in range(60):
+        if key:
+            QTest.keyClick(dialog.area, Key.Key_Down)
+        else:
+            bar.setValue(bar.value() + 60)
+        QApplication.processEvents()
+    wait_until(dialog.yes.isEnabled)
+    assert bar.value() == bar.maximum()
+    QTest.mouseClick(dialog.yes, LEFT)
+    assert chat.runner.answers == [("a1", Decision(granted=True))]
+
+
 def test_the_second_question_says_why_for_each_picture(
     chat: Chat, wait_until: Wait, tmp_path: Path
 ):

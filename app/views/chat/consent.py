@@ -94,8 +94,21 @@ class ConsentView(QWidget):
 
     @property
     def complete(self) -> bool:
-        """Whether every picture is on the screen: what was not seen is not sent."""
+        """Whether every picture could be read."""
         return all(picture.sent is not None for picture in self.pictures)
+
+    @property
+    def seen(self) -> bool:
+        """Whether every picture was in view."""
+        return all(picture.seen for picture in self.pictures)
+
+    def look(self, viewport: QWidget) -> None:
+        """Note which pictures are in view; only once all have their size and hence their place."""
+        layout = self.layout()
+        if self.complete and layout is not None:
+            layout.activate()
+            for picture in self.pictures:
+                picture.look(viewport)
 
     @property
     def failed(self) -> bool:
@@ -128,7 +141,6 @@ class ConsentDialog(QDialog):
         self._say = say
         self._answered = False
         self.view = ConsentView(event, background)
-        self.view.settled.connect(self._update)
         self.area = QScrollArea()
         self.area.setWidgetResizable(True)
         self.area.setFrameShape(QFrame.Shape.NoFrame)
@@ -137,6 +149,13 @@ class ConsentDialog(QDialog):
         self.area.setAccessibleName("What would be sent; scroll with the arrow keys")
         self.view.setContentsMargins(0, 0, SPACE.m, 0)
         self.area.setWidget(self.view)
+        # A moment later, when what has changed has moved the rest to its place.
+        self._looking = QTimer(self, singleShot=True, interval=0)
+        self._looking.timeout.connect(self._look)
+        self.view.settled.connect(self._looking.start)
+        bar = self.area.verticalScrollBar()
+        bar.valueChanged.connect(self._looking.start)
+        bar.rangeChanged.connect(self._looking.start)
         self._state = label("", "warning", wrap=True)
         self.no = push_button("Don't send", self.reject, primary=True)
         self.no.setDefault(True)
@@ -146,6 +165,7 @@ class ConsentDialog(QDialog):
         self._quiet = QTimer(self, singleShot=True, interval=QUIET_MS)
         self._quiet.timeout.connect(self._arm)
         self._quiet.start()
+        self._looking.start()
         self._update()
         self.area.setFocus()
 
@@ -204,14 +224,22 @@ class ConsentDialog(QDialog):
 
     def _arm(self) -> None:
         self._armed = True
+        self._look()
+
+    def _look(self) -> None:
+        """What was not in view cannot be allowed."""
+        if self.isVisible():
+            self.view.look(self.area.viewport())
         self._update()
 
     def _update(self) -> None:
-        self.yes.setEnabled(self._armed and self.view.complete)
+        self.yes.setEnabled(self._armed and self.view.complete and self.view.seen)
         if self.view.failed:
             self._state.setText("A picture cannot be shown, so none can be sent.")
         elif not self.view.complete:
             self._state.setText("The pictures are being read…")
+        elif not self.view.seen:
+            self._state.setText("Scroll down: you have not seen every picture.")
         else:
             self._state.setText("")
 

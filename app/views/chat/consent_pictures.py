@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from PIL import Image, UnidentifiedImageError
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QImage, QPainter, QPaintEvent, QPixmap
 from PySide6.QtWidgets import (
     QAbstractButton,
@@ -96,6 +96,7 @@ class SentPicture(QWidget):
         super().__init__()
         self.failed = False
         self.sent: SentImage | None = None
+        self._ends_seen = [False, False]
         path = Path(picture.get("path", ""))
         name = picture.get("image_id", "") or "picture"
         self.name = name
@@ -127,6 +128,20 @@ class SentPicture(QWidget):
     def risk(self) -> str:
         """Why it may show who the patient is, "" where nothing says so."""
         return self._risk.text()
+
+    @property
+    def seen(self) -> bool:
+        """Whether all of it was in view, at once or by scrolling."""
+        return all(self._ends_seen)
+
+    def look(self, viewport: QWidget) -> None:
+        """Note which of its ends is in view now."""
+        if self.sent is None:
+            return
+        top = self.button.mapTo(viewport, QPoint(0, 0)).y()
+        ends = (top, top + self.button.height() - 1)
+        for number, end in enumerate(ends):
+            self._ends_seen[number] |= 0 <= end < viewport.height()
 
     def enlarge(self) -> PictureWindow | None:
         """Show it pixel by pixel; None while there is nothing to show."""
@@ -177,8 +192,8 @@ class PictureWindow(QDialog):
         column.setSpacing(SPACE.s)
         column.addWidget(self.area, 1)
         foot = QHBoxLayout()
-        size = f"{image.width()} x {image.height()} pixels, one on one of the screen's"
-        foot.addWidget(label(f"{name}: {size}.", "muted"), 1)
+        size = f"{image.width()} x {image.height()} pixels, in full size"
+        foot.addWidget(label(f"{name}: {size}", "muted"), 1)
         close = push_button("Close", self.accept)
         close.setDefault(True)
         foot.addWidget(close)
