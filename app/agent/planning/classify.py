@@ -178,7 +178,9 @@ class _Found:
 
     def __post_init__(self) -> None:
         book, tokens = self.book, self.tokens
-        self.about = telling(book.about.find(tokens))
+        out = [denial.at for denial in self.denied if denial.strong or not tokens[denial.cue].asked]
+        about = telling(book.about.find(tokens))
+        self.about = [match for match in about if not any(match.at <= at for at in out)]
         self.work = book.work.find(tokens)
         self.values = book.values.find(tokens)
         matches = telling(book.asking.find(tokens))

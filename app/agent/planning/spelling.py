@@ -96,6 +96,9 @@ class Speller:
         """
         for meant, distance in _closest(word, self._words):
             yield distance, word, meant, meant
+        if word.endswith("s"):
+            for meant, distance in _closest(word[:-1], self._words):
+                yield distance, word[:-1], meant, f"{meant}s"
         for length, stems in self._starts.items():
             for end in (length - 1, length, length + 1):
                 if end < len(word):
