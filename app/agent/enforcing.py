@@ -20,6 +20,7 @@ from app.agent.events import Override
 from app.agent.execute import Tools, schema_of
 from app.agent.messages import ToolCall
 from app.agent.planning.classify import Asked
+from app.agent.planning.suited import unsuited
 from app.agent.planning.text import masked, normalised
 from app.agent.planning.words import Vocabulary, tokens_of
 from app.agent.rulings import (
@@ -32,8 +33,6 @@ from app.agent.rulings import (
     Ruling,
     listed,
     new_id,
-    unsuitable,
-    what_for,
 )
 from app.tools.api import Tool
 from app.tools.planning import AllOf, AnyOf, Plans, Priority, Successor
@@ -209,9 +208,9 @@ class Enforcer:
         accepts = self.plans.rule(call.name).accepts
         for key in sorted(self.images_of(call)):
             note = self.record.note(key)
-            why = unsuitable(accepts, note) if note is not None else ""
+            why = unsuited(accepts, note) if note is not None else ""
             if why:
-                reason = f"{call.name} is for {what_for(accepts)}, but {why}."
+                reason = f"{call.name} is not for this image: {why}."
                 override = Override(rule="unsuitable", tool=call.name, reason=reason)
                 return No(call, override, "Choose a tool that is for this image, or say so.")
         return None
@@ -346,8 +345,8 @@ class Enforcer:
             return f"{name} failed"
         accepts = self.plans.rule(name).accepts
         notes = filter(None, (self.record.note(key) for key in sorted(images)))
-        why = next(filter(None, (unsuitable(accepts, note) for note in notes)), "")
-        return f"{name} is for {what_for(accepts)}, but {why}" if why else ""
+        why = next(filter(None, (unsuited(accepts, note) for note in notes)), "")
+        return f"{name} is not for this image: {why}" if why else ""
 
     def _preferred(self, names: Sequence[str], images: Collection[str]) -> list[str]:
         """Those of the tools that may run, the one that the question is about first."""

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from uuid import uuid4
 
 from app.agent.ended import Ended
 from app.agent.events import Override
 from app.agent.messages import ToolCall
-from app.tools.planning import Accepts, AllOf, AnyOf, Successor
+from app.tools.planning import AllOf, AnyOf, Successor
 
 INSERTED = "rule-"
 """How the id of a call begins that rules put in."""
@@ -70,28 +68,7 @@ class Next:
     cause: Ended
 
 
-def unsuitable(accepts: Accepts, note: Mapping[str, Any]) -> str:
-    """Why a tool that accepts so much is not for an image, a clause; "" when it may be."""
-    name = note.get("id") or "the open image"
-    kind = str(note.get("kind") or "").strip().lower()
-    if accepts.kinds and kind and kind not in accepts.kinds:
-        return f"{name} is a {kind} file" if kind != "picture" else f"{name} is a plain picture"
-    modality = str(note.get("modality") or "").strip().upper()
-    if accepts.modalities and modality and modality not in accepts.modalities:
-        return f"{name} is {modality}"
-    part = str(note.get("body_part") or "").strip().upper()
-    if accepts.body_parts and part and not any(word in part for word in accepts.body_parts):
-        return f"the file of {name} says that it shows the {part.lower()}"
-    return ""
-
-
 GO_ON = "Do not call it again. Go on without it, and say what it would have been needed for."
-
-
-def what_for(accepts: Accepts) -> str:
-    """How the images are called that a tool is for."""
-    names = (*accepts.modalities, *accepts.body_parts) or accepts.kinds
-    return accepts.what or f"other images ({', '.join(names)})"
 
 
 def listed(need: AnyOf | AllOf) -> str:
