@@ -13,7 +13,8 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
-from itertools import groupby, permutations
+from itertools import permutations
+from typing import NamedTuple
 
 from app.agent import basic_profile
 
@@ -80,8 +81,21 @@ _GAP = r"[\W_]{0,3}"
 _NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts that write words without spaces, or put endings right behind a name."""
 _ALIKE = {"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss", "ø": "oe", "å": "aa", "æ": "ae"}
-_Form = tuple[str, str]  # what must not stand before it, and the expression
 _WRITTEN_OUT = {"ae": "ä|æ|a\u0308", "oe": "ö|ø|o\u0308", "ue": "ü|u\u0308", "ss": "ß", "aa": "å"}
+
+
+class _Form(NamedTuple):
+    """A way in which a value is written.
+
+    Attributes:
+        border: What must not stand before it.
+        first: Every sign that it may begin with, whatever its case; "" where that is not known.
+        pattern: The expression.
+    """
+
+    border: str
+    first: str
+    pattern: str
 
 
 @lru_cache(maxsize=8192)
@@ -153,16 +167,26 @@ def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[s
     forms |= {form for text in prose for form in _numbers(text)}
     if not forms:
         return None
-    # The longest first, so that no part of a name is left beside what was removed. What stands
-    # before is tested once for all forms together: that is three times as fast.
-    ordered = sorted(forms, key=lambda form: (-len(form[1]), form))
-    parts = [
-        f"{border}(?:{'|'.join(form for _, form in group)})"
-        for border, group in groupby(
-            sorted(ordered, key=lambda form: form[0]), lambda form: form[0]
-        )
-    ]
-    return re.compile("|".join(parts), re.IGNORECASE)
+    # What stands before a form is tested once for all that share it, then its first letter: at
+    # most places of a long text that is the end of it.
+    borders = sorted({form.border for form in forms})
+    return re.compile("|".join(_together(item, forms) for item in borders), re.IGNORECASE)
+
+
+def _together(border: str, forms: Iterable[_Form]) -> str:
+    """One expression for all forms with that border."""
+    groups: dict[str, list[_Form]] = {}
+    for form in forms:
+        if form.border == border:
+            groups.setdefault(_base(form.first), []).append(form)
+    parts: list[str] = []
+    for letter, alike in sorted(groups.items()):
+        # The longest first, so that no part of a name is left beside what was removed.
+        ordered = sorted(alike, key=lambda form: (-len(form.pattern), form))
+        starts = re.escape("".join(sorted({sign for form in alike for sign in form.first})))
+        ahead = f"(?=[{starts}])" if letter else ""
+        parts.append(f"{ahead}(?:{'|'.join(form.pattern for form in ordered)})")
+    return f"{border}(?:{'|'.join(parts)})"
 
 
 def _forms(value: str) -> Iterator[_Form]:
@@ -223,7 +247,23 @@ def _exactly(part: str) -> _Form:
 
 def _bounded(form: str, first: str, last: str) -> _Form:
     """The form as a word; signs and underscores end words, and numbers end at letters too."""
-    return _border(first[0], "<"), f"{form}{_border(last[-1], '')}"
+    return _Form(_border(first[0], "<"), _starts(first), f"{form}{_border(last[-1], '')}")
+
+
+def _starts(text: str) -> str:
+    """The signs that `_loose(text)` may begin with; "" for what does not begin with a letter."""
+    sign = text[0]
+    if not sign.isalpha() or _NO_SPACES.match(sign):
+        return sign if sign.isdigit() else ""
+    other = _ALIKE.get(sign.lower(), sign)
+    written = _WRITTEN_OUT.get(text[:2].lower(), "").replace("|", "")
+    return "".join({sign, unicodedata.normalize("NFD", sign)[0], other[0], *written} - {"\u0308"})
+
+
+def _base(first: str) -> str:
+    """The letter under which forms are tested together: that of all with which one may begin."""
+    bases = {unicodedata.normalize("NFD", _ALIKE.get(s, s))[0] for s in first.lower()}
+    return min(bases, default="")
 
 
 def _border(sign: str, side: str) -> str:
@@ -283,7 +323,7 @@ def _dates(year: str, month: str, day: str) -> Iterator[_Form]:
         rf"{name}\s{d}(?:st|nd|rd|th)?,?\s{short}",
         rf"{year},?[\s-]{name}[\s-]{d}",
     ):
-        yield r"(?<!\d)", rf"{form}(?!\d)"
+        yield _Form(r"(?<!\d)", "", rf"{form}(?!\d)")
 
 
 @lru_cache(maxsize=1024)

@@ -6,10 +6,12 @@ identifying name goes whole, and its value wherever else it stands; paths and UI
 
 from __future__ import annotations
 
+import html
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import PurePath, PurePosixPath, PureWindowsPath
 from typing import Any
+from urllib.parse import unquote
 
 from app.agent.context import as_data, to_text
 from app.agent.identifiers import (
@@ -25,7 +27,7 @@ __all__ = ["REMOVED", "Redactor", "is_identifying"]
 
 REMOVED = "[removed]"
 _MIN_PATH = 4
-_PIECE = 32_768  # characters that one search goes through: it holds up all threads of the program
+_PIECE = 16_384  # characters that one search goes through: it holds up all threads of the program
 _REACH = 4_096  # characters; what is searched for is no longer
 
 _WORDS = r"""[^\s/\\"'<>|]+(?: [^\s/\\"'<>|,;:]+){0,3}"""
@@ -49,6 +51,8 @@ _STATED = re.compile(
     r"(\"[^\"\n]*\"|'[^'\n]*'|\[[^\]\n]*\]|[^\n;|,\"]{1,64}(?:,\s?[A-Z][\w'-]*)?)",
     re.IGNORECASE,
 )
+_ESCAPED = re.compile(r"\\+u(?!d[89a-f])([0-9a-f]{4})", re.IGNORECASE)
+_ESCAPED_DEEP = 4  # times that what was escaped was escaped again
 _NAMED_BY = ("keyword", "name", "tag", "attribute", "key", "field")
 """Where a list of attributes says which one an entry is."""
 
@@ -117,7 +121,19 @@ class Redactor:
         return made
 
     def text(self, text: str) -> str:
-        """`text` without known identifiers, paths and UIDs."""
+        """`text` without known identifiers, paths and UIDs.
+
+        Also where they are written in the escapes of JSON, of addresses or of HTML: what has any
+        there is sent without those escapes.
+        """
+        read = _unescaped(text)
+        if read != text:
+            removed = self._plain(read)
+            if removed != read:
+                return removed
+        return self._plain(text)
+
+    def _plain(self, text: str) -> str:
         if not text:
             return text
         if "." in text or "/" in text or "\\" in text:
@@ -325,6 +341,21 @@ def _without(pattern: re.Pattern[str], text: str, mark: str) -> str:
         made += (text[copied : match.start()], mark)
         copied = at = max(match.end(), match.start() + 1)
     return "".join([*made, text[copied:]])
+
+
+def _unescaped(text: str) -> str:
+    r"""With escapes read, of JSON, of addresses and of HTML: "M\u00fcller", "M%C3%BCller"."""
+    for _ in range(_ESCAPED_DEEP):
+        before = text
+        if "\\u" in text:
+            text = _ESCAPED.sub(lambda match: chr(int(match[1], 16)), text)
+        if "%" in text:
+            text = unquote(text)
+        if "&" in text:
+            text = html.unescape(text)
+        if text == before:
+            break
+    return text
 
 
 def _undumped(match: re.Match[str]) -> str:

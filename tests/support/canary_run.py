@@ -7,11 +7,13 @@ the end), "bare" (nothing is removed from what is sent: shows that the search wo
 
 from __future__ import annotations
 
+import json
 import multiprocessing
 import os
 import sys
 from collections.abc import Sequence
 from typing import Any
+from urllib.parse import quote
 
 from pydantic import BaseModel, ConfigDict
 
@@ -60,7 +62,8 @@ class CanaryPack:
 
     def register(self, tools: Registrar) -> None:
         """Add the tools."""
-        tools.register(CanaryTool("read_letter", {"letter": prose()}))
+        escaped = {"as_json": json.dumps(prose()), "address": f"http://pacs/?q={quote(prose())}"}
+        tools.register(CanaryTool("read_letter", {"letter": prose(), **escaped}))
         listed = [{"keyword": key, "value": value} for key, value in ATTRIBUTES.items()]
         header = {**ATTRIBUTES, "(0009,1001)": PRIVATE, "Modality": "DX"}
         tools.register(CanaryTool("read_header", {"header": header, "listed": listed}))

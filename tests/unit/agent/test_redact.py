@@ -313,3 +313,27 @@ def test_what_a_header_is_known_to_hold_is_removed_from_a_report_whole():
         "1234, an elmstreet."
     )
     assert cleaned[0].identifiers == cleaned[0].texts == []
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        r"{\"name\": \"M\u00fcller\"}",
+        r"M\\u00fcller",
+        "https://pacs/studies?q=M%C3%BCller&x",
+        "M%25C3%25BCller",
+        "M&uuml;ller",
+        "M&#252;ller",
+        "M&amp;uuml;ller",
+    ],
+)
+def test_escapes_hide_no_name(written: str):
+    said = Redactor([], ["Müller^Zyxwv"]).text(f"Found {written} at 50 % & more.")
+    assert "ller" not in said
+    assert REMOVED in said
+    assert said.endswith("at 50 % & more.")
+
+
+def test_escapes_of_anything_else_stay_as_they_are():
+    text = r"100%25 &lt;b&gt; M\u00fcnchen and a%20b"
+    assert Redactor([], ["Müller^Zyxwv"]).text(text) == text
