@@ -457,7 +457,15 @@ class _SettingsInUse:
 
         def show(page: str) -> None:
             probe = Probe(program.models.to_try, program.models.is_kept)
-            rooms = Rooms(program.secrets, program.consents, program.grants, probe)
+            specs = tuple(tool.spec for tool in program.registry.all())
+            rooms = Rooms(
+                program.secrets,
+                program.consents,
+                program.grants,
+                probe,
+                tools=specs,
+                site=program.site,
+            )
             rooms = replace(rooms, show_audit=lambda: show_audit(program.audit, window))
             dialog = SettingsDialog(program.settings, rooms, self._take, use, window)
             dialog.show_page(page)

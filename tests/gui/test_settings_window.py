@@ -590,7 +590,7 @@ def test_rules_for_tools_become_stricter_and_grants_are_withdrawn(
     dialog = made.open()
     open_page(dialog, "Tools")
     page = dialog.permissions
-    assert "known: deny" in [label.text() for label in page.findChildren(QLabel)]
+    assert page.tools.said("known") == "refused (your rule)"
     choose(page.rules["compute"], "Asks in the chat")
     assert page.rules["write"].findData("allow") < 0, "what acts cannot be set free"
     click(page.withdraw_button)

@@ -22,7 +22,9 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
+from app.agent.policy import Policy
 from app.settings import Settings
+from app.tools.api import ToolSpec
 from app.views.chat.widgets import row
 from app.views.icons import icon
 from app.views.settings.aside import Aside
@@ -56,6 +58,8 @@ class Rooms:
         granted: What tools may do again.
         probe: Tries language models.
         show_audit: Opens the audit log; None leaves its button out.
+        tools: The tools that are installed.
+        site: Rules for tools of this computer, which hold beside the user's own.
     """
 
     keys: KeyStore
@@ -63,6 +67,8 @@ class Rooms:
     granted: Granted
     probe: Probe
     show_audit: Callable[[], object] | None = None
+    tools: tuple[ToolSpec, ...] = ()
+    site: tuple[Policy, ...] = ()
 
 
 class SettingsDialog(QDialog):
@@ -112,7 +118,8 @@ class SettingsDialog(QDialog):
     @cached_property
     def permissions(self) -> PermissionsPage:
         """The page of the tools."""
-        return PermissionsPage(self._settings.policy, self._rooms.granted)
+        rooms = self._rooms
+        return PermissionsPage(self._settings.policy, rooms.granted, rooms.tools, rooms.site)
 
     @cached_property
     def privacy(self) -> PrivacyPage:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from PySide6.QtWidgets import QPushButton
-
+from app.agent.policing.words import ALWAYS, in_words
+from app.agent.policy import Policy
 from app.settings import PolicySettings
-from app.views.chat.widgets import row
-from app.views.settings.parts import Choice, Column, Form, wrapped
-from app.views.theme import SPACE
+from app.tools.api import ToolSpec
+from app.views.chat.textview import TextView
+from app.views.settings.answers import Answers, Granted
+from app.views.settings.parts import Check, Choice, Column, Form
+from app.views.settings.tool_rules import ToolRules
 
 _FREE = (("allow", "Runs freely"), ("ask", "Asks in the chat"), ("deny", "Is refused"))
 _EFFECTS = (
@@ -19,59 +22,59 @@ _EFFECTS = (
     ("send", "Sends", "Data to another machine.", _FREE[1:]),
     ("execute", "Runs programs", "Anything else that acts on this computer.", _FREE[1:]),
 )
+_STRICT = (
+    ("", "By the rules below"),
+    ("ask", "Every call asks, whatever was allowed"),
+    ("deny", "What writes, sends or runs programs is refused"),
+)
 
-
-class Granted(Protocol):
-    """Calls that were allowed for a conversation: `app.agent.policy.Grants`."""
-
-    def listed(self, thread_id: str = "") -> tuple[Any, ...]:
-        """What is allowed now, in all conversations."""
-        ...
-
-    def withdraw(self, *, thread_id: str = "", tool: str = "") -> None:
-        """Forget everything."""
-        ...
+__all__ = ["Granted", "PermissionsPage"]
 
 
 class PermissionsPage(Column):
-    """A rule for each effect, and the calls that were allowed for a conversation.
+    """Rules for the session, for each effect and each tool, and the answers that hold now.
+
+    What is chosen for the session, and answers that are withdrawn, hold at once; the rest with
+    "Save".
 
     Args:
-        policy: The rules in use.
-        granted: What was allowed since the program was started.
+        policy: The user's rules in use.
+        granted: The answers since the program was started.
+        tools: The tools that are installed.
+        site: The rules of this computer, which hold beside the user's own.
     """
 
-    def __init__(self, policy: PolicySettings, granted: Granted) -> None:
+    def __init__(
+        self,
+        policy: PolicySettings,
+        granted: Granted,
+        tools: Sequence[ToolSpec] = (),
+        site: Sequence[Policy] = (),
+    ) -> None:
         super().__init__()
         self._policy = policy
         self._granted = granted
+        self.rules: dict[str, Choice] = {}
         self.heading(
             "What may tools do?",
             "These rules are kept outside the language model: it can neither see nor change them.",
         )
-        form = Form()
-        self.rules: dict[str, Choice] = {}
-        chosen: dict[str, str] = {**policy.effects}
-        for effect, title, hint, rules in _EFFECTS:
-            choice = Choice(rules)
-            choice.choose(chosen.get(effect, rules[0][0]))
-            self.rules[effect] = choice
-            form.put(title, choice)
-            form.note(hint, choice)
-        self.column.addLayout(form)
-        if policy.tools:
-            self.section("Rules for single tools, from the settings file")
-            listed = ", ".join(f"{name}: {rule}" for name, rule in sorted(policy.tools.items()))
-            self.column.addWidget(wrapped(listed, "muted"))
-        self.section("Calls allowed for a conversation")
-        self.grants = wrapped("", "muted")
-        self.withdraw_button = QPushButton("Withdraw all")
-        line = row(self.grants, self.withdraw_button, spacing=SPACE.m)
-        line.setStretch(0, 1)
-        self.column.addLayout(line)
-        self.withdraw_button.clicked.connect(lambda _checked=False: self._withdraw())
+        self._add_session()
+        self._add_effects({**policy.effects})
+        self.section("Each tool")
+        self.tools = ToolRules(tools, dict(policy.tools), site)
+        self.column.addWidget(self.tools)
+        self._show_base()
+        self.section("What arguments may name")
+        self.words = TextView()
+        self.words.setProperty("tone", "muted")
+        self.words.set_plain(_listed(policy, site))
+        self.column.addWidget(self.words)
+        self.section("Answers for a conversation")
+        self.answers = Answers(granted)
+        self.withdraw_button = self.answers.withdraw_button
+        self.column.addWidget(self.answers)
         self.column.addStretch(1)
-        self._show_grants()
 
     def policy(self) -> PolicySettings:
         """The rules that are chosen; those that are the default are not kept."""
@@ -80,15 +83,49 @@ class PermissionsPage(Column):
             for effect, _title, _hint, rules in _EFFECTS
             if self.rules[effect].value != rules[0][0]
         }
-        return PolicySettings.model_validate({"effects": effects, "tools": self._policy.tools})
+        chosen = {
+            "effects": effects,
+            "tools": self.tools.rules(),
+            "remember": self.remember.isChecked(),
+        }
+        checked = PolicySettings.model_validate(chosen)
+        return self._policy.model_copy(update={name: getattr(checked, name) for name in chosen})
 
-    def _show_grants(self) -> None:
-        grants = self._granted.listed()
-        tools = ", ".join(sorted({item.tool for item in grants}))
-        text = f"{len(grants)} with exact arguments: {tools}." if grants else "None."
-        self.grants.setText(text)
-        self.withdraw_button.setEnabled(bool(grants))
+    def _add_session(self) -> None:
+        form = Form()
+        self.strict = Choice(_STRICT)
+        self.strict.choose(str(self._granted.strict))
+        self.strict.currentIndexChanged.connect(self._make_stricter)
+        form.put("This session", self.strict)
+        form.note("Holds at once, and until Sightline is closed.", self.strict)
+        self.remember = Check("Offer an answer for the whole conversation")
+        self.remember.setChecked(self._policy.remember)
+        form.put("Answers", self.remember)
+        self.column.addLayout(form)
 
-    def _withdraw(self) -> None:
-        self._granted.withdraw()
-        self._show_grants()
+    def _add_effects(self, chosen: Mapping[Any, str]) -> None:
+        self.section("By what a tool does")
+        form = Form()
+        for effect, title, hint, rules in _EFFECTS:
+            choice = Choice(rules)
+            choice.choose(chosen.get(effect, rules[0][0]))
+            choice.currentIndexChanged.connect(lambda _index: self._show_base())
+            self.rules[effect] = choice
+            form.put(title, choice)
+            form.note(hint, choice)
+        self.column.addLayout(form)
+
+    def _show_base(self) -> None:
+        self.tools.show_base({effect: choice.value for effect, choice in self.rules.items()})
+
+    def _make_stricter(self, _index: int) -> None:
+        self._granted.strict = self.strict.value
+
+
+def _listed(policy: PolicySettings, site: Sequence[Policy]) -> str:
+    """All rules about arguments, one a line, and who made them."""
+    own = in_words(Policy.from_data(policy.data()))
+    lines = [*ALWAYS, *(f"From your settings file. {text}" for text in own)]
+    for one in site:
+        lines += (f"By whoever looks after this computer. {text}" for text in in_words(one))
+    return "\n".join(f"•  {line}." for line in lines)
