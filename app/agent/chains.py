@@ -7,10 +7,27 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from app.agent.execute import Tools
+from app.agent.llm.base import ModelInfo
 from app.agent.prompts import load_prompt
 from app.tools.planning import AnyOf, Plans, Priority, QuestionKind
 
 _MOST = 40  # lines
+
+
+def with_planning(system: str, plans: Plans, tools: Tools, info: ModelInfo) -> str:
+    """The system prompt, with what a model that plans must know of the packs' rules.
+
+    Args:
+        system: The prompt without it.
+        plans: What the packs tell.
+        tools: The tools there are.
+        info: The model; one that is not offered `update_plan` is told nothing.
+    """
+    if not plans or not info.own_tools:
+        return system
+    names = [tool.spec.name for tool in tools.all()]
+    return f"{system}\n\n{planning_text(plans, names)}".strip()
 
 
 def planning_text(plans: Plans, tools: Collection[str]) -> str:

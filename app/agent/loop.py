@@ -22,7 +22,7 @@ from app.agent.answers import CANCEL_GRACE_S, Answers, Reply
 from app.agent.approvals import Gate, ask
 from app.agent.audited import Audit
 from app.agent.calls import NOT_RUN, Calls
-from app.agent.chains import planning_text
+from app.agent.chains import with_planning
 from app.agent.consents import Consents, consent_request
 from app.agent.director import Director
 from app.agent.emitter import Emitter
@@ -145,14 +145,6 @@ def _soon(loop: asyncio.AbstractEventLoop, work: Any, *arguments: Any) -> None:
         loop.call_soon_threadsafe(work, *arguments)
 
 
-def _system(agent: AgentLoop) -> str:
-    """The system prompt, with what a model that plans must know of the packs' rules."""
-    if not agent.plans or not info_of(agent.model).own_tools:
-        return agent.system
-    names = [tool.spec.name for tool in agent.tools.all()]
-    return f"{agent.system}\n\n{planning_text(agent.plans, names)}".strip()
-
-
 class _Run:
     """One run: its parts, and the way from the question to the terminal event."""
 
@@ -187,7 +179,7 @@ class _Run:
         self.answers = Answers(
             request=request,
             model=agent.model,
-            system=_system(agent),
+            system=with_planning(agent.system, agent.plans, agent.tools, window.info),
             schemas=tools.schemas(),
             window=window,
             retry=agent.retry,
