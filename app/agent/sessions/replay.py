@@ -12,15 +12,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from app.agent import plan_tool, read_result
-from app.agent.execute import Outcome, Tools, parse_arguments, run_tool
+from app.agent.execute import Outcome, Tools, failed, parse_arguments, run_tool
 from app.agent.jsonable import artifact_json, finding_json
 from app.agent.messages import ToolCall
+from app.agent.policy import Policy, Rule, Scope
 from app.agent.sessions.comparing import Comparison, inside
 from app.agent.sessions.lines import Entry
 from app.agent.sessions.reading import Content
 from app.tools import lineage
-from app.tools.api import Approval, ToolContext
+from app.tools.api import Approval, Tool, ToolContext
 
 Status = Literal["same", "differs", "left out"]
 _OWN = (plan_tool.SPEC.name, read_result.SPEC.name)
@@ -134,10 +137,18 @@ class Replay:
         arguments = self._translated(call.arguments, old_dir)
         asked = ToolCall(id=call.call_id, name=call.tool, arguments=arguments)
         args = parse_arguments(tool.spec, asked)
-        outcome = args if isinstance(args, Outcome) else await run_tool(tool, args, context)
+        outcome = args if isinstance(args, Outcome) else await self._run(tool, args, context)
         comparison = Comparison(old_dir, self.new_dir, self.renamed)
         reasons = comparison.results(call.result, _as_logged(outcome, self.new_dir))
         return Replayed(call.call_id, call.tool, "differs" if reasons else "same", reasons)
+
+    async def _run(self, tool: Tool, args: BaseModel, context: ToolContext) -> Outcome:
+        """Run it, if the policy lets it: a session's file may have been written by anybody."""
+        scope = Scope.of(context.images, (), context.out_dir)
+        judged = Policy.standard().judge(tool.spec, args, scope)
+        if judged.rule is Rule.DENY:
+            return failed(judged.reason, judged.remedy)
+        return await run_tool(tool, args, context)
 
     def _translated(self, value: Any, old_dir: Path) -> Any:
         """Arguments that name a file of then name that of now."""

@@ -166,3 +166,25 @@ def test_a_missing_tool_or_image_is_told(tmp_path: Path):
     without = replayed(thread, tmp_path / "b", *pair(draws()), missing="image-1")
     assert without[0].reasons == ["image-1 was not found"]
     assert not without[0].harmless
+
+
+def test_a_file_that_somebody_wrote_reads_nothing_outside(tmp_path: Path):
+    secret = tmp_path / "secret.png"
+    Image.new("L", (2, 2)).save(secret)
+    tool = FakeTool("read", ImageInput, reads)
+    (tmp_path / "new").mkdir()
+    context = ToolContext(
+        run_id="again",
+        call_id="1",
+        images=NoImages(),
+        out_dir=tmp_path / "new",
+        host=NoHost(),
+        models_dir=tmp_path,
+        device="cpu",
+        cancel=CancelToken(),
+        progress=lambda _fraction, _text: None,
+    )
+    replay = Replay(FakeRegistry(tool), lambda _: context, tmp_path / "old", tmp_path / "new")
+    planted = Recorded("1", "run", "read", {"image_path": str(secret)}, {"status": "ok"}, {})
+    assert asyncio.run(replay.call(planted)).status == "differs"
+    assert tool.calls == []
