@@ -20,6 +20,7 @@ from typing import Any
 
 from app.audit import files
 from app.audit.lines import (
+    FILE_BYTES,
     GENESIS,
     HEAD_BYTES,
     SEGMENT,
@@ -226,11 +227,26 @@ class _Appender:
         number = self.end.number + 1
         text = encode(number, time or _now(), action, facts)
         line = signed(text, self._keys.line(self.end.last, text))
-        self._journal(line)
-        if action == SEGMENT:
-            self._to_segment(int(facts["segment"]))
-        files.write(self._file, line)
-        self._put_head(line)
+        end, journal = self.end, files.read_at(self._head, HEAD_BYTES, FILE_BYTES)
+        try:
+            self._journal(line)
+            if action == SEGMENT:
+                self._to_segment(int(facts["segment"]))
+            files.write(self._file, line)
+            self._put_head(line)
+        except OSError:
+            self._undo(end, journal)
+            raise
+
+    def _undo(self, end: Head, journal: bytes) -> None:
+        """Take back a line that the disk did not take: it is written again later, as another."""
+        with contextlib.suppress(OSError):
+            if self.end.segment != end.segment:
+                files.segment_path(self._folder, self.end.segment).unlink(missing_ok=True)
+            elif self._file >= 0:
+                os.ftruncate(self._file, end.size)
+            files.write_at(self._head, HEAD_BYTES, journal)
+            files.write_at(self._head, 0, encode_head(self._keys, end))
 
     def begin(self, why: str) -> None:
         """Begin a new file; `why` is "begun", "full", or what is wrong with the one before."""

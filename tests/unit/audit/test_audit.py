@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -405,6 +406,40 @@ def test_a_log_that_cannot_be_written_says_so_and_loses_nothing(tmp_path: Path):
     log.record("two")
     assert not log.problem
     assert actions(folder) == ["segment", "one", "two"]
+
+
+@pytest.mark.parametrize("segment_bytes", [8_000_000, 200])
+@pytest.mark.parametrize("call", range(6))
+def test_a_full_disk_leaves_no_half_line_and_no_line_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int, segment_bytes: int
+):
+    """Whichever of its writes fails in the middle: the journal's, the line's, the head's."""
+    folder = tmp_path / "audit"
+    log = AuditLog(folder, SECRET, segment_bytes=segment_bytes)
+    log.record("before")
+    calls: list[int] = []
+    whole = files.write
+
+    def full(handle: int, data: bytes) -> None:
+        calls.append(1)
+        if len(calls) == call + 1:
+            os.write(handle, data[: len(data) // 2])
+            raise OSError(errno.ENOSPC, "No space left on device")
+        whole(handle, data)
+
+    monkeypatch.setattr(files, "write", full)
+    failed = False
+    try:
+        log.record("data_sent")
+    except AuditFailed:
+        failed = True
+    assert failed == (len(calls) > call)
+    monkeypatch.setattr(files, "write", whole)
+    assert verify(folder, SECRET).ok
+    log.record("after")
+    assert verify(folder, SECRET).ok
+    told = [action for action in actions(folder) if action != "segment"]
+    assert told == ["before", "data_sent", "after"]
 
 
 def test_a_key_that_cannot_be_had_keeps_the_log_from_being_written(tmp_path: Path):
