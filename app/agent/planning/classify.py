@@ -13,7 +13,7 @@ from app.agent.planning.negation import Denial, denials
 from app.agent.planning.scope import beyond_tools, reported, said_nothing
 from app.agent.planning.spelling import Speller
 from app.agent.planning.text import masked, normalised
-from app.agent.planning.words import Match, Token, Vocabulary, telling, tokens_of
+from app.agent.planning.words import Match, Token, Vocabulary, forms_of, telling, tokens_of
 from app.tools.planning import PackPlan, Plans, QuestionKind
 
 _Key = tuple[str, str]
@@ -145,7 +145,7 @@ def _respelt(tokens: list[Token], book: _Book) -> tuple[list[Token], tuple[tuple
             meant = "" if said_nothing(token) else book.speller.nearest(token.text)
             if meant:
                 mended[token.text] = meant
-                token = replace(token, forms=(meant,))
+                token = replace(token, forms=forms_of((meant,)))
         done.append(token)
     return done, tuple(mended.items())
 

@@ -132,7 +132,7 @@ def _begins_alike(word: str, literal: str, distance: int) -> bool:
 
 def _written(word: str, meant: str, words: Collection[str]) -> str:
     """How what was meant is written: for a pack's stem the English word that is nearest."""
-    if meant in words and meant in english():
+    if meant in words and meant in english() and len(meant) >= len(word):
         return meant
     stem = max((one for one in words if meant.startswith(one)), key=len, default="")
     ordered = _ordered()

@@ -114,7 +114,7 @@ def tokens_of(blank: str) -> list[Token]:
         tokens.append(
             Token(
                 forms[0],
-                () if no_word else _forms(forms),
+                () if no_word else forms_of(forms),
                 start,
                 end,
                 clause,
@@ -125,7 +125,7 @@ def tokens_of(blank: str) -> list[Token]:
     return tokens
 
 
-def _forms(forms: Sequence[str]) -> tuple[str, ...]:
+def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
     """The forms, and each without a genitive's or a plural's s."""
     found = list(forms)
     for form in forms:

@@ -64,10 +64,11 @@ _KINDS = (
         (*OUTLINE, *SHOWN),
         tools=(_SEGMENTATION,),
         unless=(*ELSEWHERE, *NOT_OUTLINED),
+        expects_data=True,
     ),
     # "A mass in the right lung" asks for the mass.
     QuestionKind("anatomy", ANATOMY, tools=(_SEGMENTATION,), unless=DISEASES),
-    QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True),
+    QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True, expects_data=True),
     QuestionKind("report", REPORT, tools=(_REPORT,)),
     QuestionKind("overlay", OVERLAY, tools=(_SEGMENTATION, _SHOW), again=False),
     # Phrases that hold a word of the above and mean something else.

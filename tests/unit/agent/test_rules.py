@@ -1,0 +1,193 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from app.agent.llm.base import ToolSchema
+from app.agent.messages import Message
+from app.agent.planner import decide, plan_only
+from app.agent.planning.rules import Act, Finished, NoRule, rule_decision
+from app.agent.planning.steps import Scene, Steps
+from app.tools.planning import (
+    Accepts,
+    AnyOf,
+    Feed,
+    NumberWords,
+    PackPlan,
+    Plans,
+    Priority,
+    QuestionKind,
+    Successor,
+    ToolRule,
+    ValueWords,
+)
+
+NOTE = {"id": "image-1", "path": "/slides/a.png", "kind": "picture", "modality": "SM"}
+
+
+def schema(name: str, **fields: str) -> ToolSchema:
+    properties = {key: {"type": kind} for key, kind in fields.items()}
+    return ToolSchema(name, name, {"properties": properties, "required": list(fields)[:1]})
+
+
+SCHEMAS = {
+    item.name: item
+    for item in (
+        schema("finder", image_path="string", colour="string"),
+        schema("cutter", mask_path="string", margin="number"),
+        schema("grouper", crops="string"),
+        schema("plotter", table="string"),
+        schema("teller", image_path="string"),
+        schema("guesser", image_path="string"),
+    )
+}
+PLAN = PackPlan(
+    "beans",
+    kinds=(
+        QuestionKind(
+            "counting", ("how many", "count"), tools=("finder",), certain=True, expects_data=True
+        ),
+        QuestionKind("full", ("states", "analyse"), tools=(AnyOf(("finder",)), "cutter")),
+        QuestionKind("outline", ("segment*",), tools=("finder",)),
+        QuestionKind("cut", ("cut",), tools=("cutter",)),
+        QuestionKind("guess", ("guess",), tools=("guesser",)),
+    ),
+    tools=(
+        ToolRule(
+            "finder",
+            why="outlines each bean",
+            words=("bean", "beans"),
+            accepts=Accepts(modalities=("SM",), what="a picture of beans"),
+            values=(ValueWords("colour", "red", ("red", "crimson")),),
+            empty=("count",),
+        ),
+        ToolRule(
+            "cutter",
+            requires=(AnyOf(("finder", "teller")),),
+            feeds=(Feed("mask_path", ("finder",), "mask_path"),),
+            numbers=(NumberWords(("margin",), ("margin",)),),
+        ),
+        ToolRule("grouper", leave_out=("group*",), feeds=(Feed("crops", ("cutter",), "crops"),)),
+        ToolRule("plotter", feeds=(Feed("table", ("grouper",), "table"),)),
+        ToolRule("guesser", priority=Priority.EXCLUDED),
+    ),
+    successors=(
+        Successor(("cutter",), "grouper", kinds=("full",)),
+        Successor(("grouper",), "plotter"),
+        Successor(("plotter",), "teller", mandatory=False, reason="says it in words"),
+    ),
+)
+PLANS = Plans((PLAN,))
+
+
+def scene(*earlier: Message, note: Any = NOTE) -> Scene:
+    return Scene((note,) if note else (), SCHEMAS, earlier, PLANS)
+
+
+def result(tool: str, *, ok: bool = True, **output: Any) -> Message:
+    return Message(role="tool", tool=tool, ok=ok, call_id=tool, data={"output": output})
+
+
+def planned(question: str) -> list[tuple[str, dict[str, Any]]]:
+    schemas: Sequence[ToolSchema] = tuple(SCHEMAS.values())
+    return [(call.tool, call.arguments) for call in plan_only(question, [NOTE], schemas, PLANS)]
+
+
+def test_a_counting_question_finds_and_then_is_finished():
+    first = rule_decision("How many beans are there?", scene(), [])
+    assert isinstance(first, Act)
+    assert (first.step.tool, first.step.arguments) == ("finder", {"image_path": "/slides/a.png"})
+    assert first.step.why == "outlines each bean"
+    then = rule_decision("How many beans are there?", scene(), [result("finder", count=7)])
+    assert isinstance(then, Finished)
+    assert "finder" in then.why
+    assert then.topics == {"counting"}
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "hello",
+        "Analyse the states",
+        "How many beans are there, and are they ripe?",
+        "Segment the beans",
+        "",
+    ],
+)
+def test_finished_and_no_rule_are_different_values(question: str):
+    assert isinstance(rule_decision(question, scene(), []), NoRule)
+    done = [result("finder", count=7)]
+    assert isinstance(rule_decision(question, scene(), done), NoRule)
+
+
+def test_rules_leave_a_failure_to_the_model():
+    question = "Count the beans"
+    assert isinstance(rule_decision(question, scene(), [result("finder", ok=False)]), NoRule)
+    assert isinstance(rule_decision(question, scene(), [result("finder", count=0)]), NoRule)
+    again = [result("finder", count=0), result("finder", count=3)]
+    assert isinstance(rule_decision(question, scene(), again), Finished)
+
+
+def test_rules_do_not_go_on_with_what_another_began():
+    assert isinstance(rule_decision("Count the beans", scene(), [result("teller")]), NoRule)
+
+
+def test_rules_decide_nothing_without_a_suitable_image():
+    assert isinstance(rule_decision("Count the beans", scene(note=None), []), NoRule)
+    film = {**NOTE, "modality": "CR"}
+    assert isinstance(rule_decision("Count the beans", scene(note=film), []), NoRule)
+
+
+def test_segmenting_alone_forces_no_further_step():
+    assert [tool for tool, _ in planned("Segment the beans")] == ["finder"]
+
+
+def test_a_full_analysis_runs_what_follows_each_step_and_feeds_it():
+    assert planned("Analyse the states of the beans with margin 3") == [
+        ("finder", {"image_path": "/slides/a.png"}),
+        ("cutter", {"mask_path": "<mask_path of step 1>", "margin": 3.0}),
+        ("grouper", {"crops": "<crops of step 2>"}),
+        ("plotter", {"table": "<table of step 3>"}),
+        ("teller", {"image_path": "/slides/a.png"}),
+    ]
+
+
+def test_a_follower_that_is_left_out_ends_the_chain():
+    assert [tool for tool, _ in planned("Analyse the states, but don't group them")] == [
+        "finder",
+        "cutter",
+    ]
+
+
+def test_what_a_tool_requires_runs_first_also_where_it_is_named():
+    assert [tool for tool, _ in planned("Cut out the beans")] == ["finder", "cutter"]
+    assert [tool for tool, _ in planned("Run cutter on it")] == ["finder", "cutter"]
+    done = scene(result("finder", mask_path="/out/m.png"))
+    plan = decide("Cut out the beans", done)
+    assert isinstance(plan, Steps)
+    assert [step.tool for step in plan.steps] == ["cutter"]
+
+
+def test_values_and_numbers_come_from_the_packs_words():
+    assert planned("Count the crimson beans") == [
+        ("finder", {"image_path": "/slides/a.png", "colour": "red"})
+    ]
+
+
+def test_an_image_that_the_tool_is_not_for_is_told():
+    plan = decide("Count the beans", scene(note={**NOTE, "modality": "CR"}))
+    assert isinstance(plan, Steps)
+    assert plan.steps[0].skip == "image-1 is CR, not a picture of beans"
+
+
+def test_an_excluded_tool_is_not_planned_even_by_its_name():
+    assert planned("Guess the beans") == []
+    assert planned("Run guesser") == []
+
+
+def test_what_was_misspelt_is_told():
+    plan = decide("Coutn the beens", scene())
+    assert isinstance(plan, Steps)
+    assert 'I read "coutn" as "count".' in plan.notes
