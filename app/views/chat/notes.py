@@ -6,12 +6,12 @@ import math
 import time
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from app.agent.events import ModelRetry, Noted
 from app.views.chat.text import one_line
-from app.views.chat.widgets import icon_label, label, row
-from app.views.theme import THEME
+from app.views.chat.widgets import ThinProgress, icon_label, label, row
+from app.views.theme import SPACE, THEME
 from app.views.wording import sentence
 
 _CHARS = 400
@@ -79,3 +79,18 @@ class RetryLine(NoteLine):
         left = math.ceil(self._until - time.monotonic())
         when = f"asking again in {left}\u00a0s" if left > 0 else "asking again now"
         self._show(f"{self._reason}: {when} {self._count}")
+
+
+class Thinking(QWidget):
+    """The sign that a run goes on and has nothing new to show."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(2, 0, 2, 0)
+        layout.setSpacing(SPACE.s)
+        self.bar = ThinProgress()
+        self.bar.setFixedWidth(36)
+        self.text = label("Thinking…", "caption")
+        layout.addWidget(self.bar, 0, Qt.AlignmentFlag.AlignVCenter)
+        layout.addWidget(self.text, 1)

@@ -90,6 +90,8 @@ class PlanText:
     @property
     def head(self) -> str:
         """The line that stays when it is folded."""
+        if not self.steps:
+            return "Plan"
         done = sum(1 for step in self.steps if step.state == "done")
         reached = " · goal reached" if self.goal == "done" else ""
         return f"Plan · {done} of {len(self.steps)} done{reached}"

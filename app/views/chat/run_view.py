@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
 
 from app.agent.events import (
     ApprovalRequested,
@@ -33,12 +32,12 @@ from app.views.chat.approval import ApprovalCard
 from app.views.chat.card import CardTools, ToolCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.message import AnswerView, Notice, QuestionMenu, UserBubble
-from app.views.chat.notes import NoteLine, RetryLine
+from app.views.chat.notes import NoteLine, RetryLine, Thinking
 from app.views.chat.plan import PlanView
 from app.views.chat.reasoning import ReasoningView
 from app.views.chat.request_card import Answer, RequestCard
 from app.views.chat.stream import Stream
-from app.views.chat.widgets import Elided, ThinProgress, label
+from app.views.chat.widgets import Elided
 from app.views.theme import SPACE
 
 GO_ON = "Go on."
@@ -111,7 +110,7 @@ class RunView(QWidget):
         self._stream = Stream(
             self._insert, actions.cards.links, self._results, actions.show_result, live=live
         )
-        self._thinking = _Thinking() if live else None
+        self._thinking = Thinking() if live else None
         if self._thinking is not None:
             self._layout.addWidget(self._thinking)
 
@@ -404,18 +403,3 @@ class RunView(QWidget):
             self._stream.open.finish(model, self._usage)
         elif self._usage:
             self._insert(Elided(f"{model} · {self._usage}", "faint"))
-
-
-class _Thinking(QWidget):
-    """The sign that a run goes on and has nothing new to show."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(2, 0, 2, 0)
-        layout.setSpacing(SPACE.s)
-        self.bar = ThinProgress()
-        self.bar.setFixedWidth(36)
-        self.text = label("Thinking…", "caption")
-        layout.addWidget(self.bar, 0, Qt.AlignmentFlag.AlignVCenter)
-        layout.addWidget(self.text, 1)
