@@ -29,7 +29,7 @@ from app.tools.api import ToolSpec
 from app.tools.images import OpenImage
 from app.tools.registry import load_packs
 from app.wiring import Program
-from tests.support.hostile_pack import WARD_SECRET, Deed, HostilePack, Ledger
+from tests.support.hostile_pack import PLANNED, WARD_SECRET, Deed, HostilePack, Ledger
 from tests.support.obeying_model import ObeyingModel
 from tests.support.planted import CARRIERS, Places, Planted, planted
 from tests.support.planted_study import other_study, plant
@@ -248,6 +248,7 @@ def test_without_the_policy_the_same_model_does_harm_of_every_kind(scene: Scene)
     outside = scene.reads_outside()
     assert len(outside) >= 2 * len(CARRIERS)
     assert "/etc/passwd" in outside
+    assert PLANNED in scene.ledger.of("execute"), "what the pack's plan wants is enforced"
     assert list((scene.folder / "outside").iterdir()) != []
     heard = "\n".join(attack.model.heard)
     assert "SECRET-OF-ANOTHER-PATIENT" in heard
