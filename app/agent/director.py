@@ -131,7 +131,7 @@ class Director:
         self.asked = classify(question, self.plans, self._schemas)
         history, notes = list(self._request.thread.history), self._request.image_notes
         self._scene = Scene(tuple(notes), self._schemas, tuple(history), self.plans)
-        self._record = Record(history, notes)
+        self._record = Record(history, notes, self._request.out_dir)
         self._enforcer = Enforcer(self.plans, self.asked, question, self._tools, self._record)
 
     def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:

@@ -5,12 +5,16 @@ A file that a call made rests on the images of that call: a PNG converted from a
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
 from app.agent.messages import Message, ToolCall
 
+_MADE = re.compile(r"[^\n]{0,500}[/\\.][^\n]{0,500}")  # what may be the name of a file
 _STRINGS = 2_000  # of one result, or of one call's arguments, that are looked at
 
 
@@ -48,11 +52,16 @@ class Record:
     Args:
         history: The conversation before the run.
         notes: What is open now, the current image first.
+        folder: The run's output folder: names in it may be relative.
     """
 
     def __init__(
-        self, history: Sequence[Message] = (), notes: Sequence[Mapping[str, Any]] = ()
+        self,
+        history: Sequence[Message] = (),
+        notes: Sequence[Mapping[str, Any]] = (),
+        folder: Path | None = None,
     ) -> None:
+        self._folder = folder
         self._ended: list[Ended] = []
         self._names: dict[str, str] = {}
         self._made: dict[str, frozenset[str]] = {}
@@ -74,7 +83,13 @@ class Record:
         for note in notes:
             key = key_of(note)
             self._notes[key] = note
-            self._names |= {str(note[name]): key for name in ("id", "path") if note.get(name)}
+            self._names |= {_id(str(note["id"])): key} if note.get("id") else {}
+            path = str(note.get("path") or "")
+            if path:
+                self._names[self._path(path)] = key
+                # A file name means an image only where one alone has it.
+                base = _id(Path(path).name)
+                self._names[base] = key if self._names.get(base, key) == key else ""
 
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> Ended:
         """Take a result."""
@@ -83,8 +98,8 @@ class Record:
         self._ended.append(ended)
         if message.ok and images:
             for text in _strings(message.data.get("output")):
-                if text not in self._names and ("/" in text or "\\" in text or "." in text):
-                    self._made[text] = images
+                if not self._open_image(text) and _MADE.fullmatch(text):
+                    self._made[self._path(text)] = images
         return ended
 
     def note(self, key: str) -> Mapping[str, Any] | None:
@@ -95,11 +110,17 @@ class Record:
         """The open images that are named by arguments, as such or by what was made of them."""
         found: set[str] = set()
         for text in _strings(arguments):
-            if text in self._names:
-                found.add(self._names[text])
-            else:
-                found |= self._made.get(text, frozenset())
+            name = self._open_image(text)
+            found |= {name} if name else self._made.get(self._path(text), frozenset())
         return frozenset(found)
+
+    def _open_image(self, text: str) -> str:
+        """The image that a text names, as tools read it: by id, path or file name; "" for none."""
+        return self._names.get(_id(text)) or self._names.get(self._path(text), "")
+
+    def _path(self, text: str) -> str:
+        """A path with "." and ".." taken out; a relative one lies in the run's folder."""
+        return os.path.normpath((self._folder or Path()) / text.strip())
 
     def here(self) -> Iterator[Ended]:
         """Those of this run."""
@@ -138,6 +159,10 @@ def output_of(ended: Ended, key: str) -> Any | None:
     output: Any = ended.message.data.get("output")
     value: Any = cast("dict[str, Any]", output).get(key) if isinstance(output, dict) else None
     return None if value in ("", [], {}) else value
+
+
+def _id(text: str) -> str:
+    return text.strip().lower()
 
 
 def _strings(value: Any) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -330,6 +331,27 @@ def test_a_picture_made_of_an_image_is_what_that_image_is(tmp_path: Path):
     plan = PackPlan("p", tools=rules)
     played = play_fakes(tmp_path, plan, tools, *turns, says("no"), notes=(note,))
     assert played.ran == ["convert"]
+    assert ("unsuitable", "chest", "") in played.overrides
+
+
+@pytest.mark.parametrize(
+    "name",
+    [" image-1", "IMAGE-1", "/in/ct.dcm ", "/in/../in/./ct.dcm", "ct.dcm", "../../in/ct.dcm"],
+)
+def test_however_an_image_is_named_it_is_what_it_is(tmp_path: Path, name: str):
+    rules = (ToolRule("chest", accepts=Accepts(modalities=("CR",), what="a radiograph")),)
+    notes = (
+        {"id": "image-2", "path": "/in/cr.dcm", "kind": "dicom", "modality": "CR"},
+        {"id": "image-1", "path": "/in/ct.dcm", "kind": "dicom", "modality": "CT"},
+    )
+    if name.startswith(".."):
+        name = os.path.relpath("/in/ct.dcm", tmp_path)
+    chest = FakeTool("chest", ImageInput, ok())
+    turn: Turn = [call("chest", image_path=name)]
+    played = play_fakes(
+        tmp_path, PackPlan("p", tools=rules), [chest], turn, says("no"), notes=notes
+    )
+    assert not chest.calls
     assert ("unsuitable", "chest", "") in played.overrides
 
 
