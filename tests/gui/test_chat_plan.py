@@ -140,11 +140,13 @@ def test_an_override_is_a_line_of_its_own_with_its_whole_reason(
 ):
     chat.dock.resize(width, 800)
     long = step("Compare with the prior film of the same patient, if there is any", "running")
+    weights = "nih_pc_chex_mimic_ch_google_openi_kaggle_densenet121" * 3
     plan = plan_of(
         chat,
         wait_until,
         step("cardiothoracic_ratio", "incomplete", verdict="The patient is rotated. " * 8),
         long,
+        step("chest_xray_classifier", "failed", verdict=f"no weights: {weights}, {'9' * 90}"),
         overrides=[DEPENDENCY, LEFT_OUT],
     )
     wait_until(lambda: plan.width() > width - 60)
@@ -157,6 +159,11 @@ def test_an_override_is_a_line_of_its_own_with_its_whole_reason(
     room = plan.width()
     for line in [*plan.steps.rows, *plan.steps.changes]:
         assert line.mapTo(plan, line.rect().topRight()).x() <= room
+    assert weights in plan.steps.rows[2].accessibleName()
+    for text in plan.findChildren(QLabel):
+        flags = Qt.TextFlag.TextWordWrap
+        needed = text.fontMetrics().boundingRect(text.contentsRect(), flags, text.text()).width()
+        assert needed <= text.width(), text.text()
     assert plan.steps.changes[0].text.height() > 2 * plan.steps.changes[1].text.height()
 
 

@@ -20,6 +20,8 @@ _LINE_ENDS = re.compile("\r\n?|[\u2028\u2029\x0b\x0c\x85]")
 _HARMFUL = re.compile(
     "[\x00-\x08\x0e-\x1f\x7f\u202a-\u202e\u2066-\u2069\ufdd0-\ufdef\ufffc\ufffe\uffff\ud800-\udfff]"
 )
+_LONG_WORD = re.compile(r"\S{25,}")
+_WORD_PART = re.compile(r"\S{0,19}[/\\_.,:;=-]+(?=\S)|\S{20}(?=\S)")
 _INLINE = re.compile(r"(?P<code>`[^`\n]+`)|(?P<bold>\*\*(?=\S)[^*\n]+?(?<=\S)\*\*)")
 _BULLET = re.compile(r"^(\s*)[-*•]\s+(.*)$")
 _NUMBER = re.compile(r"^(\s*)(\d{1,3}[.)])\s+(.*)$")
@@ -85,6 +87,11 @@ def one_line(text: str, limit: int = 300) -> str:
     """`text` cleaned, on one line and cut at `limit` characters."""
     flat = " ".join(clean(text[: limit * 4]).split())
     return flat if len(flat) <= limit else flat[: limit - 1] + "…"
+
+
+def breakable(text: str) -> str:
+    """`text` whose long words (paths, file names, UIDs) may be broken, where that looks best."""
+    return _LONG_WORD.sub(lambda word: _WORD_PART.sub("\\g<0>\u200b", word[0]), text)
 
 
 def tooltip(text: str) -> str:

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views.chat.text import menu_text, one_line, tooltip
+from app.views.chat.text import breakable, menu_text, one_line, tooltip
 from app.views.icons import icon, pixmap
 from app.views.theme import SPACE, THEME
 
@@ -163,6 +163,7 @@ class Wrapped(QLabel):
     def __init__(self, role: str = "") -> None:
         super().__init__()
         self.setTextFormat(Qt.TextFormat.PlainText)
+        self._full = ""
         self.setWordWrap(True)
         self.setMinimumWidth(40)
         if role:
@@ -170,13 +171,14 @@ class Wrapped(QLabel):
 
     def set_full(self, text: str, limit: int = 600) -> None:
         """Show `text`."""
-        self.setText(one_line(text, limit))
-        self.setAccessibleName(self.text())
+        self._full = one_line(text, limit)
+        self.setText(breakable(self._full))
+        self.setAccessibleName(self._full)
 
     @property
     def full(self) -> str:
         """What is shown."""
-        return self.text()
+        return self._full
 
 
 class ThinProgress(QWidget):
