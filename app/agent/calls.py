@@ -280,7 +280,7 @@ class Calls:
             message = self.evidence.take(message)
             self.results.append(message)
         # On disk before anything is told: a crash in between loses nothing.
-        self._log(call, outcome, started)
+        self._log(ready, outcome, started)
         self.transcript.answer(call, message)
         self.emitter.emit(
             ToolFinished,
@@ -310,7 +310,8 @@ class Calls:
             log_unexpected("A call's result could not be logged", error)
             return {}
 
-    def _log(self, call: ToolCall, outcome: Outcome, started: str) -> None:
+    def _log(self, ready: Ready, outcome: Outcome, started: str) -> None:
+        call = ready.call
         result: dict[str, Any] = {
             "status": outcome.status,
             "summary": outcome.summary,
@@ -321,6 +322,8 @@ class Calls:
             "artifacts": [],
             **outcome.kept,
         }
+        if ready.order.outcome is not None:
+            result["refused"] = True
         request = self.request
         request.thread.log_call(
             call.id, call.name, call.arguments, result, started, utc_now(), request.images

@@ -26,7 +26,7 @@ from app.tools import lineage
 from app.tools.api import Approval, Tool, ToolContext
 
 Status = Literal["same", "differs", "left out"]
-_OWN = (plan_tool.SPEC.name, read_result.SPEC.name)
+_OWN = (plan_tool.SPEC.name, plan_tool.CHECK, read_result.SPEC.name)
 _REPLAYED = (Approval.READ, Approval.COMPUTE)
 
 
@@ -123,6 +123,8 @@ class Replay:
             return _left_out(call, "it was stopped then", harmless=True)
         if call.tool in _OWN:
             return _left_out(call, "it is the loop's own and computes nothing", harmless=True)
+        if call.result.get("refused"):
+            return _left_out(call, "rules refused it then", harmless=True)
         if tool is None and call.result.get("status") == "failed":
             return Replayed(call.call_id, call.tool, "same")  # there was none then either
         if tool is None:

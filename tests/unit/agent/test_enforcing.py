@@ -7,11 +7,13 @@ import logging
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from app.agent.llm.anthropic_model import wire_messages
 from app.agent.llm.base import ModelInfo
 from app.agent.loop import AgentLoop, Limits
 from app.agent.messages import Message, ToolCall
@@ -116,6 +118,17 @@ def check_transcript(history: Sequence[Message]) -> None:
         assert all(len(name) <= 40 for name in ids)
         seen.update(ids)
     assert not waiting
+    check_anthropic(wire_messages(history, images=False))
+
+
+def check_anthropic(wire: Sequence[dict[str, Any]]) -> None:
+    """Roles take turns, and the message behind calls begins with their results."""
+    roles = [item["role"] for item in wire]
+    assert all(one != other for one, other in pairwise(roles))
+    for item, after in zip(wire, [*wire[1:], {"content": []}], strict=True):
+        asked = [block["id"] for block in item["content"] if block["type"] == "tool_use"]
+        blocks = after["content"][: len(asked)]
+        assert [block.get("tool_use_id") for block in blocks] == asked
 
 
 def segment() -> Turn:

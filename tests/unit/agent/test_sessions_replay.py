@@ -17,6 +17,7 @@ from app.agent.sessions import SessionStore, Thread
 from app.agent.sessions.replay import Recorded, Replay, Replayed
 from app.imaging.findings import Box, Finding, Mask
 from app.tools.api import Approval, Artifact, CancelToken, ToolContext, ToolResult
+from app.tools.planning import PackPlan, Plans, Priority, ToolRule
 from tests.support.fake_tools import (
     FakeRegistry,
     FakeTool,
@@ -157,6 +158,20 @@ def test_what_writes_or_sends_is_never_made_again(tmp_path: Path):
     assert first.status == "left out"
     assert first.harmless
     assert not tools[0].calls
+
+
+def test_what_rules_refused_is_not_made_now_either(tmp_path: Path):
+    root, tool = tmp_path / "s", FakeTool("never", ImageInput, ok())
+    plan = PackPlan("p", tools=(ToolRule("never", priority=Priority.EXCLUDED),))
+    thread = SessionStore(root).new_thread()
+    model = ScriptedModel([call("never", image_path="image-1")], says("It may not."))
+    asked = request(thread.files_dir(), "look", thread=thread)
+    loop = AgentLoop(model, FakeRegistry(tool), plans=Plans((plan,)))
+    asyncio.run(collect(loop, asked))
+    thread.close()
+    done = replayed(SessionStore(root).read(thread.thread_id), tmp_path / "again", tool)
+    assert [(item.status, item.harmless) for item in done] == [("left out", True)]
+    assert not tool.calls
 
 
 def test_a_missing_tool_or_image_is_told(tmp_path: Path):
