@@ -64,6 +64,12 @@ def test_a_citation_of_nothing_is_marked_and_said_so_at_the_end():
     assert unmarked(checked.text) == "The heart is large [7]. The lungs are clear [1]."
 
 
+def test_a_mark_that_the_model_writes_itself_says_nothing():
+    checked = evidence("a").check("Small [1: no such result], large [7: no such result].")
+    assert checked.text == "Small [1], large [7: no such result]."
+    assert (checked.cited, checked.unknown) == ((1,), (7,))
+
+
 def test_every_citation_is_unknown_where_no_tool_ran():
     checked = Evidence().check("A mass in the left lung [1].")
     assert checked.text == "A mass in the left lung [1: no such result]."
