@@ -156,7 +156,9 @@ def describe(event: RunEvent) -> str:
             number = f"[{event.evidence}] " if event.evidence else ""
             return f"  {number}{event.tool}: {event.status} in {event.duration_s:.1f} s: {text}"
         case ApprovalRequested():
-            return f"{event.title}\n{event.detail}"
+            sent = [f"- {item}" for item in event.sent]
+            model = [f"Model: {event.model}"] if event.model else []
+            return "\n".join([event.title, *model, *sent, event.detail])
         case ApprovalResolved():
             return "Allowed." if event.granted else f"Denied. {event.reason}".rstrip()
         case Usage():

@@ -10,6 +10,7 @@ from PIL import Image
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from app.agent.events import RunEvent
 from app.agent.llm.base import ModelInfo
 from app.agent.loop import AgentLoop
 from app.agent.runner import AgentRunner, Question
@@ -18,6 +19,7 @@ from app.views.agent_thread import AgentThread
 from app.views.chat import consent
 from app.views.chat.consent import ConsentCard, ConsentDialog
 from app.views.chat.dock import ChatDock
+from app.views.where_mark import WhereMark
 from app.workspace.workspace import Workspace
 from tests.support.fake_tools import FakeRegistry, NoHost
 from tests.support.scripted_model import ScriptedModel, says
@@ -41,6 +43,10 @@ class Rig:
             return Question(text, thread, images, notes, folder / "files", NoHost(), folder)
 
         self.agent = AgentThread(lambda on_event: AgentRunner(loop, on_event), make_request)
+        self.mark = WhereMark()
+        self.mark.set_model(model.name, model.remote_host)
+        self.marked: list[str] = []
+        self.agent.run_event.connect(self._mark)
         self.dock = ChatDock(self.agent, Workspace(), SessionStore(folder / "sessions"))
         self.dock.resize(420, 800)
         self.dock.show()
@@ -56,7 +62,13 @@ class Rig:
         wait_until(dialog.yes.isEnabled)
         return dialog
 
+    def _mark(self, event: RunEvent) -> None:
+        self.mark.follow(event)
+        if self.mark.says not in self.marked[-1:]:
+            self.marked.append(self.mark.says)
+
     def close(self) -> None:
+        self.mark.deleteLater()
         self.dock.close_models()
         self.dock.close()
         self.dock.deleteLater()
@@ -105,6 +117,7 @@ def test_three_times_yes_sends_the_picture_that_was_shown_and_asks_no_more(
         (picture,) = [item for message in model.requests[0] for item in message.pictures]
         with Image.open(picture.path) as sent:
             assert sent.convert("RGBA").tobytes() == bytes(image.constBits())
+        assert rig.marked[:2] == [HOST, f"Sending to {HOST}…"]
         rig.dock.submit("And now?")
         wait_until(lambda: len(model.requests) == 2)
         wait_until(rig.dock.is_idle)
@@ -125,4 +138,5 @@ def test_the_first_no_keeps_back_what_was_asked_and_all_behind_it(
         run = rig.dock.conversation.runs[-1]
         assert len(run.approvals) == refused
         assert run.ended == ("run_failed" if refused == 1 else "run_finished")
+        assert (f"Sending to {HOST}…" in rig.marked) == (refused > 1)
         assert [item for sent in model.requests for each in sent for item in each.pictures] == []

@@ -274,7 +274,8 @@ def _event_parts(content: Content, event: RunEvent) -> Iterator[Part]:
             yield Part("line", f"{number}{event.tool}: {state}: {told}")
             yield from _call_parts(content, event)
         case ApprovalRequested():
-            yield Part("line", f"Asked for permission: {event.title} {event.detail}")
+            sent = f" To be sent: {'; '.join(event.sent)}." if event.sent else ""
+            yield Part("line", f"Asked for permission: {event.title} {event.detail}{sent}")
         case ApprovalResolved():
             answer = "allowed" if event.granted else "denied"
             yield Part("line", f"You {answer} it. {event.reason}".strip())
