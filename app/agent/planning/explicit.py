@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
+from rapidfuzz.distance import OSA
+
 from app.agent.execute import near_names
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.arguments import (
@@ -75,11 +77,19 @@ def read_explicit(question: str, scene: Scene, before: Sequence[Step] = ()) -> S
     about = [item for item in mentions if item.about and item.known]
     if about and len(about) == len(mentions):
         return Reply("\n".join(_about(scene.tools[item.name]) for item in about))
+    # A numbered list is a program: what is wrong in it is said, not guessed.
+    listed = len(_ITEM.findall(blank)) > 1
     wanted = [item for item in mentions if not item.negated and not item.about]
+    wanted = wanted if listed else [_respelt(item, scene) for item in wanted]
     if not wanted:
         return None
     steps: list[Step] = [*before]
     notes: list[str] = [] if before else _not_understood(question, blank, mentions)
+    notes += [
+        f'I read "{blank[item.start : item.end]}" as {item.name}.'
+        for item in wanted
+        if item not in mentions
+    ]
     groups = grouped(blank, wanted)
     numbered = _STEP.search(blank) is not None  # what is put in between would shift the numbers
     for index, group in enumerate(groups):
@@ -99,6 +109,17 @@ def read_explicit(question: str, scene: Scene, before: Sequence[Step] = ()) -> S
         return Reply(" ".join(f"I did not run {step.tool}: {step.skip}" for step in lacking))
     topics = {"explicit"} | ({"compare"} if _COMPARE.search(blank) else set())
     return Steps(tuple(steps), frozenset(topics), tuple(notes))
+
+
+def _respelt(mention: Mention, scene: Scene) -> Mention:
+    """A misspelt tool's name as the one tool that is called nearly so."""
+    if mention.known:
+        return mention
+    written = mention.name.lower()
+    near = [
+        name for name in scene.tools if OSA.distance(written, name.lower(), score_cutoff=2) <= 2
+    ]
+    return replace(mention, name=near[0], known=True) if len(near) == 1 else mention
 
 
 def _excluded(rule: ToolRule) -> str:
