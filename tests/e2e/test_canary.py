@@ -37,7 +37,10 @@ from tests.support.canary import (
 )
 from tests.support.openai_server import OpenAIServer, call_reply, text_reply
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.skipif(sys.platform == "win32", reason="kills process groups, sets TMPDIR"),
+]
 
 CALLS: list[tuple[str, dict[str, Any]]] = [
     ("read_letter", {}),  # first: only the open file's header says which of its words are names
@@ -275,7 +278,8 @@ def windows(display: dict[str, str]) -> str:
     env = {**os.environ, **display}
     tree = _told(["xwininfo", "-root", "-tree"], env)
     ids = re.findall(r"^\s+(0x[0-9a-f]+)", tree, re.MULTILINE)
-    return tree + "".join(_told(["xprop", "-id", window], env) for window in ids)
+    asked = [["-root"], *(["-id", window] for window in ids)]
+    return tree + "".join(_told(["xprop", *which], env) for which in asked)
 
 
 def _told(command: list[str], env: dict[str, str]) -> str:
@@ -293,20 +297,60 @@ def until(wanted: Callable[[], bool], run: subprocess.Popen[str]) -> None:
     raise AssertionError("it did not happen within a minute")
 
 
-def test_the_windows_titles_name_nobody_and_its_kill_leaves_none_about(
+def test_a_title_that_names_somebody_would_be_found(display: dict[str, str]):
+    name = ["-root", "-format", "WM_NAME", "8u", "-set", "WM_NAME", "Qwrtzell, Bríděna"]
+    _told(["xprop", *name], {**os.environ, **display})
+    assert "PatientName" in found_in(windows(display).encode())
+
+
+def test_the_window_sends_shows_and_leaves_none_of_them_through_a_kill(
     place: Place, display: dict[str, str]
 ):
+    """The same run in the window: what its titles say while it is sent, and when it is killed."""
+    told: list[str] = []
+    stalled, go_on = threading.Event(), threading.Event()
+
+    def answer(request: dict[str, Any]) -> Any:
+        done = sum(message["role"] == "tool" for message in request["messages"])
+        if done == 2:
+            stalled.set()
+            go_on.wait(60)
+        if done < len(CALLS):
+            return call_reply(*CALLS[done], f"c{done}")
+        return text_reply("Žůžková is well.")
+
+    with OpenAIServer(answer=answer) as server:
+        place.use("openai", server.url)
+        folder = str(place.image.parent)
+        run = place.start(folder, "--ask", QUESTION, CANARY="agreed", **display)
+        try:
+            until(stalled.is_set, run)
+            told.append(windows(display))
+            go_on.set()
+            until(lambda: "run_finished" in _sessions_text(place), run)
+            told.append(windows(display))
+        finally:
+            go_on.set()
+            os.killpg(run.pid, signal.SIGKILL)
+            run.communicate(timeout=30)
+    assert all("Sightline" in text for text in told)
+    assert found_in("".join(told).encode()) == set()
+    data = sent(server)
+    assert len(server.bodies) == len(CALLS) + 1
+    assert pictures_in(data) >= 1
+    assert found_in(data) == set()
+    place.assert_nothing_is_left_about()
+    assert len(set.union(*found_below(place.sessions).values())) >= 60
+
+
+def test_a_window_that_is_closed_in_order_leaves_none_of_them_about(place: Place):
     (place.home / "config").mkdir()
     question = "Convert the image to PNG with dicom_processor"
-    run = place.start(str(place.image.parent), "--ask", question, **display)
-    try:
-        until(lambda: "run_finished" in _sessions_text(place), run)
-        told = windows(display)
-    finally:
-        os.killpg(run.pid, signal.SIGKILL)
-        run.communicate(timeout=30)
-    assert "Sightline" in told
-    assert found_in(told.encode()) == set()
+    picture = str(place.root / "x.png")
+    run = place.start(str(place.image.parent), "--ask", question, "--screenshot", picture)
+    _, errors = run.communicate(timeout=120)
+    assert run.returncode == 0, errors
+    assert "run_finished" in _sessions_text(place)
     place.assert_nothing_is_left_about()
     assert found_below(place.sessions) != {}
 

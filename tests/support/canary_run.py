@@ -1,8 +1,9 @@
 """`python -m app ARGS`, with a cloud on this machine and a pack that tells all a study holds.
 
 A loopback endpoint counts as another machine here, so that everything is done that is done before
-something leaves. CANARY says what else is different: "crash" (an error that names the patient, at
-the end), "bare" (nothing is removed from what is sent: shows that the search would find it).
+something leaves. CANARY says what else is different: "agreed" (the window's user said yes to
+everything), "crash" (an error that names the patient, which nobody catches), "bare" (nothing is
+removed from what is sent: shows that the search would find it).
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from urllib.parse import quote
 from pydantic import BaseModel, ConfigDict
 
 from app.agent import redact
+from app.agent.consents import Consents
 from app.agent.events import RunEvent, ToolFinished
 from app.agent.llm import anthropic_model, openai_model
 from app.agent.messages import Message
@@ -98,6 +100,9 @@ def prepare(mode: str) -> None:
     if mode == "bare":
         redact.Redactor.messages = _untouched
         redact.Redactor.text = lambda self, text: text
+    if mode == "agreed":
+        for asked in ("given", "about", "sees"):
+            setattr(Consents, asked, lambda *_: True)
     if mode == "crash":
         runs.describe = _crash
 
