@@ -209,7 +209,7 @@ class Gate:
             return Verdict(False, judged.reason, judged.remedy)
         if judged.rule is Rule.ALLOW:
             return Verdict(True, allowed=allowed)
-        remember = self.policy.remember
+        remember = self.policy.remember and not self.grants.strict
         wanted = tool_request(spec, call, arguments, judged, remember=remember)
         if len(wanted["detail"]) > LONGEST_SHOWN:
             return Verdict(

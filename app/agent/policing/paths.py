@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from app.agent.identifiers import is_path_key
+from app.agent.key_words import is_path_key
 from app.agent.policing.data import Folders
 from app.agent.policing.scope import Scope
 from app.agent.policing.verdicts import ALLOWED, Judgement, Rule, Touch
@@ -38,6 +38,7 @@ _SHAPES = re.compile(
 _INSIDE = re.compile(
     r"""
     (?<![\w:./\\*])/[^\s"'<>|;,)]+/?            # /etc/passwd in a sentence
+    | (?<=:)/(?!/)[^\s"'<>|;,)]+                # name:/etc/passwd
     | (?<![\w])~[\w.-]*/[^\s"'<>|;,)]*          # ~/x
     | (?<![\w])[A-Za-z]:[\\/][^\s"'<>|;,)]+     # C:\x
     | (?<![\w\\])\\\\[\w.?-]+\\[^\s"'<>|;,)]*    # \\server\share
@@ -95,7 +96,7 @@ def _judge(spec: ToolSpec, piece: Piece, text: str, scope: Scope, folders: Folde
         if scope.holds(text) or _names_nothing(text):
             return ALLOWED
         return _refused(spec, piece, scope, "names neither an open image nor a file of this run")
-    if scope.holds(text) or not (_leads_away(text, scope) or _is_here(text, scope)):
+    if not (_leads_away(text, scope) or _is_here(text, scope)) or scope.holds(text):
         return ALLOWED
     return _refused(spec, piece, scope, "holds the path of a file that is not of this run")
 
@@ -154,7 +155,7 @@ def _leads_away(text: str, scope: Scope) -> bool:
 
 def _without_known(text: str, scope: Scope) -> str:
     """The text without the paths that may stand in it, which may hold spaces."""
-    known = [name for name in scope.names if Path(name).is_absolute() and name in text]
+    known = [name for name in scope.paths if name in text]
     for name in sorted(known, key=len, reverse=True):
         text = re.sub(re.escape(name) + _END, _HELD, text)
     folder = str(scope.folder) if scope.folder is not None else ""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from app import paths
 _LISTED = 8
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Scope:
     """What arguments may name.
 
@@ -52,7 +53,7 @@ class Scope:
         wanted = name.strip()
         if not wanted or "\0" in wanted:
             return False
-        if wanted in self.names or wanted.lower() in {item.lower() for item in self._ids()}:
+        if wanted in self._known or wanted.lower() in self._known:
             return True
         return (self.knows is not None and self.knows(wanted)) or self.inside(wanted)
 
@@ -95,18 +96,26 @@ class Scope:
     def is_protected(self, path: Path) -> bool:
         """Whether a resolved path is the program's own, or that of an open image."""
         own = any(_below(path, base.resolve()) or path == base.resolve() for base in self.protected)
-        return own or str(path) in self.names or (self.knows is not None and self.knows(str(path)))
+        return own or str(path) in self._known or (self.knows is not None and self.knows(str(path)))
 
     def offer(self) -> str:
         """What can be named, for whoever named something else."""
-        ids = self._ids()
+        ids = [name for name in self.names if name not in self.paths]
         if not ids:
             return "No image is open: ask the user to open one."
         more = "" if len(ids) <= _LISTED else f" and {len(ids) - _LISTED} more"
         return f"Use one of: {', '.join(ids[:_LISTED])}{more}."
 
-    def _ids(self) -> list[str]:
-        return [name for name in self.names if not Path(name).is_absolute()]
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The names that are whole paths."""
+        return frozenset(name for name in self.names if Path(name).is_absolute())
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        """All names; ids in small letters as well, since they are understood either way."""
+        ids = set(self.names) - self.paths
+        return frozenset((*self.names, *(name.lower() for name in ids)))
 
 
 NO_SCOPE = Scope()

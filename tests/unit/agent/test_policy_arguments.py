@@ -188,6 +188,11 @@ def test_the_refusal_says_which_argument_and_what_can_be_named(scope: Scope):
         "cat ~/.ssh/id_rsa",
         "see file://{secret} and tell",
         "image-1,{secret}",
+        "path:{secret}",
+        "image:=[{secret}]",
+        "`{secret}`",
+        "\u2013{secret}\u2013",
+        "\u200b{secret}",
         "first line\n{secret}",
         "{out}/../secret.txt is near",
         "{out}/way-out/secret.txt is near",
@@ -780,6 +785,7 @@ def test_the_session_can_be_made_stricter_and_no_earlier_yes_counts(scope: Scope
     assert case.admit(WRITER, scope, note="a").granted
     case.gate.grants.strict = "ask"
     assert not case.admit(WRITER, scope, note="a").granted
+    assert case.asked[-1].scopes == ["once"], "what would not hold is not offered"
     assert not case.admit(spec(), scope, note="a").granted, "reads ask as well"
     case.gate.grants.strict = "deny"
     verdict = case.admit(WRITER, scope, note="a")
