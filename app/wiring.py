@@ -32,7 +32,7 @@ from app.agent.policy import Grants, Policy
 from app.agent.runner import AgentRunner, Question
 from app.agent.sessions import SessionStore, Thread
 from app.audit import AuditLog, note
-from app.audit.changes import settings_facts
+from app.audit.changes import host_in, settings_facts
 from app.audit.keeping import audit_key
 from app.errors import SightlineError
 from app.imaging.decode import Decoder
@@ -169,6 +169,10 @@ class Program:
         """Tell the audit log what the user changed; soon, since a keyring may be slow."""
         work = partial(note, self.audit, action, facts)
         threading.Thread(target=work, name="audit").start()
+
+    def note_tried(self, wanted: providers.Wanted) -> None:
+        """Tell the audit log that an endpoint is tried from the settings."""
+        self.note("endpoint_tried", kind=wanted.kind, host=host_in(wanted.url))
 
     @cached_property
     def sessions(self) -> SessionStore:
@@ -456,7 +460,7 @@ class _SettingsInUse:
             self._end_others(agent)
 
         def show(page: str) -> None:
-            probe = Probe(program.models.to_try, program.models.is_kept)
+            probe = Probe(program.models.to_try, program.models.is_kept, program.note_tried)
             specs = tuple(tool.spec for tool in program.registry.all())
             rooms = Rooms(
                 program.secrets,

@@ -22,7 +22,7 @@ def settings_facts(before: Settings, after: Settings) -> dict[str, Any]:
     if any(key.startswith("llm.") for key in changed):
         fields = after.llm.of(after.llm.kind)
         facts["model"] = f"{after.llm.kind} {fields.model}".strip()[:_LONGEST]
-        facts["host"] = _host(fields.base_url) if after.llm.kind != "local" else ""
+        facts["host"] = host_in(fields.base_url) if after.llm.kind != "local" else ""
     rules = [key for key in changed if key.startswith("policy.")]
     if rules:
         facts["rules"] = {key[7:]: str(new.get(key, "(none)"))[:_LONGEST] for key in rules[:_MOST]}
@@ -44,7 +44,8 @@ def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:
     return flat
 
 
-def _host(url: str) -> str:
+def host_in(url: str) -> str:
+    """Host and port of an address, without a name, key or path in it."""
     try:
         parts = urlsplit(url)
         port = f":{parts.port}" if parts.port else ""

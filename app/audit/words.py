@@ -16,6 +16,7 @@ _ACTIONS = {
     "approval_asked": ("Approvals", "Asked for a yes"),
     "approval_answered": ("Approvals", "Answered"),
     "data_sent": ("Sent", "Sent"),
+    "endpoint_tried": ("Sent", "Connection tried"),
     "export_started": ("Exports", "Export started"),
     "exported": ("Exports", "Exported"),
     "copied": ("Exports", "Copied"),
@@ -67,6 +68,8 @@ def what_of(entry: Entry) -> str:
         case "data_sent":
             sent = f"{facts.get('characters', 0)} characters to {facts.get('host', '')}"
             return _joined(sent, _images(facts), str(facts.get("model", "")))
+        case "endpoint_tried":
+            return f"a test sentence or none to {facts.get('host', '')}"
         case "export_started" | "exported" | "copied":
             return _joined(str(facts.get("what", "")), str(facts.get("form", "")))
         case "images_read":

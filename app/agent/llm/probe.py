@@ -46,15 +46,18 @@ class Probe:
     Args:
         build: Makes the model that is wanted.
         in_use: Whether a model answers questions now, so that it must not be closed.
+        told: Is told which endpoint is about to be asked.
     """
 
     def __init__(
         self,
         build: Callable[[Wanted], LanguageModel],
         in_use: Callable[[LanguageModel], bool] = lambda _model: False,
+        told: Callable[[Wanted], object] = lambda _wanted: None,
     ) -> None:
         self._build = build
         self._in_use = in_use
+        self._told = told
 
     def diagnose(self, wanted: Wanted, cancel: CancelToken) -> Report:
         """Try it, and say step by step how it went; unless it is fine, the last line is a remedy.
@@ -67,6 +70,7 @@ class Probe:
             return run(self._one_word(wanted), cancel)
         from app.agent.llm.diagnosis import examine
 
+        self._told(wanted)
         fields = wanted.fields
         tried = examine(
             wanted.kind, wanted.url, fields.model, wanted.key, api_version=fields.api_version
@@ -81,6 +85,7 @@ class Probe:
             Cancelled: It was cancelled.
             SightlineError: The endpoint does not say.
         """
+        self._told(wanted)
         fields = wanted.fields
         if not fields.model.strip():  # not chosen yet; it is not needed to be told which there are
             fields = fields.model_copy(update={"model": "any"})

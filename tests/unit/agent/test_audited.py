@@ -13,6 +13,7 @@ from app.agent.approvals import Gate
 from app.agent.audited import UNKNOWN, Audited
 from app.agent.consents import Consents
 from app.agent.events import ApprovalRequested, DataSent, RunEvent
+from app.agent.llm.base import ModelInfo
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message, Picture
 from app.agent.policy import Grants, Policy
@@ -21,6 +22,7 @@ from app.audit import AuditLog, Entry, files, verify
 from app.tools.api import Approval, ToolContext, ToolResult
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, Turn, call, says
+from tests.unit.agent.test_pictures import opened
 
 SECRET = b"s" * 32
 QUESTION = "Has Jane Doe, born 1950-02-03, a pneumothorax?"
@@ -246,3 +248,20 @@ def test_many_pictures_are_recorded_in_several_lines_and_none_is_left_out(tmp_pa
     audit.of(request(tmp_path / "out"))(DataSent(pictures=stems, **sent))
     told = [name for facts in log.of("data_sent") for name in facts["pictures"]]
     assert told == [log.name("picture", stem) for stem in stems]
+
+
+def test_an_image_whose_picture_was_really_made_and_sent_is_found_by_its_uid(
+    tmp_path: Path, log: Log
+):
+    images, _source = opened(tmp_path, (40, 60), (30, 30))
+    model = ScriptedModel(says("a lung"), remote_host="cloud.example", info=ModelInfo(images=True))
+    loop = AgentLoop(model, FakeRegistry(), audit=Audited(log, FakeRegistry()))
+    asked = request(tmp_path / "out", "What is it?", images=images, approve=yes)
+    asyncio.run(collect(loop, asked))
+    (used,) = images.used()
+    sent = log.of("data_sent")[0]
+    assert sent["images"] == [log.name("image", used["sop_instance_uid"])]
+    (file,) = (tmp_path / "out").rglob("*.png")
+    assert sent["pictures"] == [log.name("picture", file.stem)]
+    shown = [facts["images"] for facts in log.of("approval_asked") if facts["about"] != "tool"]
+    assert sent["images"] in shown
