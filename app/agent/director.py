@@ -300,7 +300,7 @@ class Director:
             case No(_, override, remedy):
                 self._tell(override)
                 outcome = failed(f"Not run: {override.reason}", remedy)
-                self._orders[call.id] = replace(order, outcome=outcome)
+                self._orders[call.id] = replace(order, made=Made(ENFORCED), outcome=outcome)
             case First():
                 pass  # rules go in circles: what is first enough is as it was asked for
         return call

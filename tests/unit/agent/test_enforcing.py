@@ -276,7 +276,7 @@ def test_an_excluded_tool_never_runs(tmp_path: Path):
     assert cells.GENERALIST not in played.ran
     assert ("excluded", cells.GENERALIST, "") in played.overrides
     assert "excluded by its pack" in played.failed(cells.GENERALIST)
-    assert (cells.GENERALIST, "skipped", "model") in played.steps
+    assert (cells.GENERALIST, "skipped", "enforced") in played.steps
 
 
 def caption() -> Turn:
