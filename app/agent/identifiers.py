@@ -17,6 +17,7 @@ from itertools import permutations
 from typing import NamedTuple
 
 from app.agent import basic_profile
+from app.agent.key_words import words_of
 
 
 def _table(text: str) -> tuple[str, ...]:
@@ -54,8 +55,6 @@ _PROSE = _table("description comments history protocolname reason devicename add
 _ORDINARY = frozenset(_table("Arbitrary Impressions LabelText MAC Originator TextString Time"))
 """Attributes whose names others use for what identifies nobody: only as DICOM writes them."""
 _LAST_WORDS = frozenset(("date", "dates", "datetime", "uid", "uids"))
-_PATH_WORDS = frozenset(_table("path paths file files filename filenames folder directory dir"))
-_WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 _TAG = re.compile(r"\s*\(?([0-9A-Fa-f]{4}),?\s?([0-9A-Fa-f]{4})\)?(?![0-9A-Fa-f])\s*")
 
 _GENERIC = frozenset(
@@ -123,7 +122,7 @@ def _names_one(key: str) -> bool:
     if name in _EXACT or name.startswith(_STARTS) or name.endswith(_ENDS):
         return True
     # By words, since "update" ends with "date" and "fluid" with "uid".
-    words = _words(key)
+    words = words_of(key)
     return words[-1:] != [] and (words[-1] in _LAST_WORDS or words[-2:] == ["date", "time"])
 
 
@@ -141,11 +140,6 @@ def _is_private(key: str) -> bool:
 
 
 @lru_cache(maxsize=8192)
-def is_path_key(key: str) -> bool:
-    """Whether what stands under this key is the path of a file."""
-    return bool(_PATH_WORDS.intersection(_words(key)[-1:]))
-
-
 def is_prose(key: str) -> bool:
     """Whether what stands under this key is text, whose single words identify nobody."""
     attribute = _attribute(key)
@@ -335,10 +329,6 @@ def _keyword(tag: int) -> str:
 
 def _normal(key: str) -> str:
     return re.sub(r"'s\b|[^a-z0-9]", "", key.lower())
-
-
-def _words(key: str) -> list[str]:
-    return [word.lower() for word in _WORD.findall(key)]
 
 
 _PROFILE = frozenset(map(_normal, basic_profile.PROFILE - _ORDINARY))

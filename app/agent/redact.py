@@ -16,11 +16,11 @@ from urllib.parse import unquote
 from app.agent.context import as_data, to_text
 from app.agent.identifiers import (
     is_identifying,
-    is_path_key,
     is_prose,
     is_telling,
     pattern_of,
 )
+from app.agent.key_words import is_path_key
 from app.agent.messages import Message, ToolCall
 
 __all__ = ["REMOVED", "Redactor", "is_identifying"]
