@@ -164,6 +164,7 @@ class _Found:
         about: By tool, the matches of what it is about.
         work: By tool, the matches of what it does, those left out included.
         values: Matches of arguments' values.
+        phrases: The words of each phrase that asks for something.
     """
 
     book: _Book
@@ -175,6 +176,7 @@ class _Found:
     about: list[Match] = field(default_factory=list[Match])
     work: list[Match] = field(default_factory=list[Match])
     values: list[Match] = field(default_factory=list[Match])
+    phrases: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
 
     def __post_init__(self) -> None:
         book, tokens = self.book, self.tokens
@@ -183,7 +185,9 @@ class _Found:
         self.about = [match for match in about if not any(match.at <= at for at in out)]
         self.work = book.work.find(tokens)
         self.values = book.values.find(tokens)
-        matches = telling(book.asking.find(tokens))
+        asking = book.asking.find(tokens)
+        self.phrases = [match.at for match in asking if len(match.at) > 1]
+        matches = telling(asking)
         beyond = beyond_tools(tokens, matches)
         gone = self._gone() | self.told
         unless: dict[tuple[str, int], None] = {
@@ -237,7 +241,9 @@ class _Found:
                 value.owner == match.owner and value.at <= denial.at and not value.at & match.at
                 for value in self.values
             )
-            if not (meant and narrowed):  # "outline the lungs, don't outline the heart"
+            part = any(match.at < phrase for phrase in self.phrases)
+            # "Outline the lungs, don't outline the heart"; "count the cells, no cell states".
+            if not (meant and (narrowed or part)):
                 found.setdefault(match.owner, self._text(blank, match.at | {denial.cue}))
         return found
 

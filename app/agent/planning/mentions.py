@@ -25,7 +25,8 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 _ABOUT = re.compile(
-    r"\b(?:what\s+(?:does|do|is)|how\s+does|tell\s+me\s+about|describe|explain|"
+    r"\b(?:what\s+(?:does|do|is)|(?:what|which)\s+(?:arguments|parameters|options|inputs?)\s+"
+    r"(?:does|do|has)|how\s+do\s+i\s+use|how\s+does|tell\s+me\s+about|describe|explain|"
     r"was\s+(?:macht|tut|ist)|wie\s+(?:funktioniert|arbeitet)|erkl(?:\xe4|ae)re?)\s+"
     r"(?:(?:to\s+me|how|what|mir|wie|was)\s+)*(?:(?:the|das|der|die)\s+)?(?:tool\s+|werkzeug\s+)?$",
     re.IGNORECASE,

@@ -21,6 +21,7 @@ _BEFORE = (
     (
         "+strong",
         "everything but",
+        "anything but",
         "all but",
         "alles bis auf",
         "instead of",
@@ -40,6 +41,14 @@ _BEFORE = (
     ("strong", "kein bedarf an", "won't need", "will not need", "not necessary to", "not need"),
     ("weak", "no", "not", "nor", "neither", "kein", "keine", "keinen", "keinem", "keiner", "nicht"),
     ("weak", "weder", "noch"),
+)
+# Nothing else than what follows: it is asked for, and "everything" is not.
+_ONLY = (
+    *("skip everything except", "skip everything but", "skip all except", "skip all but"),
+    *("ignore everything except", "ignore everything but", "leave out everything except"),
+    *("nothing but", "nothing except", "nothing other than", "nothing else than", "nichts ausser"),
+    *("do not do anything except", "don't do anything except", "don't do anything but"),
+    *("lass alles weg ausser", "nichts anderes als"),
 )
 _AROUND = ("leave .. out", "leave .. away", "leave .. aside", "lass .. weg", "lasse .. weg")
 _AFTER = (
@@ -114,6 +123,7 @@ _JOINS = frozenset(("or", "nor", "and", "oder", "und", "noch", "sowie"))
 _CUES = Vocabulary(
     [
         *((strength[0], cue) for strength in _BEFORE for cue in strength[1:] if "/" not in cue),
+        *(("only", cue) for cue in _ONLY),
         *(("after", cue) for cue in _AFTER),
         *(("around", cue) for cue in _AROUND),
         *(("none", cue) for cue in _NO_CUES),
@@ -153,8 +163,9 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
         if cue.owner == "after":
             denied.append(Denial(True, _before(tokens, first), first, last))
             continue
-        if cue.owner == "around":
-            denied.append(Denial(True, frozenset(range(first + 1, last)), first, last))
+        if cue.owner in ("around", "only"):
+            at = range(first + 1, last) if cue.owner == "around" else range(first, last + 1)
+            denied.append(Denial(True, frozenset(at), first, last))
             continue
         strong = "strong" in cue.owner
         listed = cue.owner.startswith("+") or cue.entry in ("no", "kein", "keine", "keinen", "nor")

@@ -18,6 +18,7 @@ _SHORTEST = 3
 _SAFE = 4
 """A shorter word is only put right where its letters are swapped."""
 _LONG = 7
+_LONG_PART = 9
 _LIST = "frequency_dictionary_en_82_765.txt"
 
 # Common German words of four letters and more; and those that lie near a word of the field.
@@ -83,7 +84,8 @@ class Speller:
         found = [
             (distance, abs(len(word) - len(read)), read)
             for distance, part, meant, read in self._near(word)
-            if 0 < distance <= _allowed(meant) and _begins_alike(part, meant, distance)
+            if 0 < distance <= _allowed(meant, whole=read == meant)
+            and _begins_alike(part, meant, distance)
         ]
         if not found or _is_word(word):
             return ""
@@ -116,9 +118,9 @@ def _closest(word: str, words: Iterable[str]) -> list[tuple[str, int]]:
     return [(meant, int(distance)) for meant, distance, _ in found]
 
 
-def _allowed(literal: str) -> int:
-    """How many letters of a word may be wrong, doubled, lost or swapped."""
-    return 2 if len(literal) >= _LONG else 1
+def _allowed(literal: str, *, whole: bool) -> int:
+    """How many letters of a word, or of a part of one, may be wrong, doubled, lost or swapped."""
+    return 2 if len(literal) >= (_LONG if whole else _LONG_PART) else 1
 
 
 def _begins_alike(word: str, literal: str, distance: int) -> bool:

@@ -24,12 +24,14 @@ _NO_WORDS = re.compile(
     r"(?<!\w)[\w-]{1,100}\.(?:dcm|png|jpe?g|tiff?|dicom|zip|txt|pdf|json|py)\b",
     re.IGNORECASE,
 )
+# Not in "0.5" nor behind "Dr".
+_STOP = r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bprof)(?<!\bca)(?<!\bbzw)(?<!\bz\.b)\.(?=[\s\"')]|$)"
 _CLAUSE = re.compile(
-    r"[.?!;:,()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
+    rf"{_STOP}|[?!;:,()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
     r"(?<!everything )(?<!anything )(?<!nothing )(?<!all )\bbut\b",
     re.IGNORECASE,
 )
-_SENTENCE = re.compile(r"[?!\n;]|\.(?=\s|$)")
+_SENTENCE = re.compile(rf"[?!\n;]|{_STOP}", re.IGNORECASE)
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
 _DETERMINERS = (
@@ -81,7 +83,7 @@ class Match:
 def folded(word: str) -> tuple[str, ...]:
     """A word in small letters, umlauts as "ae", and where that differs without any accents."""
     small = unicodedata.normalize("NFC", word.casefold())
-    if small == "#":
+    if small in ("#", "nr"):
         return ("number",)
     if small.isascii():
         return (small,)

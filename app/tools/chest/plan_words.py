@@ -30,10 +30,13 @@ ANALYSE = (
 DISEASES = (
     *("disease*", "diagnos*", "abnormal*", "patholog*", "finding*", "wrong", "sick", "ill"),
     *("normal", "healthy", "condition", "conditions", "classif*", "score", "scores", "scoring"),
+    *("labels", "label scores"),
     *("suspicious", "analyse", "analyze", "analysis", "lesion*", "problem", "problems", "illness"),
     *("unremarkable", "unusual", "red flags", "rule out", "abnormality", "clear"),
     *("probabilities", "probability", "likelihood", "screen for", "screening", "decompensat*"),
     *("heart failure", "cardiac failure", "copd", "hyperinflat*", "empyema", "granuloma*"),
+    *("abscess*", "fx", "embol*", "bronchiect*", "bronchitis", "pneumonitis", "sarcoid*", "cyst*"),
+    *("cavit*", "calcif*", "inflammation", "aneurysm*", "pneumomediastin*", "pneumoperiton*"),
     *("bulla", "bullae", "scar", "scars", "scarring", "interstitial", "ground glass"),
     *("airspace", "haziness", "hazy", "blunt*", "costophrenic", "free air", "air leak"),
     *("air under", "lytic", "malignan*", "carcinoma*", "pleural plaque*", "broken", "fissure"),
@@ -41,6 +44,7 @@ DISEASES = (
     *(f"assess {noun}" for noun in _PICTURES),
     *(f"evaluate {noun}" for noun in _PICTURES),
     *(f"interpret {noun}" for noun in _PICTURES),
+    *(f"{lead} {noun}" for lead in ("make of", "think of", "opinion on") for noun in _PICTURES),
     *("pneumonia*", "effusion*", "pneumothora*", "ptx", "hydrothorax", "haemothorax"),
     *("hemothorax", "atelecta*", "consolidat*", "infiltrat*", "oedema*", "edema*"),
     *("emphysema*", "fibros*", "fibrotic", "nodul*", "mass", "masses", "hernia*"),
@@ -61,7 +65,7 @@ DISEASES = (
     *("tuberkulose", "ueberblaeht", "ueberblaehung", "narbe", "narben", "vernarbung*"),
     *("transparenzminderung*", "rippenbrueche", "karzinom*", "metastase*", "boesartig*"),
     *("wahrscheinlichkeit*", "befunde diese*", "ausgeschlossen", "ausschliessen"),
-    *("infekt*", "entzuendung*", "wasser", "frei"),
+    *("abszess*", "embolie", "zyste*", "verkalk*", "infekt*", "entzuendung*", "wasser", "frei"),
 )
 
 WIDE_MEDIASTINUM = (
@@ -159,11 +163,23 @@ HEART_SIZE = (
     *("ratio of heart", "measure heart", "cardiac size", "heart to chest", "heart to thorax"),
     *(f"{heart} .. {big}" for heart in _HEART_WORDS for big in _BIG),
     *(f"{big} .. {heart}" for heart in _HEART_WORDS for big in _BIG if big not in ("ok",)),
-    *("heart chest ratio", "heart thorax ratio", "heart .. ratio", "ratio .. heart"),
+    *(
+        "heart lung ratio",
+        "heart to lung ratio",
+        "heart chest ratio",
+        "heart thorax ratio",
+        "heart .. ratio",
+        "ratio .. heart",
+    ),
     *("herz .. quotient*", "herz .. ratio", "htq", "ctq", "herzgroesse", "herzbreite"),
     *("kardiomegali*", "herzvergroesserung", "herz messen", "herz vermessen", "miss herz"),
     *("herzthoraxquotient*", "herz thorax quotient*", "herz thorax index", "herzthorax*"),
-    *("herz .. verhaeltnis*", "herz thorax verhaeltnis*", "thoraxquotient*"),
+    *(
+        "herz .. verhaeltnis*",
+        "herz thorax verhaeltnis*",
+        "herz lungen quotient*",
+        "thoraxquotient*",
+    ),
     *("kardiothorakal*", "grossherz", "herzverbreiterung", "cor .. vergroessert"),
 )
 
@@ -184,6 +200,7 @@ OVERLAY = (
 PHRASES = (
     *("my heart", "my lungs", "mein herz", "meine lunge", "lung window*", "bone window*"),
     *("lungenfenster", "knochenfenster", "cardiac arrest", "cardiac surg*", "lung transplant*"),
+    *("broken heart", "heart .. broken"),
     *("heart rate", "heart beat", "heartbeat", "heart attack", "heart sound*", "heart murmur*"),
     *("heart transplant*", "herzfrequenz", "herzinfarkt", "herzschlag", "mass effect of"),
     *("lung function", "lung volume test", "lungenfunktion*", "normal saline"),
