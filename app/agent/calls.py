@@ -273,11 +273,12 @@ class Calls:
     def _finish(self, ready: Ready, outcome: Outcome, started: str, duration_s: float) -> None:
         call = ready.call
         message = outcome.message(call)
+        if not ready.own:
+            message = self.evidence.take(message)
         judged = self.director.ended(call, message)
         if judged.note:
             message = with_note(message, judged.note)
         if not ready.own:
-            message = self.evidence.take(message)
             self.results.append(message)
         # On disk before anything is told: a crash in between loses nothing.
         self._log(ready, outcome, started)

@@ -13,13 +13,15 @@ from app.agent.context import error_message, marked_result, result_message
 from app.agent.events import RunFinished, TextDelta, ToolFinished
 from app.agent.evidence import Evidence, cite, told, unmarked
 from app.agent.llm.base import ModelInfo
+from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message
 from app.agent.redact import Redactor
 from app.agent.sessions import Thread
 from app.agent.window import ContextWindow
 from app.tools.api import ToolFailed, ToolResult
-from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, request
+from app.tools.registry import load_packs
+from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok, pack, request
 from tests.support.scripted_model import ScriptedModel, Turn, call, says
 
 
@@ -260,3 +262,23 @@ def test_a_failed_run_of_tools_is_no_evidence(tmp_path: Path):
     events = play(tmp_path, turn, says("There are 12 nuclei [1]."), tools=tools)
     assert "[1: no such result]" in events[-1].answer
     assert events[-1].cited == []
+
+
+def test_answers_of_rules_cite_too_also_results_of_earlier_questions(tmp_path: Path):
+    plans, thread = load_packs([]).plans, Thread.in_memory()
+
+    def answer(question: str, model: Any, *, rules_first: bool = False) -> RunFinished:
+        loop = AgentLoop(model, pack(), plans=plans, rules_first=rules_first)
+        events = asyncio.run(collect(loop, request(tmp_path, question, thread=thread)))
+        assert isinstance(events[-1], RunFinished)
+        return events[-1]
+
+    first = answer("Is the heart enlarged?", OfflineModel(plans))
+    assert "is about 0.47, below 0.5 [1]." in first.answer
+    again = answer("Summarise the results so far.", OfflineModel(plans))
+    assert "Cardiothoracic ratio about 0.47 (approximate)" in again.answer
+    with ScriptedModel() as unasked:
+        second = answer("Is the heart enlarged?", unasked, rules_first=True)
+    assert "is about 0.47, below 0.5 [2]." in second.answer
+    assert [item.cited for item in (first, again, second)] == [[1], [1], [2]]
+    assert not any("Based on" in item.answer for item in (first, again, second))
