@@ -19,7 +19,6 @@ _SEGMENT = re.compile(r"audit-([0-9]{6,9})\.jsonl")
 _BINARY = getattr(os, "O_BINARY", 0)
 _NO_LINK = getattr(os, "O_NOFOLLOW", 0)
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
-_LOCK_WAIT_S = 5.0
 _LOCK_STEP_S = 0.002
 
 
@@ -96,15 +95,15 @@ def sync_folder(folder: Path) -> None:
 
 
 @contextlib.contextmanager
-def locked(folder: Path) -> Generator[None]:
-    """Keep other programs from writing meanwhile.
+def locked(folder: Path, wait_s: float = 5.0) -> Generator[None]:
+    """Keep other programs from writing meanwhile; waits so long for one that does.
 
     Raises:
         OSError: It cannot be had; `TimeoutError` where another program does not let go of it.
     """
     handle = os.open(folder / _LOCK, os.O_RDWR | os.O_CREAT | _BINARY | _NO_LINK, 0o600)
     try:
-        end = time.monotonic() + _LOCK_WAIT_S
+        end = time.monotonic() + wait_s
         while not _lock(handle):
             if time.monotonic() > end:
                 raise TimeoutError(errno.ETIMEDOUT, "another program holds the audit log")

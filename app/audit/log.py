@@ -44,6 +44,7 @@ _log = logging.getLogger(__name__)
 
 SEGMENT_BYTES = 8_000_000
 _MOST_WAITING = 10_000
+_PATIENT_S, _IMPATIENT_S = 5.0, 0.05
 _TAIL = 75  # bytes of a line from its `,"mac":` on, with the newline
 
 
@@ -56,6 +57,7 @@ class _Waiting:
     time: str
     action: str
     facts: Facts
+    sync: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class AuditLog:
         self._dropped = 0
         self._seen = Head()
         self._error = ""
+        self._patience_s = _PATIENT_S
 
     @property
     def problem(self) -> str:
@@ -114,15 +117,17 @@ class AuditLog:
         """
         with self._guard:
             now = datetime.now(UTC).isoformat(timespec="milliseconds")
-            self._waiting.append(_Waiting(now, action, dict(facts or {})))
+            self._waiting.append(_Waiting(now, action, dict(facts or {}), sync))
             while len(self._waiting) > _MOST_WAITING:
                 self._waiting.popleft()
                 self._dropped += 1
             try:
-                self._write(sync=sync)
+                self._write()
             except (OSError, SightlineError) as error:
+                # Who waited once for a program that hangs does not wait so long for each line.
+                self._patience_s = _IMPATIENT_S if isinstance(error, TimeoutError) else _PATIENT_S
                 raise self._failed(error) from error
-            self._error = ""
+            self._error, self._patience_s = "", _PATIENT_S
 
     def name(self, kind: str, value: str | bytes) -> str:
         """The keyed hash that stands for an image ("image", its UID) or a file ("file", its bytes).
@@ -166,10 +171,12 @@ class AuditLog:
         self._error = failed.text
         return failed
 
-    def _write(self, *, sync: bool) -> None:
+    def _write(self) -> None:
+        """Write all that waits; on the disk, if any of it has to be."""
         keys = self.keys
+        sync = any(entry.sync for entry in self._waiting)
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        with files.locked(self.folder), _Appender(self.folder, keys) as appender:
+        with files.locked(self.folder, self._patience_s), _Appender(self.folder, keys) as appender:
             appender.find_end(self._seen)
             if self._dropped:
                 appender.append("lost", {"count": self._dropped})

@@ -22,6 +22,7 @@ _ACTIONS = {
     "copied": ("Exports", "Copied"),
     "consent_withdrawn": ("Settings", "Consent withdrawn"),
     "grants_withdrawn": ("Settings", "Permission withdrawn"),
+    "session_rule": ("Settings", "Rule for the session"),
     "settings_changed": ("Settings", "Settings changed"),
     "run_started": ("Runs", "Question asked"),
     "run_finished": ("Runs", "Question answered"),
@@ -95,8 +96,8 @@ def outcome_of(entry: Entry) -> str:
 
 def line_of(entry: Entry) -> str:
     """An entry in one line."""
-    outcome = outcome_of(entry)
-    said = f"{entry.time[:19].replace('T', ' ')}  {action_of(entry)}: {what_of(entry)}"
+    outcome, what = outcome_of(entry), what_of(entry)
+    said = f"{entry.time[:19].replace('T', ' ')}  {action_of(entry)}{f': {what}' if what else ''}"
     return f"{said}  [{outcome}]" if outcome else said
 
 

@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.audit import AuditFailed, AuditLog, files, verify
+from app.audit import log as audit_log
 from app.audit.lines import (
     FILE_BYTES,
     GENESIS,
@@ -515,15 +517,43 @@ def test_names_of_images_need_the_key():
     assert len(name) == 24
 
 
-def test_a_lock_that_is_not_let_go_of_is_an_error_not_a_standstill(
+def test_a_lock_that_is_not_let_go_of_is_an_error_and_waited_for_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(files, "_LOCK_WAIT_S", 0.01)
+    monkeypatch.setattr(audit_log, "_PATIENT_S", 0.01)
+    waited: list[float] = []
+    whole = files.locked
+
+    def locked(folder: Path, wait_s: float = 5.0) -> AbstractContextManager[None]:
+        waited.append(wait_s)
+        return whole(folder, wait_s if wait_s < 1 else 0.01)
+
     folder = written(tmp_path / "audit", 1)
-    with files.locked(folder), pytest.raises(AuditFailed, match="another program"):
-        AuditLog(folder, SECRET).record("two")
-    AuditLog(folder, SECRET).record("three")
+    log = AuditLog(folder, SECRET)
+    with whole(folder):
+        monkeypatch.setattr(files, "locked", locked)
+        for _ in range(2):
+            with pytest.raises(AuditFailed, match="another program"):
+                log.record("two")
+    assert waited == [0.01, audit_log._IMPATIENT_S]
+    log.record("three")
+    assert actions(folder)[-3:] == ["two", "two", "three"]
     assert verify(folder, SECRET).ok
+
+
+def test_what_had_to_be_on_the_disk_still_has_to_be_when_it_is_written_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    synced: list[int] = []
+    monkeypatch.setattr(os, "fsync", lambda handle: synced.append(handle))
+    folder = tmp_path / "audit"
+    folder.write_text("in the way")
+    log = AuditLog(folder, SECRET)
+    with pytest.raises(AuditFailed):
+        log.record("data_sent", sync=True)
+    folder.unlink()
+    log.record("tool_started")
+    assert synced
 
 
 def test_an_encoded_line_is_ascii_and_in_a_fixed_form():
