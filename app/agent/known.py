@@ -1,23 +1,26 @@
 """What the headers of the open files say of the patient, to be removed wherever else it stands.
 
 A tool may return a report's text, and nothing in it says which words are a name: the open file's
-own header does. It is read by the workers, the whole of it, when something is about to leave.
+own header does. All of it is read, by the workers.
 """
 
 from __future__ import annotations
 
+import asyncio
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.agent.basic_profile import DATES, NUMBERS, PERSONS, TEXTS
 from app.agent.execute import in_thread, log_unexpected
+from app.agent.jsonable import plain
 from app.agent.request import RunRequest
 
 _DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")
 """An id of four digits is as likely a number of pixels."""
 _WORDS = 5
 """A shorter text ("CT abdomen with contrast") is said of anybody, and is what the talk is about."""
+_LOCAL_WAIT_S = 2.0
 _LONGEST = 500  # characters; what is longer was cut and stands nowhere like this
 
 
@@ -58,11 +61,36 @@ def _values(whole: str) -> list[str]:
 
 
 async def known_to(request: RunRequest, host: str) -> Known:
-    """What the open files say, where the model runs on `host`; nothing for one on this machine."""
+    """What the open files say; read once for as long as the same ones are open.
+
+    A model on this machine gets it all. It is read for its questions too, since a later one may go
+    elsewhere when the file is closed, but nobody waits long for that.
+
+    Args:
+        request: The question.
+        host: Where its model runs, "" for this machine.
+    """
     headers = getattr(request.images, "headers", None)
-    if not host or headers is None:
+    if headers is None:
         return Known()
-    value, error = await in_thread(lambda: known_of(headers()), "headers")
+    before = _known_before(request)
+    if before.texts or before.identifiers:
+        return before
+    reading = in_thread(lambda: known_of(headers()), "headers")
+    await asyncio.wait((reading,), timeout=None if host else _LOCAL_WAIT_S)
+    if not reading.done():
+        reading.cancel()
+        return Known()
+    value, error = reading.result()
     if isinstance(error, BaseException):
         log_unexpected("The open files' headers could not be read", error)
     return value or Known()
+
+
+def _known_before(request: RunRequest) -> Known:
+    """What an earlier question knew, about the same files."""
+    wanted = [plain(note) for note in request.image_notes]
+    for message in reversed(request.thread.history):
+        if message.role == "user" and message.images == wanted and message.texts:
+            return Known(tuple(message.identifiers), tuple(message.texts))
+    return Known()
