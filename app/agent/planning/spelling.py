@@ -9,10 +9,15 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
-from importlib.resources import files
+from importlib.util import find_spec
+from pathlib import Path
 
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
+
+from app.log import get_logger
+
+_log = get_logger(__name__)
 
 _SHORTEST = 3
 _SAFE = 4
@@ -156,11 +161,18 @@ def _ordered() -> Sequence[str]:
 
 def _is_word(word: str) -> bool:
     known = english()
-    return word in known or (word.endswith("s") and word[:-1] in known)
+    # Without the list nothing is corrected: any word might be one.
+    return not known or word in known or (word.endswith("s") and word[:-1] in known)
 
 
 @lru_cache(maxsize=1)
 def english() -> Collection[str]:
-    """English words, read when the first doubtful one comes up."""
-    text = files("symspellpy").joinpath(_LIST).read_text(encoding="utf-8-sig")
+    """English words, read when the first doubtful one comes up; none where there is no list."""
+    package = find_spec("symspellpy")  # found, not imported: only its list is wanted
+    folders = package.submodule_search_locations if package else None
+    try:
+        text = Path((folders or [""])[0], _LIST).read_text(encoding="utf-8-sig")
+    except OSError as error:
+        _log.warning("the list of English words cannot be read: %s", type(error).__name__)
+        return frozenset()
     return frozenset(line.partition(" ")[0] for line in text.splitlines())

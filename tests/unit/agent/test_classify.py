@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.agent.planning import spelling
 from app.agent.planning.classify import Asked, classify
 from app.agent.planning.text import masked, normalised
 from app.agent.planning.words import tokens_of
@@ -138,6 +139,35 @@ def test_an_english_or_common_german_word_is_never_corrected(question: str):
     found = classify(question, plans, ["chest_xray_segmentation", "chest_xray_classifier"])
     assert found.read_as == ()
     assert found.wanted == ()
+
+
+def test_without_the_list_of_words_nothing_is_corrected(monkeypatch: pytest.MonkeyPatch):
+    speller = spelling.Speller([("count", False, False)])
+    monkeypatch.setattr(spelling, "english", frozenset[str])
+    assert speller.nearest("coutn") == ""
+
+
+@pytest.mark.parametrize(
+    ("word", "read"),
+    [
+        ("pneumotorax", "pneumothorax"),
+        ("pleuraergus", "pleuraerguss"),
+        ("segemntation", "segmentation"),
+        ("lnug", "lung"),
+        ("hwo", "how"),
+        ("who", ""),
+        ("bag", ""),
+        ("xq", ""),
+        ("l3ng", ""),
+        ("massage", ""),
+    ],
+)
+def test_stems_parts_of_compounds_and_short_words(word: str, read: str):
+    literals = [
+        *(("pneumothora", False, True), ("erguss", True, False), ("segment", False, True)),
+        *(("lung", False, False), ("how", False, False), ("mass", False, True)),
+    ]
+    assert spelling.Speller(literals).nearest(word) == read
 
 
 def test_comparison_wins_over_counting():
