@@ -108,9 +108,18 @@ _KINDS = (
     QuestionKind(
         COUNTING,
         words=(
-            *("how many", "count", "counts", "counting", "number", "numbers", "quantity", "#"),
-            *("total", "zellzahl", "kernzahl", "organoidzahl", "wie viele", "wieviele"),
-            *("zähl*", "zahl", "anzahl"),
+            *(
+                "how many",
+                "count",
+                "counts",
+                "counted",
+                "counting",
+                "number",
+                "numbers",
+                "quantity",
+                "#",
+            ),
+            *("total", "wie viele", "wieviele", "zähl*", "*zahl"),
         ),
         with_kinds=(_THINGS,),
         tools=(AnyOf(SEGMENTERS),),
@@ -119,7 +128,7 @@ _KINDS = (
     ),
     QuestionKind(
         "segmentation",
-        words=(*_SEGMENT, "zellsegmentierung", "kernsegmentierung"),
+        words=(*_SEGMENT, "*segmentierung"),
         tools=(AnyOf(SEGMENTERS),),
         expects_data=True,
     ),
