@@ -255,6 +255,23 @@ def test_another_conversation_takes_the_question_off_the_screen(chat: Chat, wait
     assert chat.runner.answers == []
 
 
+def test_a_question_that_went_with_its_window_comes_back_from_the_card(
+    chat: Chat, wait_until: Wait
+):
+    asked(chat, wait_until, consent_request("gpt-x", HOST))
+    chat.dock.hide()
+    wait_until(lambda: gone(chat))
+    assert chat.runner.answers == []
+    chat.dock.show()
+    card = consent_card(chat)
+    card.ask.setFocus()
+    QTest.keyClick(card.ask, Key.Key_Space)
+    wait_until(lambda: card.dialog is not None and card.dialog.yes.isEnabled())
+    assert card.dialog is not None
+    QTest.mouseClick(card.dialog.yes, LEFT)
+    assert chat.runner.answers == [("a1", Decision(granted=True))]
+
+
 def test_the_card_tells_afterwards_what_was_asked(chat: Chat, wait_until: Wait, tmp_path: Path):
     fields = risky_request("gpt-x", HOST, [drawn(tmp_path)])
     dialog = asked(chat, wait_until, fields)
@@ -267,6 +284,19 @@ def test_the_card_tells_afterwards_what_was_asked(chat: Chat, wait_until: Wait, 
     assert view is not None
     wait_until(lambda: view.complete)
     assert view.facts["Host"].plain() == HOST
+
+
+@pytest.mark.parametrize("risk", ["", RISK])
+def test_a_yes_to_risky_pictures_is_told_as_half_a_yes(
+    chat: Chat, wait_until: Wait, tmp_path: Path, risk: str
+):
+    fields = picture_request("gpt-x", HOST, [drawn(tmp_path, risk=risk)])
+    QTest.mouseClick(asked(chat, wait_until, fields).yes, LEFT)
+    chat.runner.say(ApprovalResolved, approval_id="a1", granted=True)
+    card = consent_card(chat)
+    wait_until(lambda: card.state.full)
+    assert ("once more" in card.state.full) == bool(risk)
+    assert (f"may be sent to {HOST}" in card.state.full) == (not risk)
 
 
 def test_the_card_says_no_as_well(chat: Chat, wait_until: Wait):

@@ -312,8 +312,14 @@ class ConsentCard(RequestCard):
         self.setFocusProxy(self.deny)
 
     def _outcome(self, granted: bool, scope: str) -> str:
-        what = "The conversation may" if self._event.about == "conversation" else "Pictures may"
-        return f"{what} be sent to {self._event.host}" if granted else "Not allowed"
+        event = self._event
+        if not granted:
+            return "Not allowed"
+        if event.about == "conversation":
+            return f"The conversation may be sent to {event.host}"
+        if event.about == "pictures" and any(item.get("risk") for item in event.pictures):
+            return "Allowed; those that may show who the patient is are asked about once more"
+        return f"Pictures may be sent to {event.host}"
 
     def _lock(self) -> None:
         self.deny.setEnabled(False)
