@@ -231,14 +231,27 @@ class Grants:
     the GUI's thread and the agent's: each method takes or makes one whole set.
 
     Attributes:
-        strict: What holds for every tool for the rest of the session.
+        withdrawn: Is told which tool's yeses were taken back.
+        changed: Is told of a rule for the session, or of a no that was taken back.
     """
 
     def __init__(self) -> None:
         self._given: set[Grant] = set()
         self._refused: set[Refusal] = set()
-        self.strict: Strict = ""
+        self._strict: Strict = ""
+        self.changed: Callable[[str, str], object] = lambda _what, _to: None
         self.withdrawn: Callable[[str], object] = lambda _tool: None  # is told of it
+
+    @property
+    def strict(self) -> Strict:
+        """What holds for every tool for the rest of the session."""
+        return self._strict
+
+    @strict.setter
+    def strict(self, rule: Strict) -> None:
+        if rule != self._strict:
+            self._strict = rule
+            self.changed("every tool", rule or "as the rules say")
 
     def give(
         self,
@@ -292,11 +305,14 @@ class Grants:
 
     def ask_again(self, *, thread_id: str = "", tool: str = "") -> None:
         """Forget what was refused in that thread, for that tool; with neither, everything."""
+        before = self._refused
         self._refused = {
             item
-            for item in tuple(self._refused)
+            for item in tuple(before)
             if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
         }
+        if self._refused != before:
+            self.changed(tool or "every tool", "asks again")
 
 
 def _whole(value: Any) -> Any:

@@ -152,6 +152,7 @@ def test_settings_and_withdrawn_consents_are_recorded(home: Path):
     program.change_settings(changed)
     program.consents.withdraw("cloud.example")
     program.grants.withdraw(tool="save")
+    program.grants.strict = "deny"
     for thread in threading.enumerate():
         if thread.name == "audit":
             thread.join()
@@ -160,4 +161,5 @@ def test_settings_and_withdrawn_consents_are_recorded(home: Path):
         "settings_changed",
         "consent_withdrawn",
         "grants_withdrawn",
+        "session_rule",
     }

@@ -8,10 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from PIL import Image
 
 from app.agent.events import ModelRetry, Noted, TextDelta, ToolFinished
 from app.agent.loop import AgentLoop
-from app.headless.runs import AskRequest, _approver, _print_for_people, ask
+from app.errors import SightlineError, UsageError
+from app.headless.runs import AskRequest, _approver, _print_for_people, ask, run_tool
 from app.tools.api import Approval
 from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
@@ -66,3 +68,18 @@ def test_what_acts_is_not_run_and_the_model_is_told_why(
     assert tool.calls == []
     assert "Nobody can be asked here" in model.requests[1][-1].text
     assert events[-1].kind == "run_finished"
+
+
+def test_what_the_policy_refuses_is_not_run_by_hand_either(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path))
+    (tmp_path / "policy.json").write_text('{"tools": {"image_visualizer": "deny"}}')
+    monkeypatch.setenv("SIGHTLINE_POLICY", str(tmp_path / "policy.json"))
+    picture = tmp_path / "a.png"
+    Image.new("L", (8, 8)).save(picture)
+    with pytest.raises(SightlineError, match="does not allow image_visualizer"):
+        run_tool("image_visualizer", {}, (picture,), tmp_path / "out", as_json=False)
+    planted = {"dicom_path": "/etc/passwd"}
+    with pytest.raises(UsageError, match="dicom_path names neither an open image"):
+        run_tool("dicom_processor", planted, (picture,), tmp_path / "out", as_json=False)

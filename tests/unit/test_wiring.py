@@ -198,6 +198,33 @@ def test_the_rules_of_the_settings_reach_the_gate(program: Program):
     assert program.loop(OfflineModel()).approvals.policy.rule(tool.spec) is Rule.DENY
 
 
+def test_the_rules_of_the_computer_reach_the_gate_beside_the_users_own(
+    program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    site = tmp_path / "policy.json"
+    site.write_text('{"tools": {"looks": "ask", "gone": "deny"}}')
+    monkeypatch.setenv("SIGHTLINE_POLICY", str(site))
+    tool = FakeTool("looks", Strict, ok(), approval=Approval.READ)
+    assert program.loop(OfflineModel()).approvals.policy.rule(tool.spec) is Rule.ASK
+    program.change_settings(Settings(policy=PolicySettings(effects={"read": "deny"})))
+    assert program.loop(OfflineModel()).approvals.policy.rule(tool.spec) is Rule.DENY
+
+
+def test_rules_that_name_nothing_and_files_that_cannot_be_used_are_told(
+    program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    assert program.notices() == []
+    other = Program()
+    (tmp_path / "policy.json").write_text("{")
+    monkeypatch.setenv("SIGHTLINE_POLICY", str(tmp_path / "policy.json"))
+    rules = PolicySettings.model_validate({"tools": {"dicom_procesor": "deny"}})
+    other.settings = Settings(policy=rules)
+    told = other.notices()
+    assert any("policy for tools of this computer cannot be used" in text for text in told)
+    assert any("Is dicom_processor meant?" in text for text in told)
+    other.close()
+
+
 def test_loops_of_one_program_share_consents_and_grants(program: Program):
     one, other = program.loop(OfflineModel()), program.loop(OfflineModel())
     assert one.consents is other.consents is program.consents
