@@ -157,7 +157,8 @@ class Enforcer:
     def _follow(self, tool: str) -> list[Successor]:
         """What must come after this tool, once it ended well."""
         after = self.plans.successors(tool, self.asked.kinds)
-        return [rule for rule in after if rule.mandatory and self._may(rule.then)]
+        # Nothing follows itself: that would never end.
+        return [r for r in after if r.mandatory and r.then not in r.after and self._may(r.then)]
 
     def _latest(self, rule: Successor, cause: Ended) -> Ended:
         return self.record.latest(rule.after, cause.images) or cause

@@ -27,7 +27,7 @@ from app.agent.consents import Consents, consent_request
 from app.agent.director import Director
 from app.agent.emitter import Emitter
 from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
-from app.agent.evidence import Evidence
+from app.agent.evidence import Evidence, said_on_the_way
 from app.agent.execute import Tools, log_unexpected
 from app.agent.jsonable import plain
 from app.agent.known import Known, known_to
@@ -194,7 +194,9 @@ class _Run:
         try:
             answer, stop = await self._within_time()
             self.director.finish(stop.text if stop else "")
-            checked = self.calls.evidence.check(answer)
+            checked = self.calls.evidence.check(
+                answer, said_on_the_way(self.request.thread.history)
+            )
             if checked.closing:
                 self.emitter.emit(TextDelta, text=checked.closing)
             self._end_plan(ok=stop is None)
@@ -203,6 +205,7 @@ class _Run:
                 answer=checked.text + checked.closing,
                 stopped_by=stop.by if stop else "",
                 cited=list(checked.cited),
+                unknown=list(checked.unknown),
             )
         except (asyncio.CancelledError, Cancelled):
             self._cut()
@@ -310,6 +313,7 @@ class _Run:
                 waiting.extendleft(reversed(self.director.after()))
         finally:
             if waiting:  # the model asked for them: they get their results, as every call does
+                self.transcript.end_calls(f"Not run: {stop.text}." if stop else NOT_RUN)
                 rest = Message(role="assistant", text=text, tool_calls=list(waiting))
                 self.transcript.say(rest)
         if stop is not None:
