@@ -226,13 +226,15 @@ class RunFinished(_Event):
 
     `stopped_by` names the limit that ended the run ("steps", "tool_calls", "tokens", "cost",
     "wall_time", "repeated_call", "cycle"), "" when the model ended it; the answer then sums up what
-    was found so far. `cited` are the numbers of the results that the answer cites.
+    was found so far. `cited` are the numbers of the results that the run's texts
+    cite, `unknown` those numbers that they cite and that no result has.
     """
 
     kind: Literal["run_finished"] = "run_finished"
     answer: str
     stopped_by: str = ""
     cited: list[int] = []
+    unknown: list[int] = []
 
 
 class RunFailed(_Event):

@@ -34,8 +34,8 @@ class Checked:
     Attributes:
         text: The answer; behind the number of a citation of nothing stands that it is none.
         closing: What is added at its end, "" for nothing.
-        cited: Numbers of the results that it cites, ascending.
-        unknown: Numbers that it cites and that no result has.
+        cited: Numbers of the results that the run's texts cite, ascending.
+        unknown: Numbers that they cite and that no result has.
     """
 
     text: str
@@ -65,8 +65,25 @@ class Evidence:
         self._fresh.append(self._last)
         return message.model_copy(update={"evidence": self._last})
 
-    def check(self, answer: str) -> Checked:
-        """Look up what an answer cites."""
+    def check(self, answer: str, before: Iterable[str] = ()) -> Checked:
+        """Look up what an answer cites.
+
+        Args:
+            answer: The answer.
+            before: What else the model said in the run; it is looked up, and stays as it is.
+        """
+        said = [self._look_up(text) for text in before]
+        text, cited, unknown = self._look_up(answer)
+        closing = self._closing(cited, sorted(unknown.union(*(item[2] for item in said))))
+        return Checked(
+            text,
+            closing,
+            tuple(sorted(cited.union(*(item[1] for item in said)))),
+            tuple(sorted(unknown.union(*(item[2] for item in said)))),
+        )
+
+    def _look_up(self, answer: str) -> tuple[str, set[int], set[int]]:
+        """The text with its marks, the numbers that are results, and those that are none."""
         cited: set[int] = set()
         unknown: set[int] = set()
 
@@ -82,9 +99,7 @@ class Evidence:
         for found in citations(answer, self._known):
             parts += [answer[at : found.start()], _ONE.sub(mark, found[0])]
             at = found.end()
-        text = "".join([*parts, answer[at:]])
-        closing = self._closing(cited, sorted(unknown))
-        return Checked(text, closing, tuple(sorted(cited)), tuple(sorted(unknown)))
+        return "".join([*parts, answer[at:]]), cited, unknown
 
     def _closing(self, cited: Iterable[int], unknown: Sequence[int]) -> str:
         lines: list[str] = []
@@ -112,6 +127,17 @@ def citations(text: str, known: Collection[int]) -> Iterator[re.Match[str]]:
             numbers = [number for one in _ONE.finditer(found[0]) for number in _spread(one)]
             if _meant(numbers, known):
                 yield found
+
+
+def said_on_the_way(history: Sequence[Message]) -> list[str]:
+    """What the model said since the last question, beside its calls."""
+    texts: list[str] = []
+    for message in reversed(history):
+        if message.role == "user":
+            break
+        if message.role == "assistant" and message.tool_calls and message.text:
+            texts.append(message.text)
+    return texts[::-1]
 
 
 def numbers_in(text: str) -> Iterator[re.Match[str]]:

@@ -175,6 +175,19 @@ def test_a_citation_of_nothing_is_told_apart_and_leads_nowhere(chat: Chat, wait_
     assert chat.workspace.annotations.selected == ""
 
 
+def test_a_citation_of_nothing_on_the_way_to_the_answer_is_marked(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(TextDelta, text="I saw it [7] and [8, 1].")
+    tool(chat, 1)
+    chat.runner.say(TextDelta, text="It is large [1].")
+    chat.runner.say(RunFinished, answer="It is large [1].", cited=[1], unknown=[7, 8])
+    wait_until(lambda: chat.run.ended)
+    first, last = chat.run.answers
+    assert first.view.plain() == "I saw it [7: no such result] and [8: no such result, 1]."
+    assert last.view.plain() == "It is large [1]."
+    assert first.text == "I saw it [7] and [8, 1].", "what it wrote is kept"
+
+
 def test_positions_code_and_strange_numbers_are_no_links(chat: Chat, wait_until: Wait):
     ask(chat, wait_until)
     tool(chat, 1, [finding("Heart")])

@@ -362,7 +362,7 @@ class RunView(QWidget):
             self.plan.fold(True)
         if isinstance(event, RunFinished):
             self._cited = event.cited
-            self._stream.complete(event.answer)
+            self._stream.complete(event.answer, event.unknown)
         self._sign()
         self.notice = self._ending(event)
         if self.notice is not None:

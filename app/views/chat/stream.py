@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from PySide6.QtWidgets import QWidget
@@ -119,21 +119,27 @@ class Stream:
         """Findings that the text may name."""
         self._findings.extend(findings)
 
-    def complete(self, answer: str) -> None:
-        """The run ended: show the answer where it was not streamed, link what it names."""
+    def complete(self, answer: str, unknown: Collection[int] = ()) -> None:
+        """The run ended: show the answer where it was not streamed, link what it names.
+
+        Args:
+            answer: The whole answer.
+            unknown: Numbers that texts of the run cite and that no result has.
+        """
         shown = "".join("".join(view.text.split()) for view in self.answers)
         if "".join(answer.split()) not in shown:
             if self.open is None:
                 self.write(answer)
             else:
                 self.open.writer.set_text(answer)
-        if self.open is not None:
-            self._link(self.open)
+        for view in self.answers if unknown else filter(None, [self.open]):
+            self._link(view, unknown)
 
     def tick(self) -> None:
         """Show how long the model has been thinking."""
         if self._thinking is not None:
             self._thinking.tick()
 
-    def _link(self, view: AnswerView) -> None:
-        view.writer.set_links(self._links.targets(self._findings), self._results())
+    def _link(self, view: AnswerView, unknown: Collection[int] = ()) -> None:
+        targets = self._links.targets(self._findings)
+        view.writer.set_links(targets, self._results(), unknown)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from app.agent.evidence import citations, numbers_in
+from app.agent.evidence import UNKNOWN, citations, numbers_in
 
 # What a QTextDocument reads as structure (frames, inline objects), what ends a line elsewhere, and
 # what reorders a line so that it says something else than it is (bidirectional overrides).
@@ -133,12 +133,17 @@ class Linker:
     Args:
         targets: Label to finding id.
         results: Number to what the result is.
+        unknown: Numbers that are cited and that no result has.
     """
 
     def __init__(
-        self, targets: Mapping[str, str] | None = None, results: Mapping[int, str] | None = None
+        self,
+        targets: Mapping[str, str] | None = None,
+        results: Mapping[int, str] | None = None,
+        unknown: Collection[int] = (),
     ) -> None:
         self._results = dict(results or {})
+        self._unknown = frozenset(unknown)
         self._targets = {label.casefold(): target for label, target in (targets or {}).items()}
         labels = sorted((key for key in self._targets if len(key) > 2), key=len, reverse=True)
         joined = "|".join(re.escape(label) for label in labels)
@@ -165,6 +170,10 @@ class Linker:
             tip = self._results.get(int(one["number"]))
             if one["unknown"]:
                 yield Span(text[start:end], Style.UNKNOWN)
+            elif int(one["number"]) in self._unknown:
+                yield Span(
+                    f"{text[start : one.end()]}{UNKNOWN}{text[one.end() : end]}", Style.UNKNOWN
+                )
             elif tip is None:
                 yield Span(text[start:end], style)
             else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 from PySide6.QtGui import (
     QColor,
@@ -74,15 +74,19 @@ class MarkdownWriter:
             self.set_text(self._text[:length])
 
     def set_links(
-        self, targets: Mapping[str, str], results: Mapping[int, str] | None = None
+        self,
+        targets: Mapping[str, str],
+        results: Mapping[int, str] | None = None,
+        unknown: Collection[int] = (),
     ) -> None:
         """Make links, also of what is written.
 
         Args:
             targets: Label to finding id.
             results: Number of a result to what it is.
+            unknown: Numbers that are cited and that no result has: they are marked.
         """
-        self._linker = Linker(targets, results)
+        self._linker = Linker(targets, results, unknown)
         if self._text:
             self.set_text(self._text)
 

@@ -12,7 +12,7 @@ import pytest
 from app.agent.context import error_message, marked_result, result_message
 from app.agent.events import RunFinished, TextDelta, ToolFinished
 from app.agent.evidence import Evidence, cite, told, unmarked
-from app.agent.llm.base import ModelInfo
+from app.agent.llm.base import ModelInfo, Text
 from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message
@@ -212,6 +212,15 @@ def test_a_run_tells_numbers_to_the_card_the_model_and_the_answer(tmp_path: Path
     assert end.cited == [2]
     streamed = "".join(event.text for event in events if isinstance(event, TextDelta))
     assert unmarked(end.answer) == streamed
+
+
+def test_what_is_said_on_the_way_is_looked_up_too(tmp_path: Path):
+    turn: Turn = [Text("I saw it [3]."), call("count", image_path="a")]
+    events = play(tmp_path, turn, says("There are 12 [1]."))
+    end = events[-1]
+    assert (end.cited, end.unknown) == ([1], [3])
+    assert end.answer.startswith("There are 12 [1].")
+    assert "cites result 3" in end.answer
 
 
 def test_calls_side_by_side_are_numbered_in_the_order_in_which_they_end(tmp_path: Path):
