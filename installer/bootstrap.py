@@ -150,7 +150,7 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     system.provide([system.venv_need()], console)
     needs = [*system.DRAWING, system.FONT, *system.WINDOW, system.SCREENLESS_X]
     lacking = system.provide(needs, console)
-    system.provide([system.WITNESS, system.TRACER], console)
+    system.provide([system.WITNESS, system.TRACER, *system.TITLES], console)
     environment.ensure(["viewer", "ai", "test"])
     python = str(environment.python)
     checks = {

@@ -59,7 +59,9 @@ WITNESS = Need("dcm2pnm", "dcmtk", "dcmtk")
 """DCMTK's programs, with which the tests compare our pixels; without them those tests skip."""
 TRACER = Need("strace", "strace", "strace")
 """With which a test sees from outside that nothing is connected to; without it, it skips."""
-PROGRAMS = (SCREENLESS_X, WITNESS, TRACER)
+TITLES = (Need("xprop", "x11-utils", "xprop"), Need("xwininfo", "x11-utils", "xwininfo"))
+"""With which a test reads the titles of windows; without them, it skips."""
+PROGRAMS = (SCREENLESS_X, WITNESS, TRACER, *TITLES)
 FONT_FOLDERS = ("/usr/share/fonts", "/usr/local/share/fonts", "~/.fonts", "~/.local/share/fonts")
 APT_GET = ["apt-get", "-y", "-o", "DPkg::Lock::Timeout=120"]
 
