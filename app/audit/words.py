@@ -73,6 +73,12 @@ def what_of(entry: Entry) -> str:
             return f"a test sentence or none to {facts.get('host', '')}"
         case "export_started" | "exported" | "copied":
             return _joined(str(facts.get("what", "")), str(facts.get("form", "")))
+        case "consent_withdrawn":
+            return str(facts.get("host", ""))
+        case "grants_withdrawn":
+            return str(facts.get("tool", "")) or "every tool"
+        case "session_rule":
+            return f"{facts.get('tool', '')}: {facts.get('rule', '')}"
         case "images_read":
             return _images(facts)
         case "segment":

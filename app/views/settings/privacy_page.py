@@ -92,7 +92,7 @@ class PrivacyPage(Column):
 
     def _add_audit(self, show_audit: Callable[[], object]) -> None:
         self.section("On record")
-        said = "Tool calls, answers to questions, what was sent and exported; no patient data."
+        said = "Tool calls, what was allowed, sent and exported. It holds no patient data."
         self.audit_button = QPushButton("Audit log…")
         self.audit_button.setAutoDefault(False)
         self.audit_button.clicked.connect(lambda _checked=False: show_audit())
