@@ -75,7 +75,11 @@ _DATE = re.compile(r"((?:18|19|20)\d\d)(\d\d)(\d\d)")
 _DIGITS = re.compile(r"\d{5,}")
 _NUMBER = re.compile(r"\d{6,}")
 _PHONE = re.compile(r"\+?[\s(]*\d(?:[-\s()/]{0,3}\d){6,15}")
-_MONTHS = _table("jan feb mar apr may jun jul aug sep oct nov dec")
+_MONTHS = _table("""
+    jan|ene|gen feb|f[ée]v mar|mär|maer|mrz apr|avr|abr may|mai|mag jun|jui(?=n)|giu
+    jul|jui(?=l)|lug aug|ao[ûu]|ago sep|set|sett oct|okt|ott|out nov de[cz]|déc|dic
+""")
+"""How months begin in English, German, French, Italian, Spanish and Portuguese."""
 _GAP = r"[\W_]{0,3}"
 _NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts that write words without spaces, or put endings right behind a name."""
@@ -302,18 +306,18 @@ def _letter(sign: str) -> str:
 
 
 def _dates(year: str, month: str, day: str) -> Iterator[_Form]:
-    """Notations of a date, with and without zeros, with the month as a number or in English."""
+    """Notations of a date, with and without zeros, with the month as a number or in words."""
     if not 1 <= int(month) <= 12:
         return
     m, d, short = f"0?{int(month)}", f"0?{int(day)}", f"(?:{year}|{year[2:]})"
     gap = r"(?:\s?[-/.]\s?|\s)"
-    name = rf"{_MONTHS[int(month) - 1]}[a-z]*\.?"
+    name = rf"(?:{_MONTHS[int(month) - 1]})[^\W\d_]*\.?"
     for form in (
         rf"{year}{month}{day}",
         rf"{year}{gap}{m}{gap}{d}",
         rf"{d}{gap}{m}{gap}{short}",
         rf"{m}{gap}{d}{gap}{short}",
-        rf"{d}(?:st|nd|rd|th)?\.?[\s-](?:of\s)?{name},?[\s-]{short}",
+        rf"{d}(?:st|nd|rd|th|er)?\.?[\s-](?:of\s|de\s)?{name}(?:,|\sde)?[\s-]{short}",
         rf"{name}\s{d}(?:st|nd|rd|th)?,?\s{short}",
         rf"{year},?[\s-]{name}[\s-]{d}",
     ):

@@ -337,3 +337,26 @@ def test_escapes_hide_no_name(written: str):
 def test_escapes_of_anything_else_stay_as_they_are():
     text = r"100%25 &lt;b&gt; M\u00fcnchen and a%20b"
     assert Redactor([], ["Müller^Zyxwv"]).text(text) == text
+
+
+@pytest.mark.parametrize(
+    ("date", "written"),
+    [
+        ("20190731", "31. Juli 2019"),
+        ("20190503", "3. Mai 2019"),
+        ("20190302", "2. März 2019"),
+        ("20191005", "5. Oktober 19"),
+        ("20191201", "1. Dezember 2019"),
+        ("20190801", "1er août 2019"),
+        ("20190208", "8 février 2019"),
+        ("20190612", "12 juin 2019"),
+        ("20190714", "14 juillet 2019"),
+        ("20190412", "12 de abril de 2019"),
+        ("20191009", "9 ottobre 2019"),
+        ("20190215", "February 15th, 2019"),
+    ],
+)
+def test_a_date_is_found_in_words_of_several_languages(date: str, written: str):
+    redactor = Redactor([], [date])
+    assert redactor.text(f"Seen on {written}, and well.") == f"Seen on {REMOVED}, and well."
+    assert redactor.text("Seen on 30. Juni 1999.") == "Seen on 30. Juni 1999."
