@@ -9,7 +9,7 @@ from typing import Any
 
 _QUOTES = str.maketrans("“”„«»‘’‚‛`\u00a0\u2013\u2014", "\"\"\"\"\"''''' --")
 _DOUBLE = re.compile(r'"(?:[^"\\]|\\.)*"')
-_SINGLE = re.compile(r"(?<=[\s=(\[,:])'(?:[^'\\\n]|\\.)*'(?=[\s,.;)\]]|$)")
+_SINGLE = re.compile(r"(?<![^\s=(\[,:])'(?:[^'\\\n]|\\.)*'(?=[\s,.;:?!)\]]|$)")
 _MASK = "\x00"
 _NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
 
