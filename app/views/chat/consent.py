@@ -154,7 +154,7 @@ class ConsentDialog(QDialog):
         self._looking.timeout.connect(self._look)
         self.view.settled.connect(self._looking.start)
         bar = self.area.verticalScrollBar()
-        bar.valueChanged.connect(self._looking.start)
+        bar.valueChanged.connect(self._look)
         bar.rangeChanged.connect(self._looking.start)
         self._state = label("", "warning", wrap=True)
         self.no = push_button("Don't send", self.reject, primary=True)
@@ -226,7 +226,7 @@ class ConsentDialog(QDialog):
         self._armed = True
         self._look()
 
-    def _look(self) -> None:
+    def _look(self, _value: int = 0) -> None:
         """What was not in view cannot be allowed."""
         if self.isVisible():
             self.view.look(self.area.viewport())
