@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import json
 import os
@@ -328,6 +329,44 @@ def test_a_kill_while_a_new_file_is_begun_is_mended(tmp_path: Path):
     AuditLog(folder, SECRET).record("after")
     assert verify(folder, SECRET).ok
     assert actions(folder)[-3:] == ["segment", "mended", "after"]
+
+
+class Killed(BaseException):
+    """The program ends here: nothing of it runs any more."""
+
+
+@pytest.mark.parametrize("segment_bytes", [8_000_000, 200])
+@pytest.mark.parametrize("share", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("call", range(9))
+def test_a_kill_at_any_write_leaves_a_log_in_order_and_no_action_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, call: int, share: float, segment_bytes: int
+):
+    """The first line of a log, a line of its first file, and one that begins the next file."""
+    folder = tmp_path / "audit"
+    left, whole = [call], files.write
+
+    def write(handle: int, data: bytes) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            # A kill tears no write of a page, which is what the head's file is.
+            within = len(data) in (HEAD_BYTES, FILE_BYTES - HEAD_BYTES, FILE_BYTES)
+            torn = round(share) if within else share
+            os.write(handle, data[: int(len(data) * torn)])
+            raise Killed
+        whole(handle, data)
+
+    monkeypatch.setattr(files, "write", write)
+    with contextlib.suppress(Killed):
+        log = AuditLog(folder, SECRET, segment_bytes=segment_bytes)
+        for number in range(3):
+            log.record("tool_started", {"number": number})
+    monkeypatch.setattr(files, "write", whole)
+    assert verify(folder, SECRET).ok, verify(folder, SECRET).problems
+    AuditLog(folder, SECRET, segment_bytes=segment_bytes).record("after")
+    assert verify(folder, SECRET).ok, verify(folder, SECRET).problems
+    numbers = [entry.facts["number"] for entry in files.entries(folder) if "number" in entry.facts]
+    assert numbers == list(range(len(numbers)))
+    assert actions(folder)[-1] == "after"
 
 
 def test_other_remains_than_those_of_a_kill_are_an_edit(tmp_path: Path):
