@@ -10,7 +10,7 @@ ALWAYS = (
     "Files: a tool is given the open images and files of the run's own folder, no other, whatever "
     "it says it does. One that writes elsewhere shows the whole path, with links followed, and "
     "asks; it never overwrites an open image",
-    "Hosts: only a tool that sends is given one. It is shown as it is really reached, and asks",
+    "Hosts: only a tool that sends is given one, shown as it is really reached; it is asked about",
     "Sizes: at most 100,000 characters in a text, 1,000 items in a list and 1,000,000 characters "
     "in all; arguments that could not be shown whole are not asked about but refused",
 )
