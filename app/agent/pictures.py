@@ -160,7 +160,7 @@ def risk_of(instance: Instance) -> str:
     """Why a picture of this image may show who the patient is, for the user; "" if nothing says so.
 
     Ultrasound, secondary captures and modality OT carry burnt-in text more often than not, whatever
-    their headers say; elsewhere only a BurnedInAnnotation of NO counts (PS3.3 C.7.6.1.1.1), since
+    their headers say, and photographs (XC) show people; elsewhere only a BurnedInAnnotation of NO counts (PS3.3 C.7.6.1.1.1), since
     most files lack it.
     """
     if instance.kind != "dicom" and not instance.get("Modality"):
@@ -172,6 +172,7 @@ def risk_of(instance: Instance) -> str:
         "US": "Ultrasound images usually show name and date in the image itself.",
         "SC": "This is a screen capture or scan, which may show anything that was on it.",
         "OT": 'The file gives its modality as "other": it may show anything.',
+        "XC": "This is a photograph: it may show the patient's face.",
     }
     if _captured(instance.get("SOPClassUID").strip()):
         return reasons["SC"]

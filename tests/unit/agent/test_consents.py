@@ -234,6 +234,7 @@ def image(kind: str = "dicom", **attributes: str) -> Instance:
         ({"Modality": " us", "BurnedInAnnotation": "NO"}, "Ultrasound"),
         ({"Modality": "SC", "BurnedInAnnotation": "NO"}, "screen capture"),
         ({"Modality": "OT", "BurnedInAnnotation": "NO"}, "other"),
+        ({"Modality": "XC", "BurnedInAnnotation": "NO"}, "face"),
     ],
 )
 def test_which_images_may_show_who_the_patient_is(attributes: dict[str, str], why: str):
