@@ -160,8 +160,8 @@ def risk_of(instance: Instance) -> str:
     """Why a picture of this image may show who the patient is, for the user; "" if nothing says so.
 
     Ultrasound, secondary captures and modality OT carry burnt-in text more often than not, whatever
-    their headers say, and photographs (XC) show people; elsewhere only a BurnedInAnnotation of NO counts (PS3.3 C.7.6.1.1.1), since
-    most files lack it.
+    their headers say, and photographs (XC) show people; elsewhere only a BurnedInAnnotation of NO
+    counts (PS3.3 C.7.6.1.1.1), since most files lack it.
     """
     if instance.kind != "dicom" and not instance.get("Modality"):
         return "This file has no DICOM header, so nothing says whether text is burnt into it."
