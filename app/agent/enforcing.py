@@ -126,15 +126,15 @@ class Enforcer:
 
     def pending(self) -> Iterator[Next]:
         """The mandatory successors that have not run since the call that they follow."""
-        seen: set[str] = set()
+        seen: set[tuple[str, frozenset[str]]] = set()
         for cause in self.record.here():
             if not cause.message.ok:
                 continue
             for rule in self._follow(cause.call.name):
                 last = self.record.latest((rule.then,), cause.images, ok=False)
                 ran = last is not None and last.number > cause.number
-                if not ran and rule.then not in seen:
-                    seen.add(rule.then)
+                if not ran and (rule.then, cause.images) not in seen:
+                    seen.add((rule.then, cause.images))
                     yield Next(rule, self._latest(rule, cause))
 
     def recommended(self, tool: str) -> tuple[Successor, ...]:
@@ -184,7 +184,8 @@ class Enforcer:
     def _better(self, call: ToolCall, tool: Tool) -> Go | No | None:
         """A better tool in place of one of low priority, unless the user named that."""
         name = call.name
-        if self.plans.rule(name).priority is not Priority.LOW or name in self.asked.named:
+        chosen = name in self.asked.named or call.id.startswith(INSERTED)
+        if self.plans.rule(name).priority is not Priority.LOW or chosen:
             return None
         images = self.images_of(call)
         others = (other for other in self.plans.alternatives(name) if other != name)

@@ -126,7 +126,7 @@ def ran(events: Sequence[Any]) -> list[Ran]:
 
 
 @settings(
-    max_examples=120,
+    max_examples=80,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
