@@ -17,6 +17,10 @@ from app.agent.planning.words import Match, Token, Vocabulary, forms_of, telling
 from app.tools.planning import PackPlan, Plans, QuestionKind
 
 _Key = tuple[str, str]
+# Words of no pack that a question hangs on.
+_ALWAYS = tuple(
+    (word, False, False) for word in ("left", "right", "linke", "rechte", "without", "except")
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +84,7 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
     """The same for a question that is normalised, with the insides of quotations blanked."""
     book = _book(plans.packs)
     mentions = _mentions(blank, tools)
-    tokens, read_as = _respelt(tokens_of(blank), book)
+    tokens, read_as = _respelt(blank, book)
     denied = denials(tokens)
     told = reported(blank, tokens)
     found = _Found(book, tokens, denied, told, firm=True)
@@ -96,7 +100,7 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
 
 def words_in(blank: str, plans: Plans) -> tuple[list[Token], list[Denial]]:
     """The words of a text, misspelt ones put right, and what it leaves out."""
-    tokens, _ = _respelt(tokens_of(blank), _book(plans.packs))
+    tokens, _ = _respelt(blank, _book(plans.packs))
     return tokens, denials(tokens)
 
 
@@ -128,7 +132,7 @@ class _Book:
         )
         parts = (self.asking, self.about, self.work, self.values, self.unless)
         self.parts = parts
-        self.speller = Speller(literal for part in parts for literal in part.literals())
+        self.speller = Speller((*_ALWAYS, *(one for part in parts for one in part.literals())))
 
 
 @lru_cache(maxsize=8)
@@ -136,16 +140,16 @@ def _book(packs: tuple[PackPlan, ...]) -> _Book:
     return _Book(packs)
 
 
-def _respelt(tokens: list[Token], book: _Book) -> tuple[list[Token], tuple[tuple[str, str], ...]]:
+def _respelt(blank: str, book: _Book) -> tuple[list[Token], tuple[tuple[str, str], ...]]:
     """The words with misspelt ones put right, and which these are."""
     mended: dict[str, str] = {}
     done: list[Token] = []
-    for token in tokens:
+    for token in tokens_of(blank):
         if token.forms and not any(part.known(token.forms) for part in book.parts):
             meant = "" if said_nothing(token) else book.speller.nearest(token.text)
             if meant:
-                mended[token.text] = meant
-                token = replace(token, forms=forms_of((meant,)))
+                mended[blank[token.start : token.end]] = meant
+                token = replace(token, text=meant, forms=forms_of((meant,)))
         done.append(token)
     return done, tuple(mended.items())
 

@@ -31,6 +31,7 @@ _ABOUT = re.compile(
     r"(?:(?:to\s+me|how|what|mir|wie|was)\s+)*(?:(?:the|das|der|die)\s+)?(?:tool\s+|werkzeug\s+)?$",
     re.IGNORECASE,
 )
+_THERE = re.compile(r"\s+(?:tool\s+)?(?:available|installed|there)\s*\?", re.IGNORECASE)
 _WHAT_IS = re.compile(r"what\s+is\b", re.IGNORECASE)
 _PART = re.compile(r"[.?!;\n]+|,?\s+\b(?:and|then|also)\b", re.IGNORECASE)
 _IDENTIFIER = re.compile(r"(?<![\w./\\-])[A-Za-z]\w*_\w+(?![\w/\\]|-\d)")
@@ -171,7 +172,7 @@ def _mention(text: str, match: re.Match[str], name: str, *, known: bool) -> Ment
         match.end(),
         known,
         negated=_is_negated(text, match),
-        about=_is_about(before, match.group()),
+        about=_is_about(before, match.group()) or _asks_if_there(text, match),
     )
 
 
@@ -180,6 +181,10 @@ def _is_about(before: str, written: str) -> bool:
     # "What is the cell count?" wants it counted; "What is cell_count?" asks about the tool.
     of_tool = "_" in written or (found is not None and "tool" in found.group().lower())
     return found is not None and (of_tool or not _WHAT_IS.match(found.group()))
+
+
+def _asks_if_there(text: str, match: re.Match[str]) -> bool:
+    return _THERE.match(text, match.end()) is not None
 
 
 def _is_negated(text: str, match: re.Match[str]) -> bool:

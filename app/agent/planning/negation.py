@@ -119,6 +119,8 @@ _ENDS_TEXT = (
     "jedoch doch"
 )
 _ENDS = frozenset(_ENDS_TEXT.split())
+# "Rather than a report give me the ratio": an order of its own.
+_ORDERS = frozenset(("give", "tell", "show", "get", "gib", "zeig", "zeige", "sag", "nenne"))
 _JOINS = frozenset(("or", "nor", "and", "oder", "und", "noch", "sowie"))
 _CUES = Vocabulary(
     [
@@ -210,6 +212,8 @@ def _after(
             continue
         if token.text in DETERMINERS:
             continue
+        if found and token.text in _ORDERS:
+            break
         if left == 0:
             break
         left -= 1

@@ -12,6 +12,26 @@ _KNOWLEDGE = (
     "causes",
     "caused",
     "who discovered",
+    "how accurate",
+    "how reliable",
+    "how good is",
+    "accuracy",
+    "sensitivity",
+    "specificity",
+    "sensitivitaet",
+    "spezifitaet",
+    "wie zuverlaessig",
+    "good for",
+    "bad for",
+    "gut fuer",
+    "schlecht fuer",
+    "medication*",
+    "medicine*",
+    "medikament*",
+    "entsteht",
+    "entstehen",
+    "wie lange dauert",
+    "how long does .. last",
     "who invented",
     "kill",
     "kills",
@@ -117,7 +137,9 @@ _ERRANDS = (
     "translat*",
     "font",
     "dark mode",
-    "settings",
+    "open settings",
+    "change settings",
+    "my settings",
     "password",
     "software",
     "theme",
@@ -159,6 +181,7 @@ _WHAT_IS = Vocabulary(
 )
 _INDEFINITE = frozenset(("a", "an", "ein", "eine", "einen"))
 _STATES_TEXT = "wrong abnormal normal visible seen present suspicious shown open broken"
+_TRAILING = frozenset(("to", "me", "us", "mir", "uns", "please", "bitte", "briefly", "kurz"))
 _STATES = frozenset(_STATES_TEXT.split())
 _LIGHT_TEXT = (
     "is are was were be been do does did can could would should will shall may might must i you we "
@@ -225,6 +248,8 @@ def _defines(tokens: Sequence[Token], last: int, match: Match, articles: Collect
     if match.first <= last or any(word not in articles for word in between):
         return False
     end = max(match.at)
+    while end + 1 < len(tokens) and tokens[end + 1].text in _TRAILING:
+        end += 1
     after = tokens[end + 1] if end + 1 < len(tokens) else None
     ends = after is None or after.clause != tokens[end].clause
     return ends and (bool(between) or tokens[match.first].text not in _STATES)

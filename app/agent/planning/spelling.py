@@ -15,6 +15,7 @@ from pathlib import Path
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
+from app.agent.planning.german import GERMAN
 from app.log import get_logger
 
 _log = get_logger(__name__)
@@ -25,34 +26,6 @@ _SAFE = 4
 _LONG = 7
 _LONG_PART = 9
 _LIST = "frequency_dictionary_en_82_765.txt"
-
-# Common German words of four letters and more; and those that lie near a word of the field.
-_GERMAN_TEXT = (
-    "aber alle allen aller alles also andere anderen auch auf aus beide beiden bein beim bereit "
-    "bereits beste besten bild bilder bitte bleibt braucht brauche buch danach dann darauf darf "
-    "dass davon dazu dein deine denn deren dessen deutlich diese diesem diesen dieser dieses doch "
-    "dort drei durch eben eher eigentlich eine einem einen einer eines einfach einmal erst erste "
-    "ersten etwa etwas euch fall falls fast fehlt film finde finden findest frage fragen frau "
-    "fuer gang ganz ganze ganzen geben gegen gehen geht genau gericht gerne gibt ging gleich "
-    "gross grosse grossen grosser grund gute guten haben habe halt halte hand hast hatte hatten "
-    "heisst helfen hier herr herrn hinten hinter hoch ihre ihrem ihren immer irgendein irgendwo "
-    "ist jede jedem jeden jeder jetzt kann kannst kein keine keinen klar klein kleine koennen "
-    "koennte kommen kommt land lang lange langen langer lassen leicht lesen letzte letzten liegen "
-    "liegt linke linken linker links lunte mach mache machen macht maessig mann masse mehr mein "
-    "meine meinen meiner messe mich mittel moechte moeglich muss muessen nach nahe name namen "
-    "naechste neben nehmen neue neuen nicht nichts noch normale normalen nummer oben oder ohne "
-    "patient patienten patientin rand recht rechte rechten rechter rechts reicht reihe richtig "
-    "rund sache sagen sage schau schauen schon schreib schreibe sehe sehen sehr sein seine seiner "
-    "seit seite selbst sich sicher sieht sind soll sollen sollte sonst spitze statt steht stelle "
-    "suche tage tasse teil test text tief trotz ueber unten unter unsere viel viele vielen "
-    "vielleicht vier voll vom vorher vorn wand wann waren warum was weil welche welchem welchen "
-    "welcher welches wenig wenige wenn werden werte wieder will wird wirklich wissen wohl wollen "
-    "worden wort wurde wurden zahl zehn zeig zeige zeigen zeigt zeit zeile zeilen zelt zelte "
-    "zuerst zwei zwischen kennst kennen rippe rippen leber niere nieren magen kopf hals bauch "
-    "werde pferde erde herd brauch konten kosten kasten macht sucht wucht "
-    "ruecken knochen blut haut arzt aerztin befinden berichte"
-)
-_GERMAN = frozenset(_GERMAN_TEXT.split())
 
 
 class Speller:
@@ -84,7 +57,7 @@ class Speller:
         Args:
             word: In small letters, umlauts as "ae".
         """
-        if len(word) < _SHORTEST or not word.isalpha() or word in _GERMAN:
+        if len(word) < _SHORTEST or not word.isalpha() or word in GERMAN:
             return ""
         found = [
             (distance, abs(len(word) - len(read)), read)

@@ -27,7 +27,7 @@ _NO_WORDS = re.compile(
 # Not in "0.5" nor behind "Dr".
 _STOP = r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bprof)(?<!\bca)(?<!\bbzw)(?<!\bz\.b)\.(?=[\s\"')]|$)"
 _CLAUSE = re.compile(
-    rf"{_STOP}|[?!;:,()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
+    rf"{_STOP}|:(?=\s|$)|[?!;,()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
     r"(?<!everything )(?<!anything )(?<!nothing )(?<!all )\bbut\b",
     re.IGNORECASE,
 )

@@ -36,7 +36,15 @@ _METADATA = (
     *("body part", "study description", "series description", "transfer syntax", "date"),
     *("when .. performed", "when .. created", "when .. done", "lung window*", "bone window*"),
     *("soft tissue window*", "mm per pixel", "rows", "columns", "hounsfield", "machine"),
-    *("how many bits", "private tags", "dicom tag*", "dicom header*"),
+    *(
+        "how many pixels",
+        "number of pixels",
+        "monochrom*",
+        "how many bits",
+        "private tags",
+        "dicom tag*",
+        "dicom header*",
+    ),
     # German
     *("metadaten", "fenster*", "modalitaet", "attribut*", "kopfdaten", "pixelabstand*"),
     *("pixelgroesse*", "bildmatrix", "aufgenommen", "aufnahmedatum", "studiendatum"),
@@ -75,6 +83,15 @@ _PICTURE = (
     *("grauwert*", "graustufen", "grayscale", "greyscale", "in gray", "in grey", "rainbow"),
     *("stell .. dar", "stelle .. dar", "in colour", "in color", "false colour*", "false color*"),
 )
+_THEN_SHOW = (
+    *(
+        f"{lead} {verb} {noun}"
+        for lead in ("then", "and", "finally")
+        for verb in ("show", "display", "visualise", "visualize", "view")
+        for noun in _NOUNS
+    ),
+    *(f"{lead} zeige {noun}" for lead in ("dann", "und") for noun in _NOMEN),
+)
 _EVERYTHING = (
     *("all available tools", "all tools", "every tool", "everything", "full analysis"),
     *("complete analysis", "full work up", "full workup", "what do you see", "what can you see"),
@@ -105,6 +122,7 @@ PLAN = PackPlan(
         QuestionKind("what", _WHAT, tools=(_DICOM,)),
         QuestionKind("convert", _CONVERT, tools=(_DICOM,)),
         QuestionKind("show", _PICTURE, tools=(_SHOW,), alone=True),
+        QuestionKind("then_show", _THEN_SHOW, tools=(_SHOW,)),
     ),
     tools=(
         ToolRule(

@@ -190,4 +190,4 @@ def test_an_excluded_tool_is_not_planned_even_by_its_name():
 def test_what_was_misspelt_is_told():
     plan = decide("Coutn the beens", scene())
     assert isinstance(plan, Steps)
-    assert 'I read "coutn" as "count".' in plan.notes
+    assert 'I read "Coutn" as "count".' in plan.notes
