@@ -228,13 +228,17 @@ def press_tab_to(dialog: QWidget, wanted: QWidget) -> None:
     raise AssertionError("Tab does not lead there")
 
 
-def test_keys_that_were_meant_for_the_question_field_answer_nothing(chat: Chat, wait_until: Wait):
+def test_keys_that_were_meant_for_the_question_field_answer_nothing(
+    chat: Chat, wait_until: Wait, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(consent, "QUIET_MS", 60_000)
     dialog = asked(chat, wait_until, consent_request("gpt-x", HOST), armed=False)
     for key in (Key.Key_A, Key.Key_Space, Key.Key_Return, Key.Key_Escape):
         QTest.keyClick(dialog.area, key)
     QTest.mouseClick(dialog.yes, LEFT)
     assert dialog.isVisible()
     assert chat.runner.answers == []
+    dialog._quiet.start(0)
     wait_until(dialog.yes.isEnabled)
     QTest.keyClick(dialog.area, Key.Key_Space)
     assert chat.runner.answers == []
