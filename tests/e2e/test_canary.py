@@ -194,12 +194,11 @@ def test_the_search_finds_nothing_in_the_programs_own_files():
 # The runs
 
 
-@pytest.mark.parametrize("kind", ["openai", "anthropic"])
-def test_a_whole_run_sends_and_leaves_none_of_them(place: Place, kind: str):
-    if kind == "anthropic":
-        pytest.importorskip("anthropic")
-    with served(kind) as server:
-        place.use(kind, server.url)
+def test_a_whole_run_sends_and_leaves_none_of_them(place: Place):
+    """To Anthropic's endpoint; the window's run below goes to the other kind."""
+    pytest.importorskip("anthropic")
+    with served("anthropic") as server:
+        place.use("anthropic", server.url)
         run = place.ask(server.url, "--json")
         output, errors = run.communicate(timeout=120)
     assert run.returncode == 0, errors
@@ -344,15 +343,12 @@ def test_the_window_sends_shows_and_leaves_none_of_them_through_a_kill(
 
 
 def test_a_window_that_is_closed_in_order_leaves_none_of_them_about(place: Place):
-    (place.home / "config").mkdir()
-    question = "Convert the image to PNG with dicom_processor"
     picture = str(place.root / "x.png")
-    run = place.start(str(place.image.parent), "--ask", question, "--screenshot", picture)
+    run = place.start(str(place.image.parent), "--screenshot", picture)
     _, errors = run.communicate(timeout=120)
     assert run.returncode == 0, errors
-    assert "run_finished" in _sessions_text(place)
+    assert Path(picture).is_file()
     place.assert_nothing_is_left_about()
-    assert found_below(place.sessions) != {}
 
 
 def _sessions_text(place: Place) -> str:

@@ -17,8 +17,6 @@ import pytest
 from app.imaging.demo import demo_paths
 from installer.console import Console
 from installer.system import virtual_display
-from tests.e2e.test_endpoint import use_endpoint
-from tests.support.openai_server import OpenAIServer, text_reply
 from tests.support.socket_calls import Traced, traced, why_not
 
 pytestmark = pytest.mark.e2e
@@ -91,26 +89,13 @@ def display() -> Iterator[dict[str, str]]:
         yield variables
 
 
-@pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed (viewer only)")
 def test_the_window_with_a_question_reaches_no_other_machine(
     tmp_path: Path, display: dict[str, str]
 ):
     picture = tmp_path / "x.png"
-    done = run(
-        tmp_path, [*APP, "--demo", "--ask", QUESTION, "--screenshot", str(picture)], **display
-    )
+    asked = ["--ask", "Convert the image to PNG with dicom_processor"]
+    done = run(tmp_path, [*APP, "--demo", *asked, "--screenshot", str(picture)], **display)
     assert done.returncode == 0, done.output
     assert picture.exists()
     assert any("AF_UNIX" in line for line in done.names("connect")), "it spoke to the X server"
-    assert done.outside() == []
-
-
-def test_a_model_on_this_machine_is_spoken_to_by_loopback_and_nothing_else(tmp_path: Path):
-    with OpenAIServer([text_reply("It is a chest radiograph.")]) as server:
-        use_endpoint(tmp_path / "home", server.url)
-        image = str(demo_paths()[0])
-        done = run(tmp_path, [*APP, "ask", "What is this?", "--image", image])
-    assert done.returncode == 0, done.output
-    assert len(server.requests) == 1
-    assert any("127.0.0.1" in line for line in done.names("connect"))
     assert done.outside() == []
