@@ -33,7 +33,8 @@ def made(opened: Callable[[], Opened]) -> Iterator[Opened]:
 
 
 def windows(made: Opened) -> list[AuditWindow]:
-    return [item for item in QApplication.topLevelWidgets() if isinstance(item, AuditWindow)]
+    opened = made.window.findChildren(AuditWindow)
+    return [item for item in opened if item.isVisible()]
 
 
 def actions(program: Program) -> list[str]:

@@ -66,7 +66,7 @@ def click(widget: QWidget) -> None:
 
 def tampered(log: AuditLog) -> None:
     path = files.segment_path(log.folder, 1)
-    path.write_bytes(path.read_bytes().replace(b"812", b"813"))
+    path.write_bytes(path.read_bytes().replace(b'"characters":812', b'"characters":813'))
 
 
 def test_the_newest_line_is_first_with_what_was_done_and_how_it_ended(shown: AuditWindow):
@@ -214,12 +214,14 @@ def test_a_log_that_cannot_be_read_and_an_empty_one_say_so(
     qapp: QApplication, wait_until: Wait, tmp_path: Path
 ):
     empty = AuditWindow(AuditLog(tmp_path / "none", SECRET))
+    empty.show()
     wait_until(lambda: empty.empty.title.text() == "The audit log is empty")
     click(empty.verify_button)
     wait_until(lambda: "nothing to check" in empty.verdict.text())
     empty.close()
     (tmp_path / "file").write_text("")
     broken = AuditWindow(AuditLog(tmp_path / "file", SECRET))
+    broken.show()
     wait_until(lambda: broken.empty.title.text() == "The audit log cannot be read")
     assert broken.empty.text.text()
     broken.close()
