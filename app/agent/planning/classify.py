@@ -13,7 +13,15 @@ from app.agent.planning.negation import Denial, denials
 from app.agent.planning.scope import beyond_tools, reported, said_nothing
 from app.agent.planning.spelling import Speller
 from app.agent.planning.text import masked, normalised
-from app.agent.planning.words import Match, Token, Vocabulary, forms_of, telling, tokens_of
+from app.agent.planning.words import (
+    DETERMINERS,
+    Match,
+    Token,
+    Vocabulary,
+    forms_of,
+    telling,
+    tokens_of,
+)
 from app.tools.planning import PackPlan, Plans, QuestionKind
 
 _Key = tuple[str, str]
@@ -60,12 +68,23 @@ class Reading:
         tokens: Its words, misspelt ones put right.
         kinds: Its kinds by (pack, name), with the words that make it one.
         denied: What it leaves out.
+        work: Where what tools do stands in it.
     """
 
     asked: Asked
     tokens: Sequence[Token]
     kinds: Mapping[_Key, Sequence[Match]]
     denied: Sequence[Denial]
+    work: Sequence[Match]
+
+    def denied_to(self, tool: str) -> list[Denial]:
+        """What it leaves out of a tool's work: "don't classify the lungs" is not about outlines."""
+        found: list[Denial] = []
+        for denial in self.denied:
+            owners = {match.owner for match in self.work if match.at <= denial.at}
+            if not owners or tool in owners:
+                found.append(denial)
+        return found
 
 
 def classify(question: str, plans: Plans, tools: Collection[str]) -> Asked:
@@ -95,7 +114,7 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
         loose = _Found(book, tokens, denied, told, firm=False)
         again = _asked(blank, loose, loose.kinds(), plans, tools, mentions)
         asked, kinds = (again, loose.kinds()) if again.wanted else (asked, kinds)
-    return Reading(replace(asked, read_as=read_as), tokens, kinds, denied)
+    return Reading(replace(asked, read_as=read_as), tokens, kinds, denied, found.work)
 
 
 def words_in(blank: str, plans: Plans) -> tuple[list[Token], list[Denial]]:
@@ -184,10 +203,16 @@ class _Found:
 
     def __post_init__(self) -> None:
         book, tokens = self.book, self.tokens
-        out = [denial.at for denial in self.denied if denial.strong or not tokens[denial.cue].asked]
+        self.work = book.work.find(tokens)
+        # "Do not crop the cells" leaves out the cropping, not the cells.
+        out = [
+            denial.at
+            for denial in self.denied
+            if (denial.strong or not tokens[denial.cue].asked)
+            and not any(match.at <= denial.at for match in self.work)
+        ]
         about = telling(book.about.find(tokens))
         self.about = [match for match in about if not any(match.at <= at for at in out)]
-        self.work = book.work.find(tokens)
         self.values = book.values.find(tokens)
         asking = book.asking.find(tokens)
         self.phrases = [match.at for match in asking if len(match.at) > 1]
@@ -232,9 +257,9 @@ class _Found:
         found: dict[str, str] = {}
         denied = [
             (match, denial)
-            for match in self.work
             for denial in self.denied
-            if match.at <= denial.at
+            for match in self.work
+            if match.at <= denial.at and not self._is_object(match, denial)
         ]
         for match, denial in denied:
             meant = any(
@@ -250,6 +275,16 @@ class _Found:
             if not (meant and (narrowed or part)):
                 found.setdefault(match.owner, self._text(blank, match.at | {denial.cue}))
         return found
+
+    def _is_object(self, match: Match, denial: Denial) -> bool:
+        """Whether a word only says what another tool's work is done to: "don't crop the cells"."""
+        before = match.first - 1
+        while before > denial.last and self.tokens[before].text in DETERMINERS:
+            before -= 1
+        if before <= denial.last:
+            return False
+        here = {other.owner for other in self.work if before in other.at and other.at <= denial.at}
+        return bool(here) and match.owner not in here
 
     def _text(self, blank: str, at: Iterable[int]) -> str:
         first, last = min(at), max(at)

@@ -159,8 +159,8 @@ def _values(
     tool: str, question: str, reading: Reading, scene: Scene, schema: ToolSchema
 ) -> dict[str, Any]:
     rule = scene.plans.rule(tool)
-    found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denied))
-    named = find_values(rule, reading.tokens, reading.denied)
+    found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denied_to(tool)))
+    named = find_values(rule, reading.tokens, reading.denied_to(tool))
     known = schema.parameters.get("properties", {})
     for name, values in named.items():
         if values and name in known:
