@@ -83,6 +83,7 @@ class _Told:
         self._request = request
         self._run = {"run": request.run_id, "thread": request.thread.thread_id}
         self._asked_about: dict[str, Facts] = {}
+        self._read: set[str] = set()  # UIDs that the log knows of
 
     def __call__(self, event: RunEvent) -> str:
         try:
@@ -145,7 +146,20 @@ class _Told:
     def _finished(self, event: ToolFinished) -> Facts:
         facts = self._call(event.call_id, event.tool)
         facts |= {"status": event.status, "seconds": event.duration_s}
-        return facts | {"findings": len(event.findings), "files": len(event.artifacts)}
+        facts |= {"findings": len(event.findings), "files": len(event.artifacts)}
+        new = self._newly_read()
+        # More than fit into a line are told at the end of the run.
+        if len(new) > _AT_ONCE:
+            return facts
+        self._read.update(new)
+        return facts | {"images": self._named(new)}
+
+    def _newly_read(self) -> list[str]:
+        """UIDs of the images that were read since the last call ended."""
+        return [uid for uid in dict.fromkeys(self._uids().values()) if uid not in self._read]
+
+    def _named(self, uids: list[str]) -> list[str]:
+        return [self._audit.name("image", uid) for uid in uids]
 
     def _asked(self, event: ApprovalRequested) -> Facts:
         facts: Facts = {"approval": event.approval_id, "about": event.about}
@@ -180,8 +194,7 @@ class _Told:
         return {str(fact["id"]): str(fact["sop_instance_uid"]) for fact in found}
 
     def _ended(self, event: RunEvent) -> Iterator[tuple[str, Facts, bool]]:
-        names = [self._audit.name("image", uid) for uid in dict.fromkeys(self._uids().values())]
-        for few in _chunks(names):
+        for few in _chunks(self._named(self._newly_read())):
             yield "images_read", {"images": few}, False
         stopped_by = event.stopped_by if isinstance(event, RunFinished) else ""
         yield event.kind, {"stopped_by": stopped_by} if stopped_by else {}, False

@@ -60,7 +60,7 @@ def what_of(entry: Entry) -> str:
         case "tool_started" | "tool_finished" | "tool_replayed":
             effect = facts.get("effect")
             parts = [str(facts.get("tool", "")), f"({effect})" if effect else ""]
-            return " ".join(part for part in parts if part)
+            return _joined(" ".join(part for part in parts if part), _images(facts))
         case "approval_asked":
             return _joined(_subject(facts), _images(facts))
         case "approval_answered":

@@ -265,3 +265,19 @@ def test_an_image_whose_picture_was_really_made_and_sent_is_found_by_its_uid(
     assert sent["pictures"] == [log.name("picture", file.stem)]
     shown = [facts["images"] for facts in log.of("approval_asked") if facts["about"] != "tool"]
     assert sent["images"] in shown
+
+
+def test_a_call_tells_which_images_were_read_and_the_end_only_of_others(tmp_path: Path, log: Log):
+    images, _source = opened(tmp_path, (40, 60), (30, 30))
+
+    def look(args: Any, context: ToolContext) -> ToolResult:
+        context.images.resolve(args.image_path)
+        return ok("seen")(args, context)
+
+    tools = FakeRegistry(FakeTool("look", ImageInput, look))
+    turns = [[call("look", image_path=f"image-{number}")] for number in (1, 1, 2)]
+    play(tmp_path, log, *turns, says("done"), tools=tools, images=images)
+    first, second = (fact["sop_instance_uid"] for fact in images.used())
+    names = [[log.name("image", first)], [], [log.name("image", second)]]
+    assert [facts["images"] for facts in log.of("tool_finished")] == names
+    assert not log.of("images_read")
