@@ -245,7 +245,11 @@ def _exactly(part: str) -> _Form:
 
 def _bounded(form: str, first: str, last: str) -> _Form:
     """The form as a word; signs and underscores end words, and numbers end at letters too."""
-    return _Form(_border(first[0], "<"), _starts(first), f"{form}{_border(last[-1], '')}")
+    # Of one that the other's is: "Müllers Lunge", "the Joneses".
+    ending = "(?:e?s)?" if len(last) >= _MIN_PIECE and last[-4:].isalpha() else ""
+    ending = "" if _NO_SPACES.search(last) else ending
+    border = _border(last[-1], "")
+    return _Form(_border(first[0], "<"), _starts(first), f"{form}{ending}{border}")
 
 
 def _starts(text: str) -> str:

@@ -360,3 +360,11 @@ def test_a_date_is_found_in_words_of_several_languages(date: str, written: str):
     redactor = Redactor([], [date])
     assert redactor.text(f"Seen on {written}, and well.") == f"Seen on {REMOVED}, and well."
     assert redactor.text("Seen on 30. Juni 1999.") == "Seen on 30. Juni 1999."
+
+
+def test_a_name_is_found_in_the_genitive():
+    redactor = Redactor([], ["Müller^Zyxwv"])
+    said = redactor.text("Frau Müllers Lunge, Zyxwvs Herz, Mueller's film, the Muelleres; Müllerin")
+    assert said == (
+        f"Frau {REMOVED} Lunge, {REMOVED} Herz, {REMOVED}'s film, the {REMOVED}; Müllerin"
+    )
