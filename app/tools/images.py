@@ -12,7 +12,7 @@ import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -157,7 +157,7 @@ class RunImages:
         pending = [ask(instance) for instance in chosen if instance.kind == "dicom"]
         told: list[tuple[str, str]] = []
         for reply in pending:
-            with contextlib.suppress(SightlineError, TimeoutError):
+            with contextlib.suppress(SightlineError, TimeoutError, CancelledError):
                 rows = reply.result(_DECODE_TIMEOUT_S)
                 told += [(_key_of(row), row.value) for row in rows if row.value]
         return told

@@ -85,7 +85,7 @@ def test_a_run_without_files_knows_nothing(tmp_path: Path):
 
 
 class Files:
-    """Reads attributes, but not of a file called "broken"."""
+    """Reads attributes, but not of files called "broken", or "closed" while they are read."""
 
     def __init__(self) -> None:
         self.read: list[str] = []
@@ -95,6 +95,8 @@ class Files:
         reply: Future[list[AttributeRow]] = Future()
         if instance.path.name == "broken":
             reply.set_exception(FileProblem("it is damaged"))
+        elif instance.path.name == "closed":
+            reply.cancel()
         else:
             private = AttributeRow("(0009,1001)", "[Secret]", "LO", "private")
             named = AttributeRow("(0010,0020)", "PatientID", "LO", instance.path.name)
@@ -111,9 +113,9 @@ def test_a_file_of_each_series_and_the_shown_one_are_read(tmp_path: Path):
         return OpenImage(name, replace(instance, attributes={"SeriesInstanceUID": series}))
 
     opened = [image("shown", "1"), image("a", "1"), image("b", "1"), image("broken", "2"),
-              image("c", "3")]  # fmt: skip
+              image("closed", "4"), image("c", "3")]  # fmt: skip
     files = Files()
     told = RunImages(opened, tmp_path, files).headers()
-    assert sorted(files.read) == ["a", "broken", "c", "shown"]
+    assert sorted(files.read) == ["a", "broken", "c", "closed", "shown"]
     assert {value for key, value in told if key == "PatientID"} == {"a", "c", "shown"}
     assert ("(0009,1001)", "private") in told
