@@ -186,31 +186,32 @@ def _names_nothing(text: str) -> bool:
 
     Whatever opens it finds nothing: neither where the program was started, nor in a folder above.
     """
-    name = text.strip()
-    if len(name) > 255 or re.search(r"[\\/:\n~$%]|^\.", name) or looks_like(name):
+    if len(text) > 255 or looks_like(text):
+        return False
+    forms = [form.strip() for form in _forms(text)]
+    if any(re.search(r"[\\/:\n~$%]|^\.", form) for form in forms):
         return False
     try:
-        return not os.path.lexists(name)
+        return not any(os.path.lexists(form) for form in forms)
     except (OSError, ValueError):
         return False
 
 
 def _is_here(text: str, scope: Scope) -> bool:
     """Whether a text is the name of a file where the program was started, or of a link out."""
-    name = text.strip()
-    if (
-        len(name) > 255
-        or name == "."
-        or "\n" in name
-        or not re.search(r"[./\\]", name)
-        or name.startswith("\\")
-    ):
+    if len(text) > 3 * _LONGEST or "\n" in text.strip():
         return False
-    try:
-        here = (Path(), scope.folder) if scope.folder is not None else (Path(),)
-        return any(os.path.lexists(folder / name) for folder in here)
-    except (OSError, ValueError):
-        return False
+    here = (Path(), scope.folder) if scope.folder is not None else (Path(),)
+    for form in _forms(text):
+        name = form.strip().replace("\\", "/").rstrip("/")
+        if name in ("", ".") or len(name) > _LONGEST or not re.search(r"[./]", form):
+            continue
+        try:
+            if any(os.path.lexists(folder / name) for folder in here):
+                return True
+        except (OSError, ValueError):
+            continue
+    return False
 
 
 def _home(form: str) -> bool:

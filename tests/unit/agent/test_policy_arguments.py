@@ -6,13 +6,15 @@ import asyncio
 import json
 import os
 import sys
+import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
-from hypothesis import example, given
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -876,3 +878,60 @@ def test_no_variable_takes_the_site_file_away(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("SIGHTLINE_HOME", "/tmp/elsewhere")
     monkeypatch.setenv("SIGHTLINE_POLICY", "/tmp/more.json")
     assert paths.site_policies() == (own, Path("/tmp/more.json"))
+
+
+# -- what an honest tool could reach ----------------------------------------------------------
+
+PARTS = st.sampled_from(
+    [
+        *(
+            "{base}",
+            "{out}",
+            "{image}",
+            "~",
+            "$HOME",
+            "${HOME}",
+            "file://",
+            "file:",
+            "%2e%2e",
+            "..",
+        ),
+        *(".", "secret.txt", "overlay.png", "way-out", "run 1", "other.dcm", "image-1", "x", ""),
+        *("/", "/", "/", "//", "%2f", "\uff0f", " ", "\\", "|", ":", "a"),
+    ]
+)
+
+
+def readings(text: str, out: Path) -> list[Path]:
+    """Every way in which an honest tool might open what it was given."""
+    ways = [text, text.strip(), os.path.expandvars(text), unquote(text), unquote(unquote(text))]
+    ways += [unicodedata.normalize("NFKC", text), text.replace("\\", "/")]
+    ways += [way.removeprefix("file://").removeprefix("file:") for way in ways]
+    found: list[Path] = []
+    for way in ways:
+        if "\0" not in way and way.strip():
+            found += [Path(way), out / way, Path(os.path.expanduser(way))]  # noqa: PTH111
+    return found
+
+
+@given(st.lists(PARTS, min_size=1, max_size=7))
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_whatever_passes_no_honest_way_of_opening_it_reads_another_file(
+    scope: Scope, tmp_path: Path, parts: list[str]
+):
+    out, image = tmp_path / "run 1", tmp_path / "study of DOE JANE" / "chest.dcm"
+    known = {"{base}": str(tmp_path), "{out}": str(out), "{image}": str(image)}
+    text = "".join(known.get(part, part) for part in parts)
+    before = Path.cwd()
+    os.chdir(tmp_path)
+    try:
+        for argument in ("image_path", "note"):
+            if judge({argument: text}, scope).rule is Rule.DENY:
+                continue
+            for path in readings(text, out):
+                inside = path.resolve().is_relative_to(out) or path.resolve() == image
+                assert inside or not path.is_file(), (argument, text, path)
+    finally:
+        os.chdir(before)
