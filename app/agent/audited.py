@@ -35,6 +35,7 @@ ACTING = frozenset((Approval.WRITE, Approval.SEND, Approval.EXECUTE))
 
 UNKNOWN = "(no such tool)"
 _AT_ONCE = 80  # images named in one line
+_MOST_REACHED = 10  # files and hosts of one call
 _REMEDY = "Make room on the disk, or ask whoever looks after this computer."
 Facts = dict[str, Any]
 
@@ -82,7 +83,7 @@ class _Told:
         self._audit = audit
         self._request = request
         self._run = {"run": request.run_id, "thread": request.thread.thread_id}
-        self._asked_about: dict[str, Facts] = {}
+        self._questions: dict[str, tuple[ApprovalRequested, Facts]] = {}
         self._read: set[str] = set()  # UIDs that the log knows of
 
     def __call__(self, event: RunEvent) -> str:
@@ -108,14 +109,9 @@ class _Told:
             case ToolFinished():
                 yield "tool_finished", self._finished(event), self._acts(event.tool)
             case ApprovalRequested():
-                facts = self._asked(event)
-                subject = {key: facts[key] for key in ("about", "tool", "host") if key in facts}
-                self._asked_about[event.approval_id] = subject
-                yield "approval_asked", facts, False
+                yield "approval_asked", self._asked(event), False
             case ApprovalResolved():
-                facts = {"approval": event.approval_id, "granted": event.granted}
-                facts |= {"scope": event.scope} | self._asked_about.get(event.approval_id, {})
-                yield "approval_answered", facts, event.granted
+                yield "approval_answered", self._answered(event), event.granted
             case DataSent():
                 yield from self._sent(event)
             case RunFinished() | RunFailed() | RunCancelled():
@@ -125,11 +121,12 @@ class _Told:
 
     def _call(self, call_id: str, tool: str) -> Facts:
         found = self._audit.tools.get(tool)
+        call = self._audit.name("call", call_id)  # a model may make it of whatever it likes
         if found is None:
-            return {"call": call_id[:64], "tool": UNKNOWN}
+            return {"call": call, "tool": UNKNOWN}
         spec = found.spec
         return {
-            "call": call_id[:64],
+            "call": call,
             "tool": spec.name,
             "effect": spec.approval.value,
             "version": spec.version,
@@ -164,10 +161,29 @@ class _Told:
     def _asked(self, event: ApprovalRequested) -> Facts:
         facts: Facts = {"approval": event.approval_id, "about": event.about}
         if event.about == "tool":
-            return facts | self._call(event.call_id, event.tool) | self._arguments(event.arguments)
-        shown = {_stem(item.get("path", "")): item.get("image_id", "") for item in event.pictures}
-        facts |= {"host": event.host, "model": event.model}
-        return facts | self._shown(list(shown), shown)
+            facts |= self._call(event.call_id, event.tool) | self._arguments(event.arguments)
+            reached = [item.get("shown", "") for item in event.touches[:_MOST_REACHED]]
+            if reached:
+                facts["reaches"] = [self._audit.name("reaches", item) for item in reached]
+        else:
+            shown = {
+                _stem(item.get("path", "")): item.get("image_id", "") for item in event.pictures
+            }
+            facts |= {"host": event.host, "model": event.model} | self._shown(list(shown), shown)
+        self._questions[event.approval_id] = (event, facts)
+        return facts
+
+    def _answered(self, event: ApprovalResolved) -> Facts:
+        facts: Facts = {"approval": event.approval_id, "granted": event.granted}
+        facts["scope"] = event.scope
+        if event.approval_id in self._questions:
+            asked, told = self._questions[event.approval_id]
+            facts |= {key: told[key] for key in ("about", "tool", "host") if key in told}
+            hosts = [item.get("shown", "")[:100] for item in asked.touches if _is_host(item)]
+            # Only what the user let out: a model may write anything into the name of a host.
+            if event.granted and hosts:
+                facts["hosts"] = hosts[:_MOST_REACHED]
+        return facts
 
     def _sent(self, event: DataSent) -> Iterator[tuple[str, Facts, bool]]:
         facts = {"host": event.host, "model": event.model, "characters": event.characters}
@@ -206,6 +222,10 @@ def _latest(request: RunRequest) -> dict[str, str]:
         if message.role == "user":
             return {_stem(picture.path): picture.image_id for picture in message.pictures}
     return {}
+
+
+def _is_host(touch: Mapping[str, str]) -> bool:
+    return touch.get("what") == "sends to"
 
 
 def _stem(path: str) -> str:

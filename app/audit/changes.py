@@ -25,11 +25,17 @@ def settings_facts(before: Settings, after: Settings) -> dict[str, Any]:
         facts["host"] = host_in(fields.base_url) if after.llm.kind != "local" else ""
     rules = [key for key in changed if key.startswith("policy.")]
     if rules:
-        facts["rules"] = {key[7:]: str(new.get(key, "(none)"))[:_LONGEST] for key in rules[:_MOST]}
+        facts["rules"] = {key[7:]: _rule(key, new) for key in rules[:_MOST]}
     limits = [key for key in changed if key.startswith("limits.")]
     if limits:
         facts["limits"] = {key[7:]: new.get(key) for key in limits}
     return facts
+
+
+def _rule(key: str, new: dict[str, Any]) -> str:
+    if key.startswith("policy.folders."):
+        return "(not written here)"  # paths may hold a name
+    return str(new.get(key, "(none)"))[:_LONGEST]
 
 
 def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:

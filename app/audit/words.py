@@ -65,7 +65,9 @@ def what_of(entry: Entry) -> str:
             return _joined(_subject(facts), _images(facts))
         case "approval_answered":
             whole = facts.get("scope") == "session"
-            return _joined(_subject(facts), "for this conversation" if whole else "")
+            hosts = ", ".join(map(str, facts.get("hosts", ())))
+            to = f"to {hosts}" if hosts else ""
+            return _joined(_subject(facts), to, "for this conversation" if whole else "")
         case "data_sent":
             sent = f"{facts.get('characters', 0)} characters to {facts.get('host', '')}"
             return _joined(sent, _images(facts), str(facts.get("model", "")))

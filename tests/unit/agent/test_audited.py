@@ -12,7 +12,7 @@ import pytest
 from app.agent.approvals import Gate
 from app.agent.audited import UNKNOWN, Audited
 from app.agent.consents import Consents
-from app.agent.events import ApprovalRequested, DataSent, RunEvent
+from app.agent.events import ApprovalRequested, ApprovalResolved, DataSent, RunEvent
 from app.agent.llm.base import ModelInfo
 from app.agent.loop import AgentLoop
 from app.agent.messages import Message, Picture
@@ -281,3 +281,28 @@ def test_a_call_tells_which_images_were_read_and_the_end_only_of_others(tmp_path
     names = [[log.name("image", first)], [], [log.name("image", second)]]
     assert [facts["images"] for facts in log.of("tool_finished")] == names
     assert not log.of("images_read")
+
+
+def asked_and_answered(tmp_path: Path, log: Log, *, granted: bool) -> None:
+    """A tool that sends asks, as the policy puts it, and is answered."""
+    told = Audited(log, FakeRegistry(acting("send", Approval.SEND, []))).of(request(tmp_path))
+    at = {"run_id": "r", "seq": 0, "time": "t", "approval_id": "a"}
+    touches = [
+        {"what": "sends to", "argument": "url", "shown": "jane-doe.example:443", "note": ""},
+        {"what": "writes", "argument": "path", "shown": "/home/Jane Doe/x", "note": ""},
+    ]
+    call_of = {"tool": "send", "call_id": "jane-doe", "title": "", "detail": "", "touches": touches}
+    assert told(ApprovalRequested(**at, **call_of)) == ""
+    assert told(ApprovalResolved(**at, granted=granted)) == ""
+
+
+def test_the_host_that_the_user_let_a_tool_send_to_is_named(tmp_path: Path, log: Log):
+    asked_and_answered(tmp_path, log, granted=True)
+    assert log.of("approval_answered")[0]["hosts"] == ["jane-doe.example:443"]
+    assert len(log.of("approval_asked")[0]["reaches"]) == 2
+
+
+def test_a_host_that_was_refused_is_only_a_hash_and_so_is_a_call_id(tmp_path: Path, log: Log):
+    asked_and_answered(tmp_path, log, granted=False)
+    whole = b"".join(path.read_bytes() for path in log.folder.iterdir()).lower()
+    assert b"jane" not in whole
