@@ -13,6 +13,7 @@ from app.audit.changes import settings_facts
 from app.audit.keeping import NAME, audit_key
 from app.errors import SightlineError
 from app.settings import (
+    FolderSettings,
     LimitSettings,
     ModelSettings,
     PolicySettings,
@@ -135,3 +136,10 @@ def test_changed_settings_are_told_without_addresses_paths_or_keys():
     assert settings_facts(before, before) == {"changed": []}
     back = settings_facts(after, before)
     assert back["rules"] == {"tools.save_report": "(none)"}
+
+
+def test_folders_in_the_rules_are_not_written_into_the_log():
+    folders = FolderSettings(allow=["/data/DOE_JANE"])
+    facts = settings_facts(Settings(), Settings(policy=PolicySettings(folders=folders)))
+    assert facts["changed"] == ["policy.folders.allow"]
+    assert "JANE" not in str(facts)
