@@ -77,8 +77,9 @@ def test_cards_show_their_numbers_and_a_failed_call_has_none(chat: Chat, wait_un
     ask(chat, wait_until)
     for number in (1, 0, 2):
         tool(chat, number)
-    wait_until(lambda: len(chat.run.cards) == 3)
+    wait_until(lambda: [item.evidence for item in chat.run.cards.values()] == [1, 0, 2])
     cards = list(chat.run.cards.values())
+    wait_until(lambda: all(item.isVisible() for item in cards))
     assert [item._number.isVisible() for item in cards] == [True, False, True]
     assert [item._number.text() for item in cards if item.evidence] == ["[1]", "[2]"]
     assert cards[2].accessibleName() == "Tool call: Score chest findings, Done, result 2"

@@ -49,8 +49,11 @@ def plan_of(chat: Chat, wait_until: Wait, *steps: dict[str, Any], **fields: Any)
     before = chat.run.plan.steps.as_text() if chat.run.plan else ""
     chat.runner.say(PlanUpdated, steps=list(steps), **fields)
     wait_until(lambda: chat.run.plan and chat.run.plan.steps.as_text() != before)
-    assert chat.run.plan is not None
-    return chat.run.plan
+    plan = chat.run.plan
+    assert plan is not None
+    lines = [*plan.steps.rows, *plan.steps.changes]
+    wait_until(lambda: all(line.isVisible() and line.width() > 100 for line in lines))
+    return plan
 
 
 def end(chat: Chat, wait_until: Wait) -> None:
@@ -110,6 +113,7 @@ def test_the_checklist_lives(chat: Chat, wait_until: Wait):
 def test_who_planned_is_told_once(chat: Chat, wait_until: Wait, by: str, told: str):
     forced = step("b", "done", by="enforced", why="needed before c")
     plan = plan_of(chat, wait_until, step("a", "done", by=by), forced, step("c", "done", by=by))
+    wait_until(lambda: f"Planned by {told}" in texts(plan))
     assert texts(plan).count(f"Planned by {told}") == 1
     assert [row.details.full for row in plan.steps.rows] == [
         "",
@@ -269,9 +273,8 @@ def test_a_reopened_conversation_shows_the_plan_as_it_ended(chat: Chat, wait_unt
     wait_until(lambda: chat.dock.conversation.runs and chat.run.plan)
     plan = chat.run.plan
     assert plan is not None
-    wait_until(plan.changed.isVisible)
+    wait_until(lambda: plan.changed.isVisible() and plan.steps.isHidden())
     assert plan.head.text() == "Plan · 1 of 1 done · goal reached"
-    assert plan.steps.isHidden()
     assert plan.steps.changes[0].text.full == REASON
 
 
