@@ -27,7 +27,7 @@ _SENT = (
     "at pictures",
 )
 _NEVER = (
-    "Image files, or other pixel data than those pictures",
+    "Image files (DICOM and other), and other pixel data than those pictures",
     "Names, ids, birth dates, study dates, institutions and file paths of the open study: they are "
     "cut from everything that is sent. In what you type yourself nothing else is cut",
     "Keys of other hosts",
