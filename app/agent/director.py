@@ -291,6 +291,9 @@ class Director:
         order = self.order(call)
         match ruling:
             case Go(changed, override, note):
+                awaited = self._plan.awaited(changed.name)
+                if awaited:
+                    note = f"{note} By your plan it waits for: {', '.join(awaited)}.".strip()
                 if override is not None:
                     self._tell(override)
                     order = replace(order, made=Made(ENFORCED, override.reason))

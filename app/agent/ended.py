@@ -120,7 +120,7 @@ class Record:
 
     def _path(self, text: str) -> str:
         """A path with "." and ".." taken out; a relative one lies in the run's folder."""
-        return os.path.normpath((self._folder or Path()) / text.strip())
+        return os.path.normcase(os.path.normpath((self._folder or Path()) / text.strip()))
 
     def here(self) -> Iterator[Ended]:
         """Those of this run."""

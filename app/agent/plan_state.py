@@ -210,6 +210,13 @@ class PlanState:
         """The tools, or titles, of the steps that are not done yet."""
         return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
+    def awaited(self, tool: str) -> list[str]:
+        """What this tool's step waits for, by the model's own plan, and has not ended yet."""
+        index = self._step_for(tool)
+        numbers = self._steps[index].after if index is not None else ()
+        steps = [self._steps[number - 1] for number in numbers if number <= len(self._steps)]
+        return [step.tool for step in steps if step.state in ("pending", "running")]
+
     @property
     def needs_tools(self) -> bool:
         """Whether any step is a call, or names tools."""

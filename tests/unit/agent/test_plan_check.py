@@ -105,6 +105,16 @@ def test_the_checklist_follows_the_models_plan_by_its_tools(tmp_path: Path):
     assert played.plan[-1].goal == "done"
 
 
+def test_a_call_before_what_its_step_waits_for_is_told_so(tmp_path: Path):
+    plan = own_plan(
+        {"title": "Outline", "state": "pending", "tools": [cells.CELLS]},
+        {"title": "Describe", "state": "pending", "tools": [cells.CAPTIONER], "after": [1]},
+    )
+    early: Turn = [call(cells.CAPTIONER, image_path="image-1")]
+    played = play(tmp_path, "Tell me about this", plan, early, says("a dark field"))
+    assert "By your plan it waits for: Outline." in played.told(cells.CAPTIONER)
+
+
 def test_a_step_that_the_model_calls_done_though_nothing_ran_is_incomplete(tmp_path: Path):
     lie = own_plan({"title": "Outline", "state": "done", "tools": [cells.CELLS]})
     played = play(tmp_path, "Tell me about this", lie, says("done"))
