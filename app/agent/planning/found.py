@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
-from app.agent.planning.negation import Denial
+from app.agent.planning.negation import Denial, is_cue_word
 from app.agent.planning.scope import beyond_tools, said_nothing
 from app.agent.planning.spelling import Speller
 from app.agent.planning.words import (
@@ -71,7 +71,11 @@ def respelt(blank: str, book: Book) -> tuple[list[Token], tuple[tuple[str, str],
     done: list[Token] = []
     for token in tokens_of(blank):
         if token.forms and not any(part.known(token.forms) for part in book.parts):
-            meant = "" if said_nothing(token) else book.speller.nearest(token.text)
+            meant = (
+                ""
+                if said_nothing(token) or is_cue_word(token)
+                else book.speller.nearest(token.text)
+            )
             if meant:
                 mended[blank[token.start : token.end]] = meant
                 token = replace(token, text=meant, forms=forms_of((meant,)))

@@ -178,6 +178,11 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
     return denied
 
 
+def is_cue_word(token: Token) -> bool:
+    """Whether a word is, or is part of, what leaves something out: it is not misspelt."""
+    return bool(_CUES.known(token.forms))
+
+
 def _before(tokens: Sequence[Token], first: int) -> frozenset[int]:
     """The words of the clause before a cue, from the last "and", "but" or "only" on."""
     found: set[int] = set()

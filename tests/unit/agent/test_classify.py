@@ -238,6 +238,10 @@ def test_a_better_alternative_is_taken_unless_the_other_is_named_or_alone():
         ("Not only count the seeds", set(), ("seed_counter",)),
         ("Are there no weeds, and where?", set(), ("weed_finder",)),
         ("Leave the seeds out, count the leaves", set(), ("leaf_counter",)),
+        ("compar them, dont mesure groth", {"growth_meter"}, ("seed_counter",)),
+        ("compar them, dont measure", {"growth_meter"}, ("seed_counter",)),
+        ("Skip everything except the count", set(), ("seed_counter",)),
+        ("Compare but do not measure the leaves", {"growth_meter"}, ("leaf_counter",)),
         ("Compare without growth_meter", {"growth_meter"}, ("seed_counter",)),
     ],
 )
