@@ -211,11 +211,11 @@ class PlanState:
         return [step.tool for step in self._steps if step.state in ("pending", "running")]
 
     def awaited(self, tool: str) -> list[str]:
-        """What this tool's step waits for, by the model's own plan, and has not ended yet."""
+        """What this tool's step waits for, by the model's own plan, and has given nothing yet."""
         index = self._step_for(tool)
         numbers = self._steps[index].after if index is not None else ()
         steps = [self._steps[number - 1] for number in numbers if number <= len(self._steps)]
-        return [step.tool for step in steps if step.state in ("pending", "running")]
+        return [s.tool for s in steps if s.state in ("pending", "running") and not s.found]
 
     @property
     def needs_tools(self) -> bool:
