@@ -2,7 +2,7 @@
 
 A row says what a user writes, what is open, and what should run:
 
-    id         unique over both parts
+    id         unique over all parts
     group      "plain", "terse", "misspelt", "multi-part", "negated", "out of scope", the same in
                German, "explicit" (tools by name), "injection" (orders in quotes)
     scene      what is open, see `SCENES`
@@ -13,9 +13,9 @@ A row says what a user writes, what is open, and what should run:
     or         other answers that are as right
     organs     what a segmentation should outline, where it matters
 
-`written.toml` may be read by whoever writes the rules. `held_out.toml`, a third of all, may not: it
-tells whether the rules know more than the phrasings they were written for. A part that somebody has
-tuned rules by belongs into `written.toml`, and fresh phrasings into the other.
+`written.toml` may be read by whoever writes the rules. `held_out.toml`, half as long, may not: it
+tells whether the rules know more than the phrasings they were written for. Once somebody has tuned
+rules by it, it goes into `tried.toml`, and fresh phrasings are written in its place.
 """
 
 from __future__ import annotations
@@ -33,8 +33,9 @@ from app.tools.registry import Registry, load_packs
 from tests.support import cells_pack
 
 WRITTEN = "written"
+TRIED = "tried"
 HELD_OUT = "held_out"
-PARTS = (WRITTEN, HELD_OUT)
+PARTS = (WRITTEN, TRIED, HELD_OUT)
 
 _FOLDER = Path(__file__).parent
 _ORGANS = "chest_xray_segmentation"
