@@ -103,7 +103,9 @@ def _judge(spec: ToolSpec, piece: Piece, text: str, scope: Scope, folders: Folde
 
 def _target(spec: ToolSpec, piece: Piece, text: str, scope: Scope, folders: Folders) -> Judgement:
     """A file that would be written: in the run's folder, or after the user saw the whole path."""
-    odd = any(_home(form) or re.match(r"\s*(file:|[$%])", form) for form in _forms(text))
+    odd = _home(text) or bool(
+        re.search(r"^\s*file:|[$][\w{]|%\w+%|%[0-9a-f]{2}", text, re.IGNORECASE)
+    )
     remote = text.startswith(("\\\\", "//")) or (os.name != "nt" and bool(_drive(text)))
     path = None if odd or remote or text != text.strip() else scope.target(text)
     if path is None:

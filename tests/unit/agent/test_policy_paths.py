@@ -383,3 +383,23 @@ def test_whatever_passes_no_honest_way_of_opening_it_reads_another_file(
                 assert inside or not path.is_file(), (argument, text, path)
     finally:
         os.chdir(before)
+
+
+@given(st.lists(PARTS, min_size=1, max_size=7))
+@settings(
+    max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+def test_what_is_written_lies_in_the_runs_folder_or_is_shown_as_it_is(
+    scope: Scope, tmp_path: Path, parts: list[str]
+):
+    out, image = tmp_path / "run 1", tmp_path / "study of DOE JANE" / "chest.dcm"
+    known = {"{base}": str(tmp_path), "{out}": str(out), "{image}": str(image)}
+    text = "".join(known.get(part, part) for part in parts)
+    judged = judge({"path": text}, scope, WRITER)
+    if judged.rule is Rule.DENY or not text.strip():
+        return
+    for way in (out / text, out / Path(os.path.expandvars(text)), out / os.path.expanduser(text)):  # noqa: PTH111
+        written = way.resolve()
+        shown = [touch.shown for touch in judged.touches]
+        assert written.is_relative_to(out) or [str(written)] == shown, (text, written)
+        assert written != image
