@@ -48,6 +48,8 @@ _INSIDE = re.compile(
     """,
     re.VERBOSE | re.IGNORECASE,
 )
+_ODD = re.compile(r"^\s*file:|[$][\w{]|%\w+%|%[0-9a-f]{2}", re.IGNORECASE)
+"""What some programs would put something else for, when they write there."""
 _HELD = "\ue000"  # stands for what the run may touch
 _END = r"(?=$|[\s\"',;:)]|\.(?:\s|$))"
 
@@ -103,9 +105,7 @@ def _judge(spec: ToolSpec, piece: Piece, text: str, scope: Scope, folders: Folde
 
 def _target(spec: ToolSpec, piece: Piece, text: str, scope: Scope, folders: Folders) -> Judgement:
     """A file that would be written: in the run's folder, or after the user saw the whole path."""
-    odd = _home(text) or bool(
-        re.search(r"^\s*file:|[$][\w{]|%\w+%|%[0-9a-f]{2}", text, re.IGNORECASE)
-    )
+    odd = _home(text) or _ODD.search(text) is not None
     remote = text.startswith(("\\\\", "//")) or (os.name != "nt" and bool(_drive(text)))
     path = None if odd or remote or text != text.strip() else scope.target(text)
     if path is None:
