@@ -228,10 +228,14 @@ class Director:
         if self._enforcer is None:
             return
         verdict = self._goal()
+        self._plan.close(not stopped)
+        short = self._plan.short()
         if stopped:
             self._plan.end("incomplete", f"Stopped: {stopped}.")
         elif not verdict.complete:
             self._plan.end("incomplete", _sentence(verdict.why))
+        elif short:
+            self._plan.end("incomplete", _sentence("; ".join(short)))
         elif self._plan.needs_tools and not self._found():
             self._plan.end("incomplete", "None of the steps gave a result.")
         elif self._plan:

@@ -217,6 +217,14 @@ class PlanState:
         steps = [self._steps[number - 1] for number in numbers if number <= len(self._steps)]
         return [s.tool for s in steps if s.state in ("pending", "running") and not s.found]
 
+    def short(self) -> list[str]:
+        """Steps of the model's own that did not come to what they were for, each with why."""
+        return [
+            f"{step.tool}: {step.verdict or step.state}"
+            for step in self._steps
+            if step.titled and step.state in ("incomplete", "failed")
+        ]
+
     @property
     def needs_tools(self) -> bool:
         """Whether any step is a call, or names tools."""

@@ -120,6 +120,10 @@ def test_a_step_that_the_model_calls_done_though_nothing_ran_is_incomplete(tmp_p
     played = play(tmp_path, "Tell me about this", lie, says("done"))
     (step,) = played.plan[-1].steps
     assert (step["state"], step["verdict"]) == ("incomplete", NOTHING_RAN)
+    assert (played.plan[-1].goal, played.plan[-1].goal_why) == (
+        "incomplete",
+        f"Outline: {NOTHING_RAN}.",
+    )
 
 
 def test_a_step_whose_tool_failed_is_not_done(tmp_path: Path):
