@@ -70,7 +70,7 @@ def judge_task(rule: ToolRule, message: Message, asked: Asked) -> TaskVerdict:
         return TaskVerdict("done", f"it found nothing: no {keys}; none may be the answer")
     absent = _looked_for_in_vain(rule, message)
     if absent:
-        return TaskVerdict("incomplete", f"not found: {listed(absent)}")
+        return TaskVerdict("incomplete", f"no result for {listed(absent)}")
     return TaskVerdict("done")
 
 

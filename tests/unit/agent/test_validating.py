@@ -96,7 +96,7 @@ def test_nothing_is_an_answer_where_none_was_expected():
 def test_what_was_looked_for_and_not_found_is_told_by_name():
     data = {"summary": "", "output": {"count": 1}, "metadata": {"not_found": ["Spine", "Aorta"]}}
     verdict = judge_task(RULE, result_message("c1", "finder", data), COUNT)
-    assert (verdict.state, verdict.why) == ("incomplete", "not found: Spine, Aorta")
+    assert (verdict.state, verdict.why) == ("incomplete", "no result for Spine, Aorta")
 
 
 def test_a_tool_that_no_pack_speaks_of_is_done_when_it_ended_well():
