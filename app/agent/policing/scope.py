@@ -109,7 +109,8 @@ class Scope:
     @cached_property
     def paths(self) -> frozenset[str]:
         """The names that are whole paths."""
-        return frozenset(name for name in self.names if Path(name).is_absolute())
+        # Not by Path: a study may have ten thousand images, and this is asked at each call.
+        return frozenset(filter(os.path.isabs, self.names))
 
     @cached_property
     def _known(self) -> frozenset[str]:
