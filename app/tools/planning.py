@@ -65,6 +65,9 @@ class QuestionKind:
         unless: Words with which it is not meant in the same clause: "liver" where nothing of the
             pack outlines one.
         alone: It is meant only where no other kind is that tools answer: "show the image".
+        counts_as: Another kind of the pack that its words make a question as well.
+        bare: Its words are so common that it is meant only where its clause holds no word that no
+            pack knows: "is it normal?", not "is that normal for the program?".
         again: Its tools run again even if an earlier question has their result. Otherwise only
             the last one runs, fed by that result: "show the overlay".
     """
@@ -79,6 +82,8 @@ class QuestionKind:
     needs_image: bool = True
     unless: tuple[str, ...] = ()
     alone: bool = False
+    counts_as: str = ""
+    bare: bool = False
     again: bool = True
 
 

@@ -134,11 +134,23 @@ class Found:
             for match in book.unless.find(tokens)
             if not any(match.at <= denial.at for denial in self.denied)
         }
+        strange = self._strange_clauses()
         for match in matches:
-            barred = (match.owner, tokens[match.first].clause) in unless
+            pack, _, name = match.owner.partition("\n")
+            clause = tokens[match.first].clause
+            barred = (match.owner, clause) in unless
+            barred = barred or (book.kinds[pack, name].bare and clause in strange)
             if match not in beyond and not barred and not match.at & gone:
-                pack, _, name = match.owner.partition("\n")
                 self.asking.setdefault((pack, name), []).append(match)
+
+    def _strange_clauses(self) -> frozenset[int]:
+        """The clauses that hold a word which no pack knows and which has weight."""
+        return frozenset(
+            token.clause
+            for token in self.tokens
+            if not (said_nothing(token) or is_cue_word(token))
+            and not any(part.known(token.forms) for part in self.book.parts)
+        )
 
     def _gone(self) -> frozenset[int]:
         """The words that are left out whatever they are."""
@@ -244,7 +256,10 @@ class Found:
     def _matches(self, key: Key, asked: tuple[Key, ...]) -> list[Match]:
         """The matches of a kind and of those that must be there as well; none if one is not."""
         kind = self.book.kinds.get(key)
-        own = self.asking.get(key, [])
+        own = [*self.asking.get(key, [])]
+        for other, found in self.asking.items():
+            if other[0] == key[0] and self.book.kinds[other].counts_as == key[1]:
+                own += found
         if kind is None or key in asked or (kind.words and not own):
             return []
         found = list(own)

@@ -50,6 +50,7 @@ _KNOWLEDGE = (
     "heilen",
     "toedlich",
     "ansteckend",
+    "wofuer steht",
     "wer hat .. entdeckt",
     "wer hat .. erfunden",
     "why does",
@@ -185,7 +186,7 @@ _BEYOND = Vocabulary([("knows", entry) for entry in _KNOWLEDGE + _ERRANDS])
 _WHAT_IS = Vocabulary(
     [
         *(("what", entry) for entry in ("what is", "what's", "what are", "was ist", "was sind")),
-        *(("what", entry) for entry in ("whats", "was bedeutet", "meaning of", "wer ist")),
+        *(("what", entry) for entry in ("whats", "was bedeutet", "tell about", "wer ist")),
         *(("tell", entry) for entry in ("explain", "erklaer*", "erlaeuter*")),
     ]
 )
@@ -197,6 +198,8 @@ _LIGHT_TEXT = (
     "is are was were be been do does did can could would should will shall may might must i you we "
     "he she it they one there here of in on at to for with from by as and or so if then what which "
     "how who when show tell give get let make find see look looks like want need know check "
+    "whether ob seem seems appear appears still yet now today maybe perhaps possibly overall "
+    "use run apply perform any anything something has have had say think also again ok okay what's "
     "determine calculate compute measure estimate evaluate assess kindly thanks thank hi hello "
     "dear now just only really quite very too exactly about roughly approximately patient "
     "patient's patients image images picture pictures photo film scan file study slide today "

@@ -7,7 +7,7 @@ given something, and what the packs put behind it as well.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -89,6 +89,7 @@ def judge_goal(
     open_steps: Iterable[str],
     tools: Collection[str] | None = None,
     earlier: Iterable[Message] = (),
+    barred: Callable[[str], str] = lambda _: "",
 ) -> GoalVerdict:
     """Whether the run answers the question.
 
@@ -100,6 +101,8 @@ def judge_goal(
         tools: The tools that there are; None where it is not known.
         earlier: Results of earlier questions about the same image: they serve this one as well,
             but what must follow them was for their own question to do.
+        barred: Says of a tool why it cannot run here at all, "" where it can: it is told, but is
+            not missing.
     """
     ran = [message for message in results if message.role == "tool"]
     at_hand = [*(message for message in earlier if message.role == "tool"), *ran]
@@ -108,7 +111,9 @@ def judge_goal(
     missing: list[str] = []
     for tool, why in needed.items():
         verdict = _best(tool, plans, at_hand, asked)
-        if verdict is None:
+        if verdict is None and (bar := barred(tool)):
+            reasons.append(bar)
+        elif verdict is None:
             missing.append(tool)
             reasons.append(f"{tool} did not run" + (f": {why}" if why else ""))
         elif verdict.state != "done":

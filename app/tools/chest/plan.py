@@ -19,7 +19,9 @@ from app.tools.chest.plan_words import (
     PHRASES,
     REPORT,
     SHOWN,
+    STATES,
     STRUCTURES,
+    SUBJECT,
     WHERE,
     WIDE_MEDIASTINUM,
 )
@@ -53,6 +55,15 @@ _KINDS = (
         unless=ELSEWHERE,
         alone=True,
     ),
+    QuestionKind(
+        "all",
+        ("everything", "alles"),
+        tools=(_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW),
+        unless=ELSEWHERE,
+        bare=True,
+    ),
+    QuestionKind("state", STATES, counts_as="disease", unless=ELSEWHERE, bare=True),
+    QuestionKind("subject", SUBJECT),
     QuestionKind("disease", DISEASES, tools=(_CLASSIFIER,), unless=ELSEWHERE),
     QuestionKind("where", WHERE),
     QuestionKind(
@@ -67,7 +78,7 @@ _KINDS = (
         expects_data=True,
     ),
     # "A mass in the right lung" asks for the mass.
-    QuestionKind("anatomy", ANATOMY, tools=(_SEGMENTATION,), unless=DISEASES),
+    QuestionKind("anatomy", ANATOMY, tools=(_SEGMENTATION,), unless=(*DISEASES, *STATES)),
     QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True, expects_data=True),
     QuestionKind("report", REPORT, tools=(_REPORT,)),
     QuestionKind("overlay", OVERLAY, tools=(_SEGMENTATION, _SHOW), again=False),
@@ -93,7 +104,7 @@ _TOOLS = (
         values=STRUCTURES,
         usual=(("organs", _LUNGS_AND_HEART),),
         empty=("metrics",),
-        missing=("not_found",),
+        missing=("not_found", "unavailable_organs"),
         makes="segmentation_image_path",
         made=(
             *("segmentation overlay", "segmentation image", "segmentation mask"),

@@ -15,10 +15,10 @@ _PICTURES = (
 _BILDER = ("bild", "aufnahme", "roentgenbild", "thoraxbild", "thoraxaufnahme", "roentgenaufnahme")
 
 EVERYTHING = (
-    *("all available tools", "all tools", "every tool", "everything", "full analysis"),
+    *("all available tools", "all tools", "every tool", "full analysis"),
     *("complete analysis", "full work up", "full workup", "what do you see", "what can you see"),
     *("comprehensive analysis", "full read", "complete work up"),
-    *("alle werkzeuge", "alles", "vollstaendige analyse", "komplette analyse", "was siehst du"),
+    *("alle werkzeuge", "vollstaendige analyse", "komplette analyse", "was siehst du"),
     *("was sieht man", "volle analyse", "kompletter befund", "alle tools"),
 )
 ANALYSE = (
@@ -28,11 +28,11 @@ ANALYSE = (
 )
 
 DISEASES = (
-    *("disease*", "diagnos*", "abnormal*", "patholog*", "finding*", "wrong", "sick", "ill"),
-    *("normal", "healthy", "condition", "conditions", "classif*", "score", "scores", "scoring"),
+    *("disease*", "diagnos*", "abnormal*", "patholog*", "finding*"),
+    *("classif*", "score", "scores", "scoring"),
     *("labels", "label scores"),
-    *("suspicious", "analyse", "analyze", "analysis", "lesion*", "problem", "problems", "illness"),
-    *("unremarkable", "unusual", "red flags", "rule out", "abnormality", "clear"),
+    *("suspicious", "analyse", "analyze", "analysis", "lesion*", "illness"),
+    *("unremarkable", "unusual", "red flags", "rule out", "abnormality"),
     *("probabilities", "probability", "likelihood", "screen for", "screening", "decompensat*"),
     *("heart failure", "cardiac failure", "copd", "hyperinflat*", "empyema", "granuloma*"),
     *(
@@ -88,9 +88,19 @@ DISEASES = (
     *("tuberkulose", "ueberblaeht", "ueberblaehung", "narbe", "narben", "vernarbung*"),
     *("transparenzminderung*", "rippenbrueche", "karzinom*", "metastase*", "boesartig*"),
     *("wahrscheinlichkeit*", "befunde diese*", "ausgeschlossen", "ausschliessen"),
-    *("abszess*", "embolie", "zyste*", "verkalk*", "infekt*", "entzuendung*", "wasser", "frei"),
+    *("abszess*", "embolie", "zyste*", "verkalk*", "infekt*", "entzuendung*", "wasser"),
 )
 
+STATES = (
+    *("wrong", "sick", "ill", "normal", "healthy", "condition", "conditions", "problem"),
+    *("problems", "clear", "krank", "gesund", "frei", "unauffaellig"),
+)
+SUBJECT = (
+    *("chest", "thorax", "cxr", "x-ray", "xray", "radiograph*", "lobe", "lobes", "field", "fields"),
+    *("upper", "lower", "middle", "pleural", "pulmonary", "cardiac", "aufnahme", "roentgen*"),
+    *("thorax*", "lungenlappen", "oberlappen", "unterlappen", "mittellappen", "side", "bone*"),
+)
+"""Words of the field that ask for nothing by themselves."""
 WIDE_MEDIASTINUM = (
     *("mediastin* .. widen*", "widen* .. mediastin*", "wide mediastinum", "broad mediastinum"),
     *("mediastin* .. verbreiter*", "verbreiter* .. mediastin*", "mediastinalverbreiterung*"),
@@ -161,7 +171,20 @@ ANATOMY = tuple(word for item in STRUCTURES for word in item.words)
 SHOWN = tuple(
     f"{verb} .. {name}"
     for verb in (
-        *("show", "mark", "highlight", "find", "draw", "label", "identify", "color", "colour"),
+        *(
+            "show",
+            "mark",
+            "where",
+            "wo",
+            "locate",
+            "highlight",
+            "find",
+            "draw",
+            "label",
+            "identify",
+            "color",
+            "colour",
+        ),
         *("zeig*", "markier*", "zeichne", "finde", "hebe", "faerbe"),
     )
     for name in ANATOMY
@@ -180,7 +203,11 @@ _BIG = (
     *("vergroesser*", "gross", "groesse", "breit", "breite", "verbreitert", "zu gross", "normal"),
     *("normalgross", "dilatiert", "weit", "durchmesser", "riesig", "verdickt"),
 )
+_MEASURES = ("herzgroesse*", "heart size", "cardiac size", "ctr", "ratio", "htq", "quotient*")
 HEART_SIZE = (
+    *(f"{measure} .. normal*" for measure in _MEASURES),
+    *(f"normal* .. {measure}" for measure in _MEASURES),
+    *("vermiss .. herz", "vermesse .. herz", "miss .. herz", "measure .. heart"),
     *("cardiomegal*", "ctr", "cardiothoracic", "cardio thoracic", "cardiothoracic ratio"),
     *("cardiothoracic index", "cardio thoracic ratio", "cardio thoracic index", "heart size"),
     *("ratio of heart", "measure heart", "cardiac size", "heart to chest", "heart to thorax"),
@@ -238,6 +265,8 @@ OVERLAY = (
 PHRASES = (
     *("my heart", "my lungs", "mein herz", "meine lunge", "lung window*", "bone window*"),
     *("lungenfenster", "knochenfenster", "cardiac arrest", "cardiac surg*", "lung transplant*"),
+    *("everything ok", "everything okay", "everything alright", "alles ok", "alles klar"),
+    *("alles gut", "i am sick", "sick of", "i am ill"),
     *("broken heart", "heart .. broken"),
     *("heart rate", "heart beat", "heartbeat", "heart attack", "heart sound*", "heart murmur*"),
     *("heart transplant*", "herzfrequenz", "herzinfarkt", "herzschlag", "mass effect of"),

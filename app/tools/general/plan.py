@@ -93,7 +93,7 @@ _THEN_SHOW = (
     *(f"{lead} zeige {noun}" for lead in ("dann", "und") for noun in _NOMEN),
 )
 _EVERYTHING = (
-    *("all available tools", "all tools", "every tool", "everything", "full analysis"),
+    *("all available tools", "all tools", "every tool", "full analysis"),
     *("complete analysis", "full work up", "full workup", "what do you see", "what can you see"),
     *("alle werkzeuge", "vollstaendige analyse", "komplette analyse"),
 )
@@ -117,6 +117,7 @@ PLAN = PackPlan(
     "general",
     kinds=(
         QuestionKind("everything", _EVERYTHING, tools=(_DICOM,)),
+        QuestionKind("all", ("everything", "alles"), tools=(_DICOM,), bare=True),
         QuestionKind("analyse", _ANALYSE, tools=(_DICOM,), alone=True),
         QuestionKind("metadata", _METADATA, tools=(_DICOM,), certain=True),
         QuestionKind("what", _WHAT, tools=(_DICOM,)),
