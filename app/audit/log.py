@@ -218,7 +218,7 @@ class _Appender:
         Args:
             seen: The end that this program wrote last: an older one is a log that was put back.
         """
-        data = files.read_at(self._head, 0, HEAD_BYTES * 8)
+        data = files.read_at(self._head, 0, FILE_BYTES + 1)
         head = decode_head(self._keys, data)
         if head is None:
             self._without_head(data, seen)
@@ -275,7 +275,7 @@ class _Appender:
         self.end = head
         if not head.number:
             if not self._finish(head, data):
-                self.begin("begun")
+                self.begin("begun" if decode_journal(data) == b"" else "changed")
             return None
         broken = _Broken("changed", head.number, head.last, head.segment)
         path = files.segment_path(self._folder, head.segment)
@@ -286,9 +286,12 @@ class _Appender:
         tail = files.read_at(self._file, max(head.size - _TAIL, 0), min(_TAIL, head.size))
         if size < head.size or mac_of(tail[:-1]) != head.last or tail[-1:] != b"\n":
             return broken
-        if self._finish(head, data) or size == head.size:
+        if self._finish(head, data):
             return None
-        return broken
+        # What stands behind the head is the last line, or else somebody was there.
+        line = decode_journal(data) or b""
+        is_last = line == files.read_at(self._file, max(size - len(line), 0), len(line)) != b""
+        return None if size == head.size and is_last else broken
 
     def _finish(self, head: Head, data: bytes) -> bool:
         """Finish the line that was being written; False where none was, or it is not that one."""
@@ -326,9 +329,10 @@ class _Appender:
 
     def _begin_again(self, broken: _Broken) -> None:
         self.end = Head(broken.number, broken.segment, 0, broken.last)
+        os.ftruncate(self._head, FILE_BYTES)
         if broken.number == 0 and broken.why == "begun":
             # A head before the first line: one that is missing later was taken away.
-            blank = encode_head(self._keys, self.end).ljust(HEAD_BYTES * 8)
+            blank = encode_head(self._keys, self.end).ljust(FILE_BYTES)
             files.write_at(self._head, 0, blank)
         self.begin(broken.why)
 

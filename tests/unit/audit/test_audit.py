@@ -286,6 +286,31 @@ def test_any_edit_of_any_file_is_found(
         path.write_bytes(before)
 
 
+@settings(max_examples=60, deadline=None)
+@given(edits=EDITS, name=st.sampled_from(["audit-000001.jsonl", "audit-000002.jsonl", "head"]))
+def test_an_edit_stays_found_when_programs_go_on_writing(
+    tmp_path_factory: pytest.TempPathFactory, edits: list[tuple[str, int, int, bytes]], name: str
+):
+    base = tmp_path_factory.getbasetemp()
+    if not (base / "original").exists():
+        written(base / "original", 8, segment_bytes=1_200)
+    folder = base / "goes-on"
+    shutil.rmtree(folder, ignore_errors=True)
+    shutil.copytree(base / "original", folder)
+    path = folder / name
+    before = after = path.read_bytes()
+    for edit in edits:
+        after = edited(after, edit)
+    path.write_bytes(after)
+    for number in range(3):
+        AuditLog(folder, SECRET, segment_bytes=1_200).record("later", {"number": number})
+    assert verify(folder, SECRET).ok == (after == before)
+    later = [entry.facts["number"] for entry in files.entries(folder) if entry.action == "later"]
+    assert later == [0, 1, 2]
+    begun = [entry.facts.get("why") for entry in files.entries(folder)]
+    assert sum(why in ("changed", "head lost") for why in begun) <= 1, "told once, not each time"
+
+
 def test_a_line_that_a_kill_cut_off_is_finished_and_that_is_recorded(tmp_path: Path):
     """Whatever part of it was there: the line stands in the head's file first."""
     whole = written(tmp_path / "whole", 2)
