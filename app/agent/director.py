@@ -27,6 +27,7 @@ from app.agent.planning.classify import Asked, classify
 from app.agent.planning.discovery import AGAIN, LOOK, adapted, look
 from app.agent.planning.rules import Act, Finished, NoRule, rule_decision
 from app.agent.planning.steps import Scene, Step
+from app.agent.planning.suited import unsuited
 from app.agent.planning.validating import GoalVerdict, judge_goal, judge_task
 from app.agent.request import RunRequest
 from app.agent.rulings import INSERTED, First, Go, No, new_id
@@ -263,8 +264,22 @@ class Director:
         earlier = [item.message for item in self._record.earlier()]
         waiting = self._plan.waiting()
         return judge_goal(
-            self.asked, self.plans, self.results, waiting, self._schemas, earlier=earlier
+            self.asked,
+            self.plans,
+            self.results,
+            waiting,
+            self._schemas,
+            earlier=earlier,
+            barred=self._barred,
         )
+
+    def _barred(self, tool: str) -> str:
+        """Why a tool can run on nothing that is open; "" where it can."""
+        notes = self._request.image_notes
+        if not notes:
+            return f"{tool} needs an image, and none is open" if self.asked.needs_image else ""
+        whys = [unsuited(self.plans.rule(tool).accepts, note) for note in notes]
+        return f"{tool} is not for what is open: {whys[0]}" if all(whys) else ""
 
     def _found(self) -> bool:
         """Whether anything gave a result, now or for an earlier question about the same image."""

@@ -173,6 +173,13 @@ def test_what_is_not_installed_is_told():
     assert verdict.why == f"{CELLS} is needed and is not installed."
 
 
+def test_what_cannot_run_here_is_told_and_not_missing():
+    barred = {CELLS: f"{CELLS} is for micrographs, and this is CT"}
+    verdict = judge_goal(COUNT, PLANS, [], [], barred=lambda tool: barred.get(tool, ""))
+    assert verdict.missing == ()
+    assert verdict.why == f"{CELLS} is for micrographs, and this is CT."
+
+
 def test_an_open_step_of_the_models_own_is_told():
     verdict = judge_goal(COUNT, PLANS, [FOUND[CELLS]], ["Compare with last year"])
     assert verdict.why == "Still open in the plan: Compare with last year."
