@@ -329,11 +329,12 @@ class _Appender:
 
     def _begin_again(self, broken: _Broken) -> None:
         self.end = Head(broken.number, broken.segment, 0, broken.last)
-        os.ftruncate(self._head, FILE_BYTES)
         if broken.number == 0 and broken.why == "begun":
             # A head before the first line: one that is missing later was taken away.
             blank = encode_head(self._keys, self.end).ljust(FILE_BYTES)
             files.write_at(self._head, 0, blank)
+        else:
+            os.ftruncate(self._head, FILE_BYTES)  # what was put behind it is told of once
         self.begin(broken.why)
 
     def _journal(self, line: bytes) -> None:
