@@ -10,7 +10,7 @@ what a model says of itself, nor on the text of a result.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -59,6 +59,7 @@ class Enforcer:
         self._tools = tools
         self._forced: set[tuple[str, str, str]] = set()
         self._fed_by: dict[str, set[str]] = {}
+        self._roots: dict[str, str] = {}  # a call that rules put in -> the model's that led to it
 
     @cached_property
     def _meant(self) -> frozenset[str]:
@@ -244,11 +245,11 @@ class Enforcer:
             return None
         tool = self._tools.get(then)
         assert tool is not None
-        deeper = self._dependency(ToolCall(id=new_id(), name=then, arguments={}), cause.images)
+        root = self._roots.get(cause.call.id, cause.call.id)
+        deeper = self._dependency(self._inserted(then, root), cause.images)
         if isinstance(deeper, First):
             return deeper
-        made_by_rules = cause.call.id.startswith(INSERTED)
-        if deeper or not self._once("successor", then, "" if made_by_rules else cause.call.id):
+        if deeper or not self._once("successor", then, root):
             return None
         bound = self.bound(tool, cause.images)
         why = item.rule.reason.strip().rstrip(".")
@@ -257,11 +258,11 @@ class Enforcer:
             rule="successor", tool=wanted, instead="" if bound.missing else then, reason=reason
         )
         if bound.missing:
-            asked = call or ToolCall(id=new_id(), name=then, arguments=bound.arguments)
+            asked = call or self._inserted(then, root, bound.arguments)
             return No(asked, override, f"Call {then} first; it needs {', '.join(bound.missing)}.")
         if call is not None:
             self._fed_by.setdefault(call.id, set()).add(then)
-        return First(ToolCall(id=new_id(), name=then, arguments=bound.arguments), override)
+        return First(self._inserted(then, root, bound.arguments), override)
 
     def _dependency(
         self,
@@ -307,7 +308,8 @@ class Enforcer:
             if deeper is None and bound.missing:
                 unmet = unmet or f"Call {name} first; it needs {', '.join(bound.missing)}."
             elif deeper is None and self._once("dependency", name, "|".join(sorted(images))):
-                first = ToolCall(id=new_id(), name=name, arguments=bound.arguments)
+                root = self._roots.get(call.id, call.id)
+                first = self._inserted(name, root, bound.arguments)
                 return self._before(call, first, f"{call.name} needs a result of {listed(need)}")
         return self._refused(call, need, lacking, images, unmet)
 
@@ -382,6 +384,14 @@ class Enforcer:
         told = f"{', '.join(fed)} was set from the result before it."
         changed = call.model_copy(update={"arguments": arguments})
         return Go(changed, ruled.override, f"{ruled.note} {told}".strip())
+
+    def _inserted(
+        self, tool: str, root: str, arguments: Mapping[str, Any] | None = None
+    ) -> ToolCall:
+        """A call that rules put in, because of the model's call `root`."""
+        call = ToolCall(id=new_id(), name=tool, arguments=dict(arguments or {}))
+        self._roots[call.id] = root
+        return call
 
     def _once(self, rule: str, tool: str, cause: str) -> bool:
         """Whether a rule brings this tool in for the first time, for this cause."""

@@ -265,9 +265,10 @@ def test_more_of_the_same_may_be_prepared_before_the_successor(tmp_path: Path):
 
     turns = (both(cells.CELLS), both(cells.CROPPER)[:1], both(cells.CROPPER)[1:])
     asked = "Compare the groups: analyse the cell states"
-    played = play(tmp_path, asked, *turns, says("?"), says("?"), says("?"), says("."), pictures=2)
+    answers = [says(f"answer {number}") for number in range(5)]
+    played = play(tmp_path, asked, *turns, *answers, pictures=2)
     assert played.ran[:4] == [cells.CELLS] * 2 + [cells.CROPPER] * 2
-    assert cells.ANALYZER in played.ran
+    assert sorted(played.ran[4:]) == sorted([cells.ANALYZER, cells.VISUALIZER] * 2)
 
 
 def test_an_excluded_tool_never_runs(tmp_path: Path):
@@ -399,9 +400,9 @@ def test_limits_hold_for_what_rules_put_in(tmp_path: Path):
 def test_successors_in_a_circle_end(tmp_path: Path):
     plan = PackPlan("p", successors=(Successor(("a",), "b"), Successor(("b",), "a")))
     tools = [FakeTool(name, ImageInput, ok()) for name in "ab"]
-    answers = [says(f"answer {number}") for number in range(4)]
+    answers = [says(f"answer {number}") for number in range(3)]
     played = play_fakes(tmp_path, plan, tools, [call("a", image_path="image-1")], *answers)
-    assert played.ran == ["a", "b", "a", "b"]
+    assert played.ran == ["a", "b", "a"]
 
 
 def test_a_model_that_repeats_a_refused_call_is_stopped_by_the_limits(tmp_path: Path):
