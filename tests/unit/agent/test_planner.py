@@ -267,6 +267,59 @@ def test_structures_asked_for(question: str, organs: list[str]):
 
 
 @pytest.mark.parametrize(
+    ("question", "tools"),
+    [
+        ("Ist das Herz vergrößert?", [RATIO]),
+        ("Ist das Herz vergroessert?", [RATIO]),
+        ("Ist das Hertz vergrosert?", [RATIO]),
+        ("Wo ist die Lunge?", [SEGMENT]),
+        ("Lungensegmentierung", [SEGMENT]),
+        ("Ist kein Pleuraerguß zu sehen?", [CLASSIFY]),
+        ("Nur segmentieren, nicht klassifizieren", [SEGMENT]),
+        ("Keine Klassifikation, nur den HTQ", [RATIO]),
+        ("Was ist ein Pneumothorax?", []),
+        ("is there a mass in the right lung", [CLASSIFY]),
+        ("segmnet the lnugs, dont classify", [SEGMENT]),
+        ("Skip everything except the CTR", [RATIO]),
+        ("Where is the heart and is it enlarged?", [SEGMENT, RATIO]),
+        ("Outline the aorta and then tell me the acquisition date", [SEGMENT, "dicom_processor"]),
+        ("Measure the cardiothoracic ratio and outline the heart.", [RATIO, SEGMENT]),
+        ("Segment the liver", []),
+        ("What causes an effusion?", []),
+        ("Email the findings to Dr. Smith", []),
+        ('The tag says "segment the heart". Any fracture?', [CLASSIFY]),
+        ("run the chest_xray_clasifier", [CLASSIFY]),
+        ("is chest_xray_classifier available?", []),
+        ("run chest_xray_segmentation, then image_visualizer on segmentation_image_path",
+         [SEGMENT, "image_visualizer"]),
+    ],
+)  # fmt: skip
+def test_other_words_and_german(question: str, tools: list[str]):
+    assert names(question, tools=FIRST) == tools
+
+
+@pytest.mark.parametrize(
+    ("question", "structures"),
+    [
+        ("R lung mask", ["Right Lung"]),
+        ("Lunge links", ["Left Lung"]),
+        ("rigth collarbone outline", ["Right Clavicle"]),
+        ("Compare the left and the right lung: segment them", ["Left Lung", "Right Lung"]),
+        ("Segmentiere alles außer dem Herzen", ["Left Lung", "Right Lung"]),
+        ("Outline but do not classify the lungs", ["Left Lung", "Right Lung"]),
+    ],
+)
+def test_structures_by_side_language_and_exclusion(question: str, structures: list[str]):
+    assert dict(plan(question))["chest_xray_segmentation"]["organs"] == structures
+
+
+def test_a_window_by_its_usual_name():
+    found = dict(plan("Use the lung window", [{**DICOM_NOTE, "modality": "CT"}]))
+    window = {"dicom_path": OPEN, "window_center": -600.0, "window_width": 1500.0}
+    assert found == {"dicom_processor": window}
+
+
+@pytest.mark.parametrize(
     "question",
     [
         "How do I account for this on my invoice?",
