@@ -249,7 +249,7 @@ class Enforcer:
         deeper = self._dependency(self._inserted(then, root), cause.images)
         if isinstance(deeper, First):
             return deeper
-        if deeper or not self._once("successor", then, root):
+        if deeper or not self._once("successor", then, f"{root} {cause.call.name}"):
             return None
         bound = self.bound(tool, cause.images)
         why = item.rule.reason.strip().rstrip(".")

@@ -126,7 +126,8 @@ def ran(events: Sequence[Any]) -> list[Ran]:
 
 
 @settings(
-    max_examples=80,
+    max_examples=150,
+    derandomize=True,
     deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
