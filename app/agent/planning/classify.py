@@ -15,6 +15,10 @@ from app.agent.planning.text import masked, normalised
 from app.agent.planning.words import Match, Token
 from app.tools.planning import Plans, QuestionKind
 
+_LATER = frozenset(("before", "bevor", "ehe"))
+_SOONER = frozenset(("after", "nachdem"))
+_LEAD = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Asked:
@@ -88,18 +92,25 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
     """The same for a question that is normalised, with the insides of quotations blanked."""
     book = book_of(plans.packs)
     mentions = _mentions(blank, tools)
-    tokens, read_as = respelt(blank, book)
+    tokens, mended = respelt(blank, book)
     denied = denials(tokens)
-    told = reported(blank, tokens)
-    found = Found(book, tokens, denied, told, firm=True)
+    quoted = reported(blank, tokens)
+    found = Found(book, tokens, denied, quoted, firm=True)
     kinds = found.kinds()
     asked = _asked(blank, found, kinds, plans, tools, mentions)
     if not asked.wanted and not asked.named:
         # "kein Erguss": nothing but what may be absent, so that is what is asked about.
-        loose = Found(book, tokens, denied, told, firm=False)
+        loose = Found(book, tokens, denied, quoted, firm=False)
         again = _asked(blank, loose, loose.kinds(), plans, tools, mentions)
         asked, kinds = (again, loose.kinds()) if again.wanted else (asked, kinds)
-    return Reading(replace(asked, read_as=read_as), tokens, kinds, denied, found.work)
+    told = found.counted(kinds)
+    read_as = tuple(
+        (blank[tokens[position].start : tokens[position].end], meant)
+        for position, meant in mended.items()
+        if position in told
+    )
+    asked = replace(asked, read_as=tuple(dict.fromkeys(read_as)))
+    return Reading(asked, tokens, kinds, denied, found.work)
 
 
 def words_in(blank: str, plans: Plans) -> tuple[list[Token], list[Denial]]:
@@ -123,7 +134,7 @@ def _asked(
     named = frozenset(
         item.name for item in mentions if item.known and not (item.negated or item.about)
     )
-    order = sorted(kinds, key=lambda key: min(match.first for match in kinds[key]))
+    order = sorted(kinds, key=lambda key: min(_turn(match, found.tokens) for match in kinds[key]))
     wanted, absent = choose(
         [(found.book.kinds[key], kinds[key]) for key in order],
         found.about,
@@ -145,6 +156,19 @@ def _asked(
         needs_image=any(kind.needs_image for kind in working),
         absent=absent,
     )
+
+
+def _turn(match: Match, tokens: Sequence[Token]) -> int:
+    """When it is to be done: in the order of the words, but "before x, y" and "y after x"."""
+    first = match.first
+    for position in range(first - 1, max(-1, first - 1 - _LEAD), -1):
+        if tokens[position].clause != tokens[first].clause:
+            break
+        if tokens[position].text in _LATER:
+            return first + len(tokens)
+        if tokens[position].text in _SOONER:
+            return first - len(tokens)
+    return first
 
 
 def _certain(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
@@ -65,9 +65,9 @@ def book_of(packs: tuple[PackPlan, ...]) -> Book:
     return Book(packs)
 
 
-def respelt(blank: str, book: Book) -> tuple[list[Token], tuple[tuple[str, str], ...]]:
-    """The words with misspelt ones put right, and which these are."""
-    mended: dict[str, str] = {}
+def respelt(blank: str, book: Book) -> tuple[list[Token], dict[int, str]]:
+    """The words with misspelt ones put right, and by number what these are read as."""
+    mended: dict[int, str] = {}
     done: list[Token] = []
     for token in tokens_of(blank):
         if token.forms and not any(part.known(token.forms) for part in book.parts):
@@ -77,10 +77,10 @@ def respelt(blank: str, book: Book) -> tuple[list[Token], tuple[tuple[str, str],
                 else book.speller.nearest(token.text)
             )
             if meant:
-                mended[blank[token.start : token.end]] = meant
+                mended[len(done)] = meant
                 token = replace(token, text=meant, forms=forms_of((meant,)))
         done.append(token)
-    return done, tuple(mended.items())
+    return done, mended
 
 
 @dataclass(slots=True)
@@ -173,6 +173,15 @@ class Found:
             if other.clause == token.clause
         ]
         return not (token.asked or denial.mild) and all(said_nothing(other) for other in before)
+
+    def counted(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
+        """The numbers of the words that anything rests on."""
+        matches = [match for found in kinds.values() for match in found]
+        matches += [*self.about, *self.values, *self.work]
+        cues = {place for denial in self.denied for place in range(denial.cue, denial.last + 1)}
+        always = {word for word, _, _ in _ALWAYS}
+        cues |= {place for place, token in enumerate(self.tokens) if token.text in always}
+        return frozenset(cues.union(*(match.at for match in matches)))
 
     def left_out(self, blank: str) -> dict[str, str]:
         """The tools that are left out by what they do, each with the words that say so."""

@@ -74,6 +74,14 @@ _AFTER = (
 # With these a cue leaves out nothing: "don't you see", "I don't know if", "not only".
 _NO_CUES = (
     "don't you",
+    "could you not",
+    "can you not",
+    "would you not",
+    "kannst du nicht",
+    "koennen sie nicht",
+    "koenntest du nicht",
+    "willst du nicht",
+    "warum nicht",
     "don't we",
     "don't they",
     "don't i",

@@ -22,7 +22,15 @@ EVERYTHING = (
     *("was sieht man", "volle analyse", "kompletter befund", "alle tools"),
 )
 ANALYSE = (
-    *("what does .. show", "what is shown", "what can be seen", "was zeigt", "was ist zu sehen"),
+    *(
+        "what does .. show",
+        "what you see",
+        "was .. zu sehen",
+        "what is shown",
+        "what can be seen",
+        "was zeigt",
+        "was ist zu sehen",
+    ),
     *(f"{verb} {noun}" for verb in ("describe", "analyse", "analyze") for noun in _PICTURES),
     *(f"{verb} {noun}" for verb in ("beschreib*", "analysier*") for noun in _BILDER),
 )
@@ -36,6 +44,7 @@ DISEASES = (
     *("probabilities", "probability", "likelihood", "screen for", "screening", "decompensat*"),
     *("heart failure", "cardiac failure", "copd", "hyperinflat*", "empyema", "granuloma*"),
     *(
+        "cardiopulmonary",
         "pna",
         "chf",
         "ild",
@@ -102,6 +111,7 @@ SUBJECT = (
 )
 """Words of the field that ask for nothing by themselves."""
 WIDE_MEDIASTINUM = (
+    *("mediastin* .. wide", "mediastin* .. broad", "mediastin* .. breit"),
     *("mediastin* .. widen*", "widen* .. mediastin*", "wide mediastinum", "broad mediastinum"),
     *("mediastin* .. verbreiter*", "verbreiter* .. mediastin*", "mediastinalverbreiterung*"),
 )
