@@ -170,6 +170,27 @@ def test_stems_parts_of_compounds_and_short_words(word: str, read: str):
     assert spelling.Speller(literals).nearest(word) == read
 
 
+@pytest.mark.parametrize(
+    ("question", "tools"),
+    [
+        ("Find where the weeds are, then count the seeds", ("weed_finder", "seed_counter")),
+        ("Before counting how many seeds there are, compare", ("seed_counter", "growth_meter")),
+        ("Count the seeds after you drew the bed, draw", ("seed_counter", "fine_drawer")),
+        ("Draw after you count the seeds", ("seed_counter", "fine_drawer")),
+        ("Before you draw, count the seeds", ("seed_counter", "fine_drawer")),
+    ],
+)
+def test_tools_stand_in_the_order_in_which_they_are_asked_for(
+    question: str, tools: tuple[str, ...]
+):
+    assert wanted(question) == tools
+
+
+def test_a_misspelt_word_on_which_nothing_rests_is_not_told():
+    assert asked("my pwoer, how many seeds?").read_as == ()
+    assert asked("how mnay sedes?").read_as != ()
+
+
 def test_comparison_wins_over_counting():
     found = asked("Count the seeds and compare both groups")
     assert found.kinds == ("comparison",)
