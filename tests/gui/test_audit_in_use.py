@@ -102,6 +102,7 @@ def test_a_conversation_is_not_exported_without_the_log(
     program.audit.folder.write_text("in the way")
     chat = made.chat
     assert isinstance(chat, ChatDock)
+    assert chat.thread is not None
     chat.exporter._save(chat.thread, tmp_path / "out.md", "md")
     wait_until(lambda: program.audit.problem)
     wait_until(lambda: not chat._background.pending)

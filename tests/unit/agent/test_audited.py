@@ -230,7 +230,8 @@ def test_pictures_that_are_sent_name_their_images_also_with_later_questions(
     asked = request(tmp_path / "out", images=UsedImages())
     picture = Picture(path="/out/seen/0123456789abcdef01234567.png", caption="", image_id="image-1")
     asked.thread.append(Message(role="user", text="?", pictures=[picture]))
-    sent = {"run_id": "r", "seq": 0, "time": "t", "host": "h", "model": "m", "characters": 1}
+    sent: dict[str, Any] = {"run_id": "r", "seq": 0, "time": "t"}
+    sent |= {"host": "h", "model": "m", "characters": 1}
     event = DataSent(pictures=["0123456789abcdef01234567"], **sent)
     assert audit.of(asked)(event) == ""
     later = request(tmp_path / "out", thread=asked.thread)
@@ -244,7 +245,8 @@ def test_pictures_that_are_sent_name_their_images_also_with_later_questions(
 def test_many_pictures_are_recorded_in_several_lines_and_none_is_left_out(tmp_path: Path, log: Log):
     audit = Audited(log, FakeRegistry())
     stems = [f"{number:024x}" for number in range(300)]
-    sent = {"run_id": "r", "seq": 0, "time": "t", "host": "h", "model": "m", "characters": 1}
+    sent: dict[str, Any] = {"run_id": "r", "seq": 0, "time": "t"}
+    sent |= {"host": "h", "model": "m", "characters": 1}
     audit.of(request(tmp_path / "out"))(DataSent(pictures=stems, **sent))
     told = [name for facts in log.of("data_sent") for name in facts["pictures"]]
     assert told == [log.name("picture", stem) for stem in stems]
@@ -286,12 +288,18 @@ def test_a_call_tells_which_images_were_read_and_the_end_only_of_others(tmp_path
 def asked_and_answered(tmp_path: Path, log: Log, *, granted: bool) -> None:
     """A tool that sends asks, as the policy puts it, and is answered."""
     told = Audited(log, FakeRegistry(acting("send", Approval.SEND, []))).of(request(tmp_path))
-    at = {"run_id": "r", "seq": 0, "time": "t", "approval_id": "a"}
+    at: dict[str, Any] = {"run_id": "r", "seq": 0, "time": "t", "approval_id": "a"}
     touches = [
         {"what": "sends to", "argument": "url", "shown": "jane-doe.example:443", "note": ""},
         {"what": "writes", "argument": "path", "shown": "/home/Jane Doe/x", "note": ""},
     ]
-    call_of = {"tool": "send", "call_id": "jane-doe", "title": "", "detail": "", "touches": touches}
+    call_of: dict[str, Any] = {
+        "tool": "send",
+        "call_id": "jane-doe",
+        "title": "",
+        "detail": "",
+        "touches": touches,
+    }
     assert told(ApprovalRequested(**at, **call_of)) == ""
     assert told(ApprovalResolved(**at, granted=granted)) == ""
 
