@@ -123,12 +123,14 @@ class Verdict:
         error: Why not, for the model and the card.
         remedy: What to do instead.
         allowed: Fingerprint of what was allowed.
+        told: Why not, for the card, where that is told otherwise.
     """
 
     granted: bool
     error: str = ""
     remedy: str = ""
     allowed: str = ""
+    told: str = ""
 
     def covers(self, spec: ToolSpec, arguments: BaseModel | Mapping[str, Any]) -> bool:
         """Whether this is what was allowed; to be asked right before it runs."""
@@ -286,7 +288,8 @@ def _denied(spec: ToolSpec, reason: str, for_all: bool) -> Verdict:
         if for_all
         else "Do not call it again like this. Go on without it, or say what you would need it for."
     )
-    return Verdict(False, f"The user did not allow {spec.name}{where}{said}.", advice)
+    told = f"Not allowed{where}{f': {why}' if why else '.'}"
+    return Verdict(False, f"The user did not allow {spec.name}{where}{said}.", advice, told=told)
 
 
 def _changed(spec: ToolSpec) -> Verdict:

@@ -142,7 +142,8 @@ class _Told:
 
     def _finished(self, event: ToolFinished) -> Facts:
         facts = self._call(event.call_id, event.tool)
-        facts |= {"status": event.status, "seconds": event.duration_s}
+        status = "not_run" if event.refused else event.status
+        facts |= {"status": status, "seconds": event.duration_s}
         facts |= {"findings": len(event.findings), "files": len(event.artifacts)}
         new = self._newly_read()
         # More than fit into a line are told at the end of the run.

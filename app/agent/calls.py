@@ -25,10 +25,10 @@ from app.agent.evidence import Evidence
 from app.agent.execute import (
     Outcome,
     Tools,
-    failed,
     find_tool,
     half_done,
     log_unexpected,
+    not_run,
     parse_arguments,
     run_tool,
 )
@@ -175,7 +175,7 @@ class Calls:
         if not refusal:
             return ready
         advice = "Go on with the next step, or answer with what is there."
-        return replace(ready, outcome=failed(refusal, advice))
+        return replace(ready, outcome=not_run(refusal, advice))
 
     async def _together(self, group: Sequence[Ready]) -> None:
         """Run calls side by side; one that fails takes no other with it."""
@@ -247,11 +247,11 @@ class Calls:
                 scope=self._scope(),
             )
         if not verdict.granted:
-            return failed(verdict.error, verdict.remedy)
+            return not_run(verdict.error, verdict.remedy, verdict.told)
         if not verdict.covers(tool.spec, args):
-            return failed(f"The arguments of {tool.spec.name} changed after the user was asked.")
+            return not_run(f"The arguments of {tool.spec.name} changed after the user was asked.")
         if self.emitter.unaudited and tool.spec.approval in ACTING:
-            return failed(
+            return not_run(
                 f"{tool.spec.name} was not run: {self.emitter.unaudited}", "Go on without."
             )
         return None
@@ -294,6 +294,7 @@ class Calls:
             findings=list(outcome.findings),
             artifacts=list(outcome.artifacts),
             error=outcome.error_text,
+            refused=outcome.refused,
             duration_s=round(duration_s, 3),
             evidence=message.evidence,
         )
@@ -325,6 +326,8 @@ class Calls:
         }
         if ready.order.outcome is not None:
             result["refused"] = True
+        if outcome.refused:
+            result["not_run"] = outcome.refused
         request = self.request
         request.thread.log_call(
             call.id, call.name, call.arguments, result, started, utc_now(), request.images

@@ -17,7 +17,7 @@ from uuid import uuid4
 from app.agent.ended import Record
 from app.agent.enforcing import Enforcer
 from app.agent.events import Override
-from app.agent.execute import Outcome, Tools, failed, schema_of
+from app.agent.execute import Outcome, Tools, not_run, schema_of
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.plan_check import check_plan
@@ -321,7 +321,7 @@ class Director:
                 return changed
             case No(_, override, remedy):
                 self._tell(override)
-                outcome = failed(f"Not run: {override.reason}", remedy)
+                outcome = not_run(f"Not run: {override.reason}", remedy, override.reason)
                 self._orders[call.id] = replace(order, made=Made(ENFORCED), outcome=outcome)
             case First():
                 pass  # rules go in circles: what is first enough is as it was asked for

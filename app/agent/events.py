@@ -130,7 +130,8 @@ class ToolFinished(_Event):
     """A tool call ended. Findings and artifacts are objects; `jsonable` writes their fields.
 
     `evidence` is its number among the conversation's results, from 1: what an answer cites as [1].
-    It is 0 where there is no result.
+    It is 0 where there is no result. `refused` says, to the user, why the call was not run at
+    all: by a rule, the policy or themselves. Its status is "failed" then; nothing went wrong.
     """
 
     kind: Literal["tool_finished"] = "tool_finished"
@@ -143,6 +144,7 @@ class ToolFinished(_Event):
     findings: list[Finding] = []
     artifacts: list[Artifact] = []
     error: str = ""
+    refused: str = ""
     duration_s: float = 0.0
     evidence: int = 0
 

@@ -52,7 +52,7 @@ class Outcome:
     """How a call ended, with everything for the event, the model and the session file.
 
     `wrong_arguments` says that other arguments might have worked (ToolRetry). `kept` are findings
-    and artifacts as the session file keeps them.
+    and artifacts as the session file keeps them. `refused` tells the user why the call was not run.
     """
 
     status: Literal["ok", "failed", "cancelled"]
@@ -65,6 +65,7 @@ class Outcome:
     remedy: str = ""
     wrong_arguments: bool = False
     kept: dict[str, Any] = field(default_factory=dict[str, Any])
+    refused: str = ""
 
     @property
     def error_text(self) -> str:
@@ -82,6 +83,17 @@ class Outcome:
 def failed(error: str, remedy: str = "") -> Outcome:
     """A failed call."""
     return Outcome("failed", error, error=error, remedy=remedy)
+
+
+def not_run(error: str, remedy: str = "", why: str = "") -> Outcome:
+    """A call that a rule, the policy or the user did not let run.
+
+    Args:
+        error: Why, for the model.
+        remedy: What the model should do instead.
+        why: Why, for the user, where that is told otherwise.
+    """
+    return Outcome("failed", error, error=error, remedy=remedy, refused=why or error)
 
 
 def find_tool(tools: Tools, call: ToolCall) -> Tool | Outcome:

@@ -152,6 +152,8 @@ def describe(event: RunEvent) -> str:
         case ToolProgress():
             return f"  {event.tool}: {event.fraction:.0%} {event.text}".rstrip()
         case ToolFinished():
+            if event.refused:
+                return f"  {event.tool}: not run: {event.refused}"
             text = event.error if event.status != "ok" and event.error else event.summary
             number = f"[{event.evidence}] " if event.evidence else ""
             return f"  {number}{event.tool}: {event.status} in {event.duration_s:.1f} s: {text}"

@@ -40,7 +40,7 @@ _ABOUT = {
     "pictures": "may pictures be sent",
     "risky_pictures": "may pictures with possible burnt-in text be sent",
 }
-_OUTCOMES = {"ok": "done", "failed": "failed", "cancelled": "stopped"}
+_OUTCOMES = {"ok": "done", "failed": "failed", "cancelled": "stopped", "not_run": "not run"}
 
 
 def kind_of(entry: Entry) -> str:

@@ -268,10 +268,7 @@ def _event_parts(content: Content, event: RunEvent) -> Iterator[Part]:
             arguments = _json(event.arguments)
             yield Part("code", arguments, label=f"Tool {event.tool}, called {event.time} with")
         case ToolFinished():
-            told = event.error if event.status != "ok" and event.error else event.summary
-            number = f"[{event.evidence}] " if event.evidence else ""
-            state = f"{event.status} after {event.duration_s:g} s"
-            yield Part("line", f"{number}{event.tool}: {state}: {told}")
+            yield Part("line", _ended(event))
             yield from _call_parts(content, event)
         case ApprovalRequested():
             sent = f" To be sent: {'; '.join(event.sent)}." if event.sent else ""
@@ -295,6 +292,14 @@ def _event_parts(content: Content, event: RunEvent) -> Iterator[Part]:
             yield Part("line", f"Stopped {event.time}")
         case _:
             return
+
+
+def _ended(event: ToolFinished) -> str:
+    if event.refused:
+        return f"{event.tool}: not run: {event.refused}"
+    told = event.error if event.status != "ok" and event.error else event.summary
+    number = f"[{event.evidence}] " if event.evidence else ""
+    return f"{number}{event.tool}: {event.status} after {event.duration_s:g} s: {told}"
 
 
 def _plan_parts(plan: PlanUpdated) -> Iterator[Part]:

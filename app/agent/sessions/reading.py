@@ -363,7 +363,7 @@ def _unfinished(started: ToolStarted, logged: Entry | None) -> dict[str, Any]:
     if result.get("status") not in ("ok", "failed"):
         return {**head, "status": "cancelled", "summary": INTERRUPTED, "error": INTERRUPTED}
     texts = {key: str(result.get(key, "")) for key in ("status", "summary", "error")}
-    return {**head, **texts, **_shown(result)}
+    return {**head, **texts, "refused": str(result.get("not_run", "")), **_shown(result)}
 
 
 def _shown(result: Entry) -> Entry:

@@ -33,6 +33,7 @@ _STATES = {
     "running": ("loader-circle", THEME.accent, "Running"),
     "ok": ("circle-check", THEME.ok, "Done"),
     "failed": ("circle-x", THEME.error, "Failed"),
+    "refused": ("ban", THEME.text_faint, "Not run"),
     "cancelled": ("ban", THEME.text_faint, "Stopped"),
 }
 
@@ -84,6 +85,7 @@ class ToolCard(QFrame):
         self._body.addWidget(self._details)
         self.summary: TextView | None = None
         self.error: TextView | None = None
+        self.reason: TextView | None = None  # why it was not run
         self.warning: TextView | None = None
         self.table: FactsTable | None = None
         self._name()
@@ -149,18 +151,19 @@ class ToolCard(QFrame):
 
     def finish(self, event: ToolFinished) -> None:
         """Show what it brought, or why it failed."""
-        self.status = event.status
-        self.setProperty("state", event.status)
+        self.status = "refused" if event.refused else event.status
+        self.setProperty("state", self.status)
         restyle(self)
         self.progress.hide()
         self.progress_text.hide()
-        name, tint, word = _STATES[event.status]
+        name, tint, word = _STATES[self.status]
         self._mark.setPixmap(pixmap(name, 14, tint, 2.0))
         self._mark.setAccessibleName(word)
         self._word.setText(word if event.status != "ok" else "")
         self._word.setVisible(event.status != "ok")
         self._number_it(event)
-        self._duration.setText(seconds(event.duration_s) if event.duration_s else "")
+        took = event.duration_s if not event.refused else 0.0
+        self._duration.setText(seconds(took) if took else "")
         at = self._body.indexOf(self._details)
         for part in self._parts(event):
             self._body.insertWidget(at, part)
@@ -179,7 +182,10 @@ class ToolCard(QFrame):
 
     def _parts(self, event: ToolFinished) -> list[QWidget]:
         parts: list[QWidget] = []
-        if event.status == "failed":
+        if event.refused:
+            self.reason = _text(names.with_titles(event.refused, (self.tool,)), "muted")
+            parts.append(self.reason)
+        elif event.status == "failed":
             reason = event.error or event.summary or "It failed without a reason."
             self.error = _text(reason, "error")
             parts.append(self.error)

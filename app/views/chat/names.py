@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.views.chat.facts import name
 from app.views.chat.text import one_line
+
+_WORD = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?![\w/-])")
 
 # (title, icon) of the tools that ship; any other tool is titled by its own name.
 _KNOWN = {
@@ -21,6 +25,17 @@ def title(tool: str) -> str:
     """A tool's title for people."""
     known = _KNOWN.get(tool)
     return known[0] if known else name(tool) or "Tool"
+
+
+def with_titles(text: str, tools: Iterable[str] = ()) -> str:
+    """A sentence of the rules with the tools' titles in place of their names.
+
+    Args:
+        text: Names tools as the language model does.
+        tools: Tools that may be named besides those that ship; a plain word ("crop") stays one.
+    """
+    titles = {name: title(name) for name in (*_KNOWN, *tools) if "_" in name}
+    return _WORD.sub(lambda found: titles.get(found[0], found[0]), text)
 
 
 def icon_name(tool: str) -> str:

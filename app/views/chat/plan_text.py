@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -122,23 +122,45 @@ def read_plan(event: PlanUpdated) -> PlanText:
     """An event as it is shown."""
     planners = {str(step.get("by", "")) for step in event.steps} - {ENFORCED}
     one = _PLANNERS.get(next(iter(planners)), "") if len(planners) == 1 else ""
+    tools = _tools(event)
+    # Why a step was not run stands with the rule's change, in full: not a second time at the step.
+    said = {f"Not run: {item.reason}" for item in event.overrides}
     return PlanText(
-        steps=tuple(_step(step, event.steps, tell_planner=not one) for step in event.steps),
+        steps=tuple(
+            _step(step, event.steps, tools, said, tell_planner=not one) for step in event.steps
+        ),
         planned_by=f"Planned by {one}" if one else "",
         changes=tuple(
-            Changed(_what(item), one_line(item.reason, LONGEST)) for item in event.overrides
+            Changed(_what(item), _sentence(item.reason, tools)) for item in event.overrides
         ),
         goal=event.goal,
-        goal_why=one_line(event.goal_why, LONGEST),
+        goal_why=_sentence(event.goal_why, tools),
     )
 
 
+def _tools(event: PlanUpdated) -> set[str]:
+    """The tools that a plan names; a step in the model's own words is none."""
+    named = {str(step.get("tool", "")) for step in event.steps}
+    named.update(name for item in event.overrides for name in (item.tool, item.instead))
+    return {name for name in named if name.isidentifier()}
+
+
+def _sentence(text: str, tools: Iterable[str]) -> str:
+    return names.with_titles(one_line(text, LONGEST), tools)
+
+
 def _step(
-    step: Mapping[str, Any], steps: Sequence[Mapping[str, Any]], *, tell_planner: bool
+    step: Mapping[str, Any],
+    steps: Sequence[Mapping[str, Any]],
+    tools: Collection[str],
+    said: Collection[str],
+    *,
+    tell_planner: bool,
 ) -> StepText:
     state, by = str(step.get("state", "")), str(step.get("by", ""))
     state = state if state in STATES else "pending"
-    details = [one_line(str(step.get(key) or ""), LONGEST) for key in ("why", "verdict")]
+    reasons = [str(step.get(key) or "") for key in ("why", "verdict")]
+    details = [_sentence(text, tools) for text in reasons if text not in said]
     if state == "pending":
         details.append(_waits_for(step.get("after") or (), steps))
     if by == ENFORCED:

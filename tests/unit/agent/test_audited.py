@@ -123,7 +123,7 @@ def test_a_no_and_a_stopped_call_are_recorded_too(tmp_path: Path, log: Log):
     play(tmp_path, log, [call("save", image_path="image-1")], says("no"), tools=tools, approve=no)
     assert not done
     assert log.of("approval_answered")[0]["granted"] is False
-    assert log.of("tool_finished")[0]["status"] == "failed"
+    assert log.of("tool_finished")[0]["status"] == "not_run"
 
 
 def test_nothing_of_the_patient_stands_in_the_log(tmp_path: Path, log: Log):
