@@ -202,7 +202,9 @@ class Calls:
         call = ready.call
         arguments = call.arguments if not call.raw else {"(not JSON)": call.raw[:500]}
         started, clock = utc_now(), time.monotonic()
-        self.emitter.emit(ToolStarted, call_id=call.id, tool=call.name, arguments=arguments)
+        self.emitter.emit(
+            ToolStarted, call_id=call.id, tool=call.name, arguments=arguments, own=ready.own
+        )
         self.tell_plan()
         try:
             outcome = ready.outcome or await self._outcome(ready, patience)

@@ -108,12 +108,13 @@ class PlanUpdated(_Event):
 
 
 class ToolStarted(_Event):
-    """A tool call begins, before any of its work."""
+    """A tool call begins, before any of its work. `own`: of the loop's own tools, not of a pack."""
 
     kind: Literal["tool_started"] = "tool_started"
     call_id: str
     tool: str
     arguments: dict[str, Any]
+    own: bool = False
 
 
 class ToolProgress(_Event):
@@ -229,7 +230,8 @@ class RunFinished(_Event):
     `stopped_by` names the limit that ended the run ("steps", "tool_calls", "tokens", "cost",
     "wall_time", "repeated_call", "cycle"), "" when the model ended it; the answer then sums up what
     was found so far. `cited` are the numbers of the results that the run's texts
-    cite, `unknown` those numbers that they cite and that no result has.
+    cite, `unknown` those numbers that they cite and that no result has. `by_rules` says that rules
+    alone answered: no language model was asked, whichever the run has.
     """
 
     kind: Literal["run_finished"] = "run_finished"
@@ -237,6 +239,7 @@ class RunFinished(_Event):
     stopped_by: str = ""
     cited: list[int] = []
     unknown: list[int] = []
+    by_rules: bool = False
 
 
 class RunFailed(_Event):

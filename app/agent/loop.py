@@ -156,6 +156,7 @@ class _Run:
         self.plan = PlanState(live=bool(agent.plans))
         self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.director.by_rules = window.info.rules
+        self.ruled = False
         self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
@@ -206,6 +207,7 @@ class _Run:
                 stopped_by=stop.by if stop else "",
                 cited=list(checked.cited),
                 unknown=list(checked.unknown),
+                by_rules=self.ruled,
             )
         except (asyncio.CancelledError, Cancelled):
             self._cut()
@@ -248,6 +250,7 @@ class _Run:
             await self._ask(model=False)
             answer = await self._by_rules()
             if answer is not None:
+                self.ruled = True
                 return answer
             await self._consent()
         else:

@@ -9,7 +9,15 @@ from typing import Any
 import pytest
 from PySide6.QtWidgets import QLabel
 
-from app.agent.events import Override, PlanUpdated, RunFinished, ToolFinished, ToolStarted
+from app.agent.events import (
+    Override,
+    PlanUpdated,
+    RunFinished,
+    TextDelta,
+    ToolFinished,
+    ToolStarted,
+)
+from app.views.chat import names
 from app.views.chat.card import ToolCard
 from tests.gui.chat_support import Chat, ask, opened
 from tests.gui.test_chat_threads import recorded, show
@@ -81,3 +89,35 @@ def test_the_plan_names_tools_by_their_titles_and_tells_the_reason_once(
     assert text.count("don't classify") == 1
     assert SHOWN in text
     assert TOOL not in text
+
+
+def test_a_plan_that_is_written_has_no_card_beside_the_checklist(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(TextDelta, text="First.")
+    for call_id, tool in (("p", "update_plan"), ("q", "check_answer")):
+        chat.runner.say(ToolStarted, call_id=call_id, tool=tool, arguments={}, own=True)
+        chat.runner.say(ToolFinished, call_id=call_id, tool=tool, status="ok", summary="x")
+    chat.runner.say(TextDelta, text="Then.")
+    chat.runner.finish("First. Then.")
+    wait_until(lambda: chat.run.ended)
+    assert not chat.run.cards
+    assert len(chat.run.answers) == 2
+
+
+def test_a_packs_tool_of_the_same_name_is_seen(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="p", tool="update_plan", arguments={})
+    wait_until(lambda: "p" in chat.run.cards)
+
+
+def test_an_answer_of_rules_is_not_signed_by_a_language_model(chat: Chat, wait_until: Wait):
+    thread_id = recorded(
+        chat,
+        "q",
+        (TextDelta, {"text": "Answered by rules."}),
+        (RunFinished, {"answer": "Answered by rules.", "by_rules": True}),
+    )
+    show(chat, wait_until, thread_id)
+    signed = [item.text() for item in chat.run.answers[-1].findChildren(QLabel)]
+    assert any(names.BY_RULES in text for text in signed)
+    assert not any("gpt-x" in text for text in signed)

@@ -27,6 +27,10 @@ def title(tool: str) -> str:
     return known[0] if known else name(tool) or "Tool"
 
 
+BY_RULES = "Answered by rules"
+"""Who signs an answer for which no language model was asked."""
+
+
 def with_titles(text: str, tools: Iterable[str] = ()) -> str:
     """A sentence of the rules with the tools' titles in place of their names.
 
@@ -36,6 +40,11 @@ def with_titles(text: str, tools: Iterable[str] = ()) -> str:
     """
     titles = {name: title(name) for name in (*_KNOWN, *tools) if "_" in name}
     return _WORD.sub(lambda found: titles.get(found[0], found[0]), text)
+
+
+def is_housekeeping(tool: str) -> bool:
+    """Whether a call of the loop's own only keeps the plan: that is shown as a checklist."""
+    return tool in ("update_plan", "check_answer")
 
 
 def icon_name(tool: str) -> str:

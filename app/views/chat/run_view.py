@@ -88,6 +88,7 @@ class RunView(QWidget):
         self.place = place
         self.cards: dict[str, ToolCard] = {}
         self.approvals: dict[str, RequestCard] = {}
+        self._unseen: set[str] = set()  # calls that have no card: the plan shows what they do
         self.plan: PlanView | None = None
         self.notice: Notice | None = None
         self._actions = actions
@@ -293,6 +294,10 @@ class RunView(QWidget):
     def _start(self, event: ToolStarted) -> None:
         if event.call_id in self.cards:
             return
+        if event.own and names.is_housekeeping(event.tool):
+            self._stream.close()
+            self._unseen.add(event.call_id)
+            return
         self._stream.close()
         card = ToolCard(event, self._actions.cards, live=self._live)
         self.cards[event.call_id] = card
@@ -301,6 +306,8 @@ class RunView(QWidget):
 
     def _finish(self, event: ToolFinished) -> None:
         card = self.cards.get(event.call_id)
+        if event.call_id in self._unseen:
+            return
         if card is None:
             head = event.model_dump(include={"run_id", "seq", "time", "call_id", "tool"})
             self._start(ToolStarted(**head, arguments={}))
@@ -362,6 +369,7 @@ class RunView(QWidget):
             self.plan.fold(True)
         if isinstance(event, RunFinished):
             self._cited = event.cited
+            self._model = names.BY_RULES if event.by_rules else self._model
             self._stream.complete(event.answer, event.unknown)
         self._sign()
         self.notice = self._ending(event)
