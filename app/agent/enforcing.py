@@ -159,7 +159,7 @@ class Enforcer:
         """What must come after this tool, once it ended well."""
         after = self.plans.successors(tool, self.asked.kinds)
         # Nothing follows itself: that would never end.
-        return [r for r in after if r.mandatory and r.then not in r.after and self._may(r.then)]
+        return [r for r in after if r.mandatory and r.then != tool and self._may(r.then)]
 
     def _latest(self, rule: Successor, cause: Ended) -> Ended:
         return self.record.latest(rule.after, cause.images) or cause

@@ -19,7 +19,17 @@ from app.agent.loop import AgentLoop, Limits
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import Thread
 from app.tools.api import Approval
-from app.tools.planning import Accepts, AllOf, AnyOf, PackPlan, Plans, Priority, Successor, ToolRule
+from app.tools.planning import (
+    Accepts,
+    AllOf,
+    AnyOf,
+    Feed,
+    PackPlan,
+    Plans,
+    Priority,
+    Successor,
+    ToolRule,
+)
 from tests.support import cells_pack as cells
 from tests.support.cells_plan import PLAN
 from tests.support.fake_tools import (
@@ -269,6 +279,45 @@ def test_more_of_the_same_may_be_prepared_before_the_successor(tmp_path: Path):
     played = play(tmp_path, asked, *turns, *answers, pictures=2)
     assert played.ran[:4] == [cells.CELLS] * 2 + [cells.CROPPER] * 2
     assert sorted(played.ran[4:]) == sorted([cells.ANALYZER, cells.VISUALIZER] * 2)
+
+
+def test_nothing_is_its_own_successor(tmp_path: Path):
+    plan = PackPlan("p", successors=(Successor(("a", "b"), "b"),))
+    tools = [FakeTool(name, ImageInput, ok()) for name in "ab"]
+    answers = [says(f"answer {number}") for number in range(2)]
+    played = play_fakes(tmp_path, plan, tools, [call("a", image_path="image-1")], *answers)
+    assert played.ran == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("rule", "question"),
+    [
+        (ToolRule("draw", leave_out=("draw*",)), "Look at it, don't draw it"),
+        (ToolRule("draw", priority=Priority.EXCLUDED), "Look at it"),
+    ],
+    ids=["left out", "excluded"],
+)
+def test_a_successor_that_may_not_run_is_not_even_tried(
+    tmp_path: Path, rule: ToolRule, question: str
+):
+    plan = PackPlan("p", tools=(rule,), successors=(Successor(("look",), "draw"),))
+    tools = [FakeTool(name, ImageInput, ok()) for name in ("look", "draw")]
+    turn: Turn = [call("look", image_path="image-1")]
+    played = play_fakes(tmp_path, plan, tools, turn, says("seen"), question=question)
+    started = [event.tool for event in played.events if event.kind == "tool_started"]
+    assert started == ["look"]
+    assert not played.overrides
+    assert played.plan[-1].goal == "done"
+
+
+def test_a_call_waits_for_the_one_beside_it_that_feeds_it(tmp_path: Path):
+    rule = ToolRule("show", feeds=(Feed("image_path", ("make",), "made"),))
+    made = FakeTool("make", ImageInput, ok("", {"made": "image-1"}))
+    show = FakeTool("show", ImageInput, ok())
+    turn: Turn = [call("make", image_path="image-1"), call("show")]
+    played = play_fakes(tmp_path, PackPlan("p", tools=(rule,)), [made, show], turn, says("shown"))
+    assert played.ran == ["make", "show"]
+    assert [given.image_path for given in show.calls] == ["image-1"]
 
 
 def test_an_excluded_tool_never_runs(tmp_path: Path):
