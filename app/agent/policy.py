@@ -8,14 +8,16 @@ arguments would reach, and on the user's own answers.
 
 from __future__ import annotations
 
+import base64
 import difflib
 import hashlib
 import json
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, Literal, cast
 
-from pydantic import BaseModel, SecretBytes, SecretStr
+from pydantic import BaseModel, Secret, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
 from app.agent.plan_tool import OWN
@@ -325,20 +327,50 @@ def _whole(value: Any) -> Any:
         case BaseModel():
             held: dict[str, Any] = object.__getattribute__(value, "__dict__")
             extra: dict[str, Any] = object.__getattribute__(value, "__pydantic_extra__") or {}
-            return {str(name): _whole(item) for name, item in (*held.items(), *extra.items())}
-        case SecretStr() | SecretBytes():
+            # An extra one may bear the name of a field that is given by another (an alias).
+            more = {f"{name} (extra)" if name in held else name: extra[name] for name in extra}
+            return {str(name): _whole(item) for name, item in (*held.items(), *more.items())}
+        case Secret() | SecretStr() | SecretBytes():
             return _whole(value.get_secret_value())
         case Mapping():
             items = cast("Mapping[Any, Any]", value)
             return {str(_whole(name)): _whole(item) for name, item in items.items()}
-        case list() | tuple():
+        case bytes() | bytearray() | memoryview():
+            return _text_of(bytes(value))
+        case list() | tuple() | deque():
             return [_whole(item) for item in cast("Sequence[Any]", value)]
         case set() | frozenset():
             return sorted(map(_whole, cast("Collection[Any]", value)), key=_canonical)
         case _ if is_dataclass(value) and not isinstance(value, type):
             return {item.name: _whole(getattr(value, item.name)) for item in fields(value)}
         case _:
-            return to_jsonable_python(value, bytes_mode="base64", fallback=repr)
+            return to_jsonable_python(value, bytes_mode="base64", fallback=_taken_apart)
+
+
+def _text_of(value: bytes) -> str:
+    """Bytes as the text that they are, since a tool may open a file by them; else in base64."""
+    whole = base64.urlsafe_b64encode(value).decode()
+    if b"\0" in value:
+        return whole  # that can be no path
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return f"{value.decode('latin-1')} (no UTF-8, in base64 {whole})"
+
+
+def _taken_apart(value: Any) -> Any:
+    """An object of a pack's own type, by all that it holds."""
+    kinds = type(value).__mro__
+    slots = [name for kind in kinds for name in _names(getattr(kind, "__slots__", ()))]
+    held = {name: getattr(value, name) for name in slots if hasattr(value, name)}
+    held |= getattr(value, "__dict__", {})
+    held.pop("__dict__", None)
+    held.pop("__weakref__", None)
+    return _whole(held) if held else repr(value)
+
+
+def _names(slots: str | Iterable[str]) -> Iterable[str]:
+    return (slots,) if isinstance(slots, str) else slots
 
 
 def _canonical(value: Any) -> str:

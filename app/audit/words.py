@@ -17,6 +17,7 @@ _ACTIONS = {
     "approval_answered": ("Approvals", "Answered"),
     "data_sent": ("Sent", "Sent"),
     "endpoint_tried": ("Sent", "Connection tried"),
+    "weights_asked": ("Sent", "Weights asked for"),
     "export_started": ("Exports", "Export started"),
     "exported": ("Exports", "Exported"),
     "copied": ("Exports", "Copied"),

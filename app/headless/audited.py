@@ -57,6 +57,13 @@ class ToolCall:
                 ) from error
             print(f"sightline: {printable(error.text)}", file=sys.stderr)
 
+    def refused(self) -> None:
+        """Tell that the policy did not let it run."""
+        with contextlib.suppress(SightlineError):
+            name = self._log.name("arguments", self._arguments)
+            facts = {**self._facts, "arguments": name, "status": "not_run"}
+            self._log.record("tool_finished", facts)
+
     def end(self, status: str, images: list[dict[str, Any]]) -> None:
         """Tell how it ended, and which images it read."""
         with contextlib.suppress(SightlineError):

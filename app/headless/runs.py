@@ -18,7 +18,7 @@ from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
 from app.agent.jsonable import artifact_json, describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
 from app.agent.loop import AgentLoop, Approve, RunRequest
-from app.agent.policy import Rule, Scope
+from app.agent.policy import Rule, Scope, exact
 from app.agent.request import Decision
 from app.agent.sessions import Thread
 from app.errors import FileProblem, SightlineError, UsageError, printable
@@ -239,10 +239,11 @@ def run_tool(
         # Whoever typed the command has allowed it; what is refused stays so.
         scope = Scope.of(context.images, (), out_dir)
         judged = program.policy().judge(tool.spec, args, scope)
+        told = ToolCall(program.audit, tool.spec, run_id, exact(args))
         if judged.rule is Rule.DENY:
+            told.refused()
             refusal = UsageError if judged.argument else SightlineError
             raise refusal(judged.reason, remedy=judged.remedy)
-        told = ToolCall(program.audit, tool.spec, run_id, args.model_dump())
         told.begin()
         with _cancel_on_interrupt(context.cancel):
             result = asyncio.run(execute(tool, args, context))

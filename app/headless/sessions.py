@@ -91,7 +91,7 @@ def replay(thread_id: str, images: tuple[Path, ...], out: Path | None, *, as_jso
         renamed: dict[str, str] = {}
         found = _Found(program, images, folder, list(told.values()), renamed)
         old = thread.folder / "files"
-        again = Replay(program.registry, found.context, old, folder, renamed)
+        again = Replay(program.registry, found.context, old, folder, renamed, program.policy())
         return asyncio.run(_replayed(again, content, program, as_json=as_json))
 
 
@@ -100,7 +100,7 @@ async def _replayed(again: Replay, content: Content, program: Program, *, as_jso
     wrong = 0
     async for call in again.run(content):
         tool = call.tool if program.registry.get(call.tool) else UNKNOWN
-        told = {"thread": _id(content), "tool": tool, "call": call.call_id[:64]}
+        told = {"thread": _id(content), "tool": tool, "call": _named(program, call)}
         note(program.audit, "tool_replayed", {**told, "status": call.status})
         count += 1
         wrong += call.status != "same" and not call.harmless
@@ -109,6 +109,13 @@ async def _replayed(again: Replay, content: Content, program: Program, *, as_jso
         summary = f"{count - wrong} of {count} calls are as they were" if count else "No calls"
         print(f"{summary}.", file=sys.stderr)
     return int(wrong > 0)
+
+
+def _named(program: Program, call: Replayed) -> str:
+    """A call by the same keyed hash as when it was made: whoever wrote its id wrote anything."""
+    with contextlib.suppress(SightlineError):
+        return program.audit.name("call", call.call_id)
+    return ""
 
 
 def _tell(call: Replayed, *, as_json: bool) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from app.audit import note
 from app.headless.common import print_json, program_of
 
 
@@ -19,6 +20,8 @@ def models(action: str, target: Any, *, as_json: bool) -> int:
         if action == "install":
             statuses = (store.install(target, host=program.host),)
         elif action == "get":
+            known = {status.name for status in store.status()}
+            note(program.audit, "weights_asked", {"weights": target if target in known else ""})
             statuses = (store.get(target, progress=_print_download),)
         elif action == "verify":
             statuses = store.verify(program.host)

@@ -17,6 +17,7 @@ from app.cli import main
 from app.headless.audited import ToolCall
 from app.settings import Settings
 from app.tools.api import Approval
+from app.tools.weights import WeightStore
 from app.wiring import Program
 from tests.support.fake_tools import FakeTool, Strict, ok
 
@@ -84,6 +85,29 @@ def test_a_tool_run_by_hand_is_recorded_and_the_image_is_found(
     capsys.readouterr()
     assert main(["audit", "find", str(source)]) == 0
     assert "Tool ended: image_visualizer" in capsys.readouterr().out
+
+
+def test_a_tool_that_the_policy_refuses_is_recorded_too(
+    home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+):
+    outside = tmp_path / "Jane.png"
+    arguments = ["tool", "image_visualizer", "--image", str(picture(tmp_path))]
+    arguments += ["--out", str(tmp_path / "o"), "--args", json.dumps({"image_path": str(outside)})]
+    assert main(arguments) == 2
+    assert "neither an open image" in capsys.readouterr().err
+    assert actions(home) == ["segment", "tool_finished"]
+    refused = list(files.entries(home / "data" / "audit"))[1].facts
+    assert (refused["tool"], refused["status"]) == ("image_visualizer", "not_run")
+
+
+def test_asking_for_weights_is_recorded_before_anything_is_fetched(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+):
+    seen: list[list[str]] = []
+    monkeypatch.setattr(WeightStore, "get", lambda self, name, progress: seen.append(actions(home)))
+    with pytest.raises(AttributeError):  # nothing came
+        main(["models", "get", "anything"])
+    assert seen == [["segment", "weights_asked"]]
 
 
 def test_list_filters_and_prints_json(home: Path, capsys: pytest.CaptureFixture[str]):

@@ -22,7 +22,8 @@ from app.tools.api import Approval, ToolSpec
 _KEYS = frozenset(
     (
         *("url", "urls", "uri", "uris", "host", "hosts", "hostname", "hostnames", "endpoint"),
-        *("endpoints", "server", "servers", "webhook", "webhooks", "proxy", "ip"),
+        *("endpoints", "server", "servers", "webhook", "webhooks", "proxy", "ip", "fqdn", "peer"),
+        *("peers", "broker", "gateway"),
     )
 )
 _FORMATS = frozenset(("uri", "url", "hostname", "ipv4", "ipv6", "idn-hostname", "iri", "email"))
@@ -38,6 +39,14 @@ _URL = re.compile(
 )
 _NAME = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
 _BARE = re.compile(r"(?:[\w-]{1,63}\.)+[^\W\d_]{2,63}\.?(?::\d{1,5})?")
+_MAIL = re.compile(r"[^\s@<>]+@(?:[\w-]{1,63}\.)*[\w-]{1,63}\.?")
+_PUBLIC = re.compile(
+    r"(?:[\w-]{1,63}\.)+(?:com|org|net|io|edu|gov|mil|int|info|biz|dev|app|cloud|onion|eu|uk|de|at|"
+    r"ch|fr|us|ru|cn|example|test|local|lan|internal|intranet|localdomain|localhost)\.?"
+    r"(?::\d{1,5})?",
+    re.IGNORECASE,
+)
+"""A host alone in a text, for tools that are given none: its ending is no file's."""
 _LOCAL = (".local", ".lan", ".internal", ".intranet", ".home", ".corp", ".localdomain")
 
 
@@ -72,7 +81,7 @@ def judge(spec: ToolSpec, pieces: Sequence[Piece], hosts: Hosts) -> list[Judgeme
         return [
             _refused(spec, piece.where, "names another machine, and this tool sends nothing")
             for piece in pieces
-            if isinstance(piece.value, str) and not piece.default and any(_named(spec, piece))
+            if not piece.default and any(_named(spec, piece))
         ]
     found: list[Judgement] = []
     named = False
@@ -94,9 +103,8 @@ def _all(spec: ToolSpec, pieces: Sequence[Piece]) -> Iterator[tuple[str, str]]:
     for host in spec.hosts:
         yield "", host
     for piece in pieces:
-        if isinstance(piece.value, str):
-            for raw in _named(spec, piece):
-                yield piece.where, raw
+        for raw in _named(spec, piece):
+            yield piece.where, raw
 
 
 def _send(spec: ToolSpec, where: str, raw: str, hosts: Hosts) -> Judgement:
@@ -120,7 +128,11 @@ def _refused(spec: ToolSpec, where: str, why: str, remedy: str = "") -> Judgemen
 
 def _named(spec: ToolSpec, piece: Piece) -> Iterator[str]:
     """Every host or URL in a text, as it is written there."""
+    if not isinstance(piece.value, str | int):
+        return
     text = str(piece.value).strip()
+    if isinstance(piece.value, int) and not any(_is_host_key(name) for name in piece.names):
+        return  # 2130706433 is an address only where an address is asked for
     if not text:
         return
     if _FORMATS & piece.formats or any(_is_host_key(name) for name in piece.names):
@@ -136,12 +148,18 @@ def _named(spec: ToolSpec, piece: Piece) -> Iterator[str]:
         if found:
             return
     sends = spec.approval is Approval.SEND
-    if _is_address(text) or (sends and _BARE.fullmatch(text)):
+    if sends:
+        named = _BARE.fullmatch(text) is not None or _MAIL.fullmatch(text) is not None
+    else:
+        named = _PUBLIC.fullmatch(text) is not None
+    if named or _is_address(text):
         yield text
 
 
 def _is_host_key(name: str) -> bool:
     words = [word.lower() for word in _WORDS.findall(name)]
+    if words[-1:] in (["name"], ["address"]):
+        words.pop()  # server_address
     return bool(words) and words[-1] in _KEYS
 
 

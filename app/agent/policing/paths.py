@@ -81,21 +81,27 @@ def looks_like(text: str) -> bool:
         rooted = (
             form.startswith("/") and len(form) <= _LONGEST and not re.search(r"\s", form.strip())
         )
-        if rooted or _SHAPES.search(form) or _PARENT.search(form) or _home(form):
+        if (
+            rooted
+            or _at_spaced_root(form)
+            or _SHAPES.search(form)
+            or _PARENT.search(form)
+            or _home(form)
+        ):
             return True
     return False
 
 
 def _judge(spec: ToolSpec, piece: Piece, text: str, scope: Scope, folders: Folders) -> Judgement:
     use = use_of(spec, piece)
-    if piece.default or not text.strip():
-        return ALLOWED  # the tool's own choice, or nothing at all
+    if not text.strip() or (piece.default and use != "write"):
+        return ALLOWED  # nothing at all, or the tool's own choice of what it reads
     if "\0" in text:
         return _refused(spec, piece, scope, "holds a NUL character")
     if use == "write":
         return _target(spec, piece, text, scope, folders)
     if use == "read":
-        if scope.holds(text) or _names_nothing(text):
+        if scope.holds(text) or _names_nothing(text, scope):
             return ALLOWED
         return _refused(spec, piece, scope, "names neither an open image nor a file of this run")
     if not (_leads_away(text, scope) or _is_here(text, scope)) or scope.holds(text):
@@ -183,10 +189,11 @@ def _is_somewhere(token: str) -> bool:
     return first in ("..", ".") or (bool(first) and os.path.lexists(f"/{first}"))
 
 
-def _names_nothing(text: str) -> bool:
+def _names_nothing(text: str, scope: Scope) -> bool:
     """Whether a name is so plain that it leads to no file here: the tool itself says what there is.
 
-    Whatever opens it finds nothing: neither where the program was started, nor in a folder above.
+    Whatever opens it finds nothing: neither where the program was started, nor in a folder above,
+    nor by a link in the run's folder that leads out of it.
     """
     if len(text) > 255 or looks_like(text):
         return False
@@ -194,7 +201,7 @@ def _names_nothing(text: str) -> bool:
     if any(re.search(r"[\\/:\n~$%]|^\.", form) for form in forms):
         return False
     try:
-        return not any(os.path.lexists(form) for form in forms)
+        return not any(os.path.lexists(folder / form) for form in forms for folder in _here(scope))
     except (OSError, ValueError):
         return False
 
@@ -203,17 +210,21 @@ def _is_here(text: str, scope: Scope) -> bool:
     """Whether a text is the name of a file where the program was started, or of a link out."""
     if len(text) > 3 * _LONGEST or "\n" in text.strip():
         return False
-    here = (Path(), scope.folder) if scope.folder is not None else (Path(),)
     for form in _forms(text):
         name = form.strip().replace("\\", "/").rstrip("/")
         if name in ("", ".") or len(name) > _LONGEST or not re.search(r"[./]", form):
             continue
         try:
-            if any(os.path.lexists(folder / name) for folder in here):
+            if any(os.path.lexists(folder / name) for folder in _here(scope)):
                 return True
         except (OSError, ValueError):
             continue
     return False
+
+
+def _here(scope: Scope) -> tuple[Path, ...]:
+    """Where a relative path may begin."""
+    return (Path(), scope.folder) if scope.folder is not None else (Path(),)
 
 
 def _home(form: str) -> bool:
@@ -225,6 +236,22 @@ def _home(form: str) -> bool:
         return str(Path(head[0]).expanduser()) != head[0]
     except RuntimeError:  # there is no such user
         return False
+
+
+def _at_spaced_root(form: str) -> bool:
+    """Whether a path stands in a text whose first folder has a blank in its name: /Patient Data."""
+    if " " not in form or "/" not in form:
+        return False
+    names = spaced_at_root()
+    return any(re.search(rf"(?<![\w.])/{re.escape(name)}(?!\w)", form) for name in names)
+
+
+def spaced_at_root() -> list[str]:
+    """The names of what lies at the root and has a blank in its name."""
+    try:
+        return [path.name for path in Path("/").iterdir() if " " in path.name]
+    except OSError:
+        return []
 
 
 def _drive(text: str) -> re.Match[str] | None:

@@ -100,7 +100,10 @@ def _walk(
 
 
 def _same(field: Any, value: Any) -> bool:
-    default = field.get_default(call_default_factory=True)
+    try:
+        default = field.get_default(call_default_factory=True)
+    except Exception:  # it is made of other arguments, or by a pack's code: judged as any value
+        return False
     if isinstance(default, str | int | float | bool | None):
         return type(default) is type(value) and default == value
     # A path's default is written as its text; lists and tables compare as JSON.

@@ -103,6 +103,7 @@ class Replay:
         old_dir: The thread's output folder; a run's own `out_dir` overrules it.
         new_dir: Where the calls write now.
         renamed: What names of then are called now: files, and images that lie elsewhere.
+        policy: The rules that hold now; no question can be asked.
     """
 
     tools: Tools
@@ -110,6 +111,7 @@ class Replay:
     old_dir: Path
     new_dir: Path
     renamed: dict[str, str] = field(default_factory=dict[str, str])
+    policy: Policy = field(default_factory=Policy.standard)
 
     async def run(self, content: Content) -> AsyncIterator[Replayed]:
         """Every call, one after the other."""
@@ -147,9 +149,11 @@ class Replay:
     async def _run(self, tool: Tool, args: BaseModel, context: ToolContext) -> Outcome:
         """Run it, if the policy lets it: a session's file may have been written by anybody."""
         scope = Scope.of(context.images, (), context.out_dir)
-        judged = Policy.standard().judge(tool.spec, args, scope)
+        judged = self.policy.judge(tool.spec, args, scope)
         if judged.rule is Rule.DENY:
             return failed(judged.reason, judged.remedy)
+        if judged.rule is Rule.ASK:
+            return failed(f"{tool.spec.name} was not run: it asks first, by the rules set here.")
         return await run_tool(tool, args, context)
 
     def _translated(self, value: Any, old_dir: Path) -> Any:
@@ -171,7 +175,7 @@ class Replay:
         """A file that no call made again made: the recorded one, with what it shows."""
         name = path.relative_to(old_dir)
         target = self.new_dir / name
-        if path.is_file() and not target.exists():
+        if self._was_made(path, old_dir) and path.is_file() and not target.exists():
             target.parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(path, target)
             origin = lineage.find(old_dir, name.as_posix())
@@ -179,6 +183,18 @@ class Replay:
                 lineage.record(self.new_dir, name.as_posix(), origin)
         self.renamed[str(path)] = str(target)
         return target
+
+    def _was_made(self, path: Path, old_dir: Path) -> bool:
+        """Whether a tool made that file then: anybody may have written the session's file.
+
+        It says itself where its files lie. Outside of its own folder only what Sightline noted
+        beside the file counts, and nothing counts that a link leads to.
+        """
+        if not path.resolve().is_relative_to(old_dir.resolve()):
+            return False
+        if old_dir.resolve().is_relative_to(self.old_dir.resolve()):
+            return True
+        return lineage.find(old_dir, path.relative_to(old_dir).as_posix()) is not None
 
 
 def _left_out(call: Recorded, why: str, *, harmless: bool = False) -> Replayed:

@@ -13,9 +13,12 @@ import pytest
 from PIL import Image
 
 from app.agent.loop import AgentLoop
+from app.agent.policy import Policy
 from app.agent.sessions import SessionStore, Thread
 from app.agent.sessions.replay import Recorded, Replay, Replayed
 from app.imaging.findings import Box, Finding, Mask
+from app.imaging.types import ImageRef
+from app.tools import lineage
 from app.tools.api import Approval, Artifact, CancelToken, ToolContext, ToolResult
 from app.tools.planning import PackPlan, Plans, Priority, ToolRule
 from tests.support.fake_tools import (
@@ -183,23 +186,74 @@ def test_a_missing_tool_or_image_is_told(tmp_path: Path):
     assert not without[0].harmless
 
 
+class Planted:
+    """A session's file that somebody wrote, to have a file read that is not the session's."""
+
+    def __init__(self, folder: Path, policy: Policy | None = None) -> None:
+        self.old, self.new = folder / "old", folder / "new"
+        self.old.mkdir()
+        self.new.mkdir()
+        self.tool = FakeTool("read", ImageInput, reads)
+        self._policy = policy or Policy.standard()
+
+    def read(self, path: Path, out_dir: Path | None = None) -> Replayed:
+        facts = {"out_dir": str(out_dir)} if out_dir else {}
+        arguments = {"image_path": str(path)}
+        planted = Recorded("1", "run", "read", arguments, {"status": "ok"}, facts)
+        context = ToolContext(
+            run_id="again",
+            call_id="1",
+            images=NoImages(),
+            out_dir=self.new,
+            host=NoHost(),
+            models_dir=self.new,
+            device="cpu",
+            cancel=CancelToken(),
+            progress=lambda _fraction, _text: None,
+        )
+        tools = FakeRegistry(self.tool)
+        replay = Replay(tools, lambda _: context, self.old, self.new, policy=self._policy)
+        return asyncio.run(replay.call(planted))
+
+
+def drawn_at(path: Path) -> Path:
+    path.parent.mkdir(exist_ok=True)
+    Image.new("L", (2, 2)).save(path)
+    return path
+
+
 def test_a_file_that_somebody_wrote_reads_nothing_outside(tmp_path: Path):
-    secret = tmp_path / "secret.png"
-    Image.new("L", (2, 2)).save(secret)
-    tool = FakeTool("read", ImageInput, reads)
-    (tmp_path / "new").mkdir()
-    context = ToolContext(
-        run_id="again",
-        call_id="1",
-        images=NoImages(),
-        out_dir=tmp_path / "new",
-        host=NoHost(),
-        models_dir=tmp_path,
-        device="cpu",
-        cancel=CancelToken(),
-        progress=lambda _fraction, _text: None,
-    )
-    replay = Replay(FakeRegistry(tool), lambda _: context, tmp_path / "old", tmp_path / "new")
-    planted = Recorded("1", "run", "read", {"image_path": str(secret)}, {"status": "ok"}, {})
-    assert asyncio.run(replay.call(planted)).status == "differs"
-    assert tool.calls == []
+    planted = Planted(tmp_path)
+    secret = drawn_at(tmp_path / "secret.png")
+    assert planted.read(secret).status == "differs"
+    assert planted.tool.calls == []
+
+
+def test_nor_by_calling_another_folder_its_own(tmp_path: Path):
+    planted = Planted(tmp_path)
+    secret = drawn_at(tmp_path / "study" / "secret.png")
+    planted.read(secret, out_dir=secret.parent)
+    assert not (planted.new / "secret.png").exists()
+
+
+def test_nor_by_a_link_in_its_own_folder(tmp_path: Path):
+    planted = Planted(tmp_path)
+    link = planted.old / "drawn.png"
+    link.symlink_to(drawn_at(tmp_path / "secret.png"))
+    planted.read(link)
+    assert not (planted.new / "drawn.png").exists()
+
+
+def test_a_folder_of_the_users_own_counts_where_sightline_noted_the_file(tmp_path: Path):
+    planted = Planted(tmp_path)
+    made = drawn_at(tmp_path / "out" / "drawn.png")
+    lineage.record(made.parent, made.name, lineage.Origin(ImageRef("1.2", 0, "0" * 64), None))
+    planted.read(made, out_dir=made.parent)
+    assert (planted.new / "drawn.png").is_file()
+
+
+@pytest.mark.parametrize("rule", ["deny", "ask"])
+def test_the_rules_of_now_hold_for_what_is_made_again(rule: str, tmp_path: Path):
+    planted = Planted(tmp_path, Policy.from_data({"tools": {"read": rule}}))
+    planted.read(drawn_at(planted.old / "drawn.png"))
+    assert planted.tool.calls == []
