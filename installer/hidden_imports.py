@@ -1,4 +1,4 @@
-"""Modules that the app names in strings: what a bundler cannot see, for a PyInstaller spec.
+"""Modules and files that the app names in strings: what a PyInstaller spec must be told.
 
 Workers and model processes are told their functions by name ("app.imaging.scanning.listing:
 list_entry"), and readers are imported when the first such file comes. The names are read off the
@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 PLUGINS = ("jpeg_ls", "openjpeg")
@@ -17,6 +18,9 @@ PLUGINS = ("jpeg_ls", "openjpeg")
 
 ENDPOINTS = ("anthropic", "openai")
 """Packages that `app.agent.llm.endpoint.load` imports by name."""
+
+DATA = {"symspellpy": "frequency_dictionary_en_82_765.txt"}
+"""A package that is found by name and not imported -> the file in it that is read."""
 
 _NAME = re.compile(r"(app(?:\.\w+|\.\*)+)(?::[\w*]+)?")
 
@@ -28,7 +32,23 @@ def hidden_imports(repo: Path) -> list[str]:
         repo: The folder in which `app` lies.
     """
     found = {module for named in entry_names(repo) for module in _modules(repo, named)}
-    return sorted(found.union(PLUGINS, ENDPOINTS))
+    return sorted(found.union(PLUGINS, ENDPOINTS, DATA))
+
+
+def data_files() -> list[tuple[str, str]]:
+    """Files of libraries that the app reads: where each is, and its folder in the bundle.
+
+    Raises:
+        LookupError: A package is not installed; a bundle without its file would lack something.
+    """
+    found: list[tuple[str, str]] = []
+    for package, name in DATA.items():
+        spec = find_spec(package)
+        folders = spec.submodule_search_locations if spec is not None else None
+        if not folders:
+            raise LookupError(f"{package} is not installed")
+        found.append((str(Path(folders[0], name)), package))
+    return found
 
 
 def entry_names(repo: Path) -> set[str]:

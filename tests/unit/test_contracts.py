@@ -184,3 +184,12 @@ def test_a_fresh_import_loads_neither_qt_nor_torch(
     )
     assert done.returncode == 0, done.stderr
     assert set(unwanted).isdisjoint(done.stdout.split())
+
+
+def test_what_compares_words_is_loaded_with_the_first_doubtful_word(repo: Path) -> None:
+    code = "import sys, app.agent.loop; print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=repo, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert {"rapidfuzz", "symspellpy"}.isdisjoint(done.stdout.split())

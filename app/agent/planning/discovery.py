@@ -13,11 +13,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rapidfuzz.distance import OSA
-
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.planning.classify import Asked
+from app.agent.planning.nearness import edits
 from app.agent.planning.steps import image_arguments
 from app.agent.planning.validating import found_nothing, listed, output_of
 from app.tools.planning import ToolRule
@@ -197,7 +196,7 @@ def _edits(one: Sequence[str], other: Sequence[str]) -> int | None:
         return None
     total = 0
     for a, b in zip(one, other, strict=True):
-        wrong = int(OSA.distance(a, b))
+        wrong = edits(a, b)
         allowed = next((most for least, most in _EDITS if max(len(a), len(b)) >= least), 0)
         if wrong > allowed or (wrong and (_prefix(a) != _prefix(b) or _turned(a, b))):
             return None

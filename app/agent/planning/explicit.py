@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from rapidfuzz.distance import OSA
-
 from app.agent.execute import near_names
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.arguments import (
@@ -20,6 +18,7 @@ from app.agent.planning.arguments import (
 from app.agent.planning.classify import read
 from app.agent.planning.completing import required
 from app.agent.planning.mentions import Mention, find_mentions, grouped, with_phrases
+from app.agent.planning.nearness import edits
 from app.agent.planning.steps import (
     Absent,
     Earlier,
@@ -116,9 +115,7 @@ def _respelt(mention: Mention, scene: Scene) -> Mention:
     if mention.known:
         return mention
     written = mention.name.lower()
-    near = [
-        name for name in scene.tools if OSA.distance(written, name.lower(), score_cutoff=2) <= 2
-    ]
+    near = [name for name in scene.tools if edits(written, name.lower(), most=2) <= 2]
     return replace(mention, name=near[0], known=True) if len(near) == 1 else mention
 
 

@@ -12,10 +12,8 @@ from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
 
-from rapidfuzz import process
-from rapidfuzz.distance import OSA
-
 from app.agent.planning.german import GERMAN
+from app.agent.planning.nearness import closest, edits
 from app.log import get_logger
 
 _log = get_logger(__name__)
@@ -74,26 +72,21 @@ class Speller:
 
         A part at the word's end is compared only behind at least `_SAFE` letters.
         """
-        for meant, distance in _closest(word, self._words):
+        for meant, distance in closest(word, self._words):
             yield distance, word, meant, meant
         if word.endswith("s"):
-            for meant, distance in _closest(word[:-1], self._words):
+            for meant, distance in closest(word[:-1], self._words):
                 yield distance, word[:-1], meant, f"{meant}s"
         for length, stems in self._starts.items():
             for end in (length - 1, length, length + 1):
                 if end < len(word):
-                    for meant, distance in _closest(word[:end], stems):
+                    for meant, distance in closest(word[:end], stems):
                         yield distance, word[:end], meant, meant + word[end:]
         for length, stems in self._ends.items():
             for start in {len(word) - length + more for more in (-1, 0, 1)}:
                 if start >= _SAFE:
-                    for meant, distance in _closest(word[start:], stems):
+                    for meant, distance in closest(word[start:], stems):
                         yield distance, word[start:], meant, word[:start] + meant
-
-
-def _closest(word: str, words: Iterable[str]) -> list[tuple[str, int]]:
-    found = process.extract(word, list(words), scorer=OSA.distance, score_cutoff=2, limit=8)
-    return [(meant, int(distance)) for meant, distance, _ in found]
 
 
 def _allowed(literal: str, *, whole: bool) -> int:
@@ -122,7 +115,7 @@ def _written(word: str, meant: str, words: Collection[str]) -> str:
         other = ordered[position]
         if not other.startswith(stem):
             break
-        near.append((OSA.distance(word, other), other))
+        near.append((edits(word, other), other))
     distance, best = min(near, default=(99, ""))
     return best if distance <= 2 else meant
 

@@ -317,7 +317,7 @@ def test_a_call_waits_for_the_one_beside_it_that_feeds_it(tmp_path: Path):
     turn: Turn = [call("make", image_path="image-1"), call("show")]
     played = play_fakes(tmp_path, PackPlan("p", tools=(rule,)), [made, show], turn, says("shown"))
     assert played.ran == ["make", "show"]
-    assert [given.image_path for given in show.calls] == ["image-1"]
+    assert show.calls == [ImageInput(image_path="image-1")]
 
 
 def test_an_excluded_tool_never_runs(tmp_path: Path):

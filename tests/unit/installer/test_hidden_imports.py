@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import asyncio
 import importlib.util
+import shutil
+from importlib.machinery import PathFinder
 from pathlib import Path
 
 import pytest
@@ -13,10 +15,18 @@ from app.agent.llm import anthropic_model, openai_model
 from app.agent.llm.base import ModelFailed
 from app.agent.llm.providers import KINDS, Wanted, build
 from app.agent.messages import Message
+from app.agent.planning import spelling
 from app.settings import Kind, ProviderSettings
-from installer.hidden_imports import ENDPOINTS, PLUGINS, entry_names, hidden_imports
+from installer.hidden_imports import (
+    DATA,
+    ENDPOINTS,
+    PLUGINS,
+    data_files,
+    entry_names,
+    hidden_imports,
+)
 
-OTHERS = sorted([*PLUGINS, *ENDPOINTS])
+OTHERS = sorted([*PLUGINS, *ENDPOINTS, *DATA])
 
 
 def test_modules_named_in_strings_are_found(tmp_path: Path) -> None:
@@ -96,3 +106,16 @@ def test_every_one_can_be_found_by_the_importer(repo: Path) -> None:
         if module == "jpeg_ls" and importlib.util.find_spec(module) is None:
             pytest.skip("pyjpegls has no wheel for this Python")
         assert importlib.util.find_spec(module) is not None, module
+
+
+def test_the_planner_reads_its_words_in_a_bundle_that_holds_the_files(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bundle is a folder of its own: of the library only these files are in it."""
+    root = str(tmp_path)
+    for source, folder in data_files():
+        (tmp_path / folder).mkdir()
+        shutil.copy(source, tmp_path / folder)
+    monkeypatch.setattr(spelling, "find_spec", lambda name: PathFinder.find_spec(name, [root]))
+    read = spelling.english.__wrapped__()
+    assert {"account", "count", "lung"} <= set(read)
