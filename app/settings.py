@@ -151,6 +151,7 @@ class LimitSettings(_Part):
         tokens: Of requests and answers together; 0 for no limit.
         cost: US dollars, for models whose prices are known; 0 for no limit.
         minutes: Of wall time, the user's own not counted; 0 for no limit.
+        rules_first: What rules are certain of they answer, and no language model is asked.
     """
 
     steps: Annotated[int, Field(ge=1, le=200)] = 20
@@ -159,6 +160,7 @@ class LimitSettings(_Part):
     tokens: Annotated[int, Field(ge=0, le=100_000_000)] = 500_000
     cost: Annotated[float, Field(ge=0, le=1_000, allow_inf_nan=False)] = 2.0
     minutes: Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)] = 15.0
+    rules_first: bool = True
 
 
 Effect = Literal["read", "compute", "write", "send", "execute"]

@@ -248,7 +248,7 @@ class Program:
             consents=self.consents,
             approvals=Gate(self.policy(), self.grants),
             plans=self.registry.plans,
-            rules_first=True,
+            rules_first=self.settings.limits.rules_first,
             audit=self.audited,
         )
 

@@ -97,6 +97,7 @@ class Director:
         by_rules: Rules plan, not a model: asking it again would change nothing.
         results: The results of this run, in the order in which they came.
         notes: What rules that answer have to say of what was looked up.
+        seen: The model was sent pictures of this question.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -105,6 +106,7 @@ class Director:
         self.by_rules = False
         self.results: list[Message] = []
         self.notes: list[str] = []
+        self.seen = False
         self._plan = plan
         self._request = request
         self._tools = tools
@@ -145,7 +147,7 @@ class Director:
             return list(steps), []
         ran = {message.tool for message in self.results if message.ok}
         ran |= {item.call.name for item in self._record.earlier()}
-        checked = check_plan(steps, self.plans, self.asked, self._schemas, ran)
+        checked = check_plan(steps, self.plans, self._needed(), self._schemas, ran)
         for override in checked.overrides:
             self._tell(override)
         return checked.steps, checked.notes
@@ -264,7 +266,7 @@ class Director:
         earlier = [item.message for item in self._record.earlier()]
         waiting = self._plan.waiting()
         return judge_goal(
-            self.asked,
+            self._needed(),
             self.plans,
             self.results,
             waiting,
@@ -272,6 +274,10 @@ class Director:
             earlier=earlier,
             barred=self._barred,
         )
+
+    def _needed(self) -> Asked:
+        """What is asked, without what eyes suffice for where the model has them."""
+        return self.asked.seen() if self.seen and not self.by_rules else self.asked
 
     def _barred(self, tool: str) -> str:
         """Why a tool can run on nothing that is open; "" where it can."""

@@ -35,7 +35,7 @@ from app.agent.limits import Meter, Stop, WallClock
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
 from app.agent.messages import Message, Picture, ToolCall
 from app.agent.offered import Offered
-from app.agent.pictures import make_pictures, may_send
+from app.agent.pictures import Look, make_pictures, may_send
 from app.agent.plan_state import PlanState
 from app.agent.plan_tool import UpdatePlan
 from app.agent.planning.rules import Act, Finished, NoRule
@@ -153,6 +153,7 @@ class _Run:
         self.request = request
         self.emitter = emitter
         window = agent.window
+        self.look: Look | None = None  # the pictures of the question, for a model with eyes
         self.plan = PlanState(live=bool(agent.plans))
         self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.director.by_rules = window.info.rules
@@ -253,6 +254,7 @@ class _Run:
                 self.ruled = True
                 return answer
             await self._consent()
+            await self._allow_pictures()
         else:
             await self._ask()
         while True:
@@ -356,7 +358,10 @@ class _Run:
             # Also where rules begin: a model may have to go on, or read this later.
             known = await known_to(self.request, self.agent.model.remote_host)
             make_folder(self.request.out_dir)
-            pictures = await self._pictures() if model else []
+            if self.answers.window.info.images:
+                self.look = await make_pictures(self.request)
+                # None of them is sent that was not allowed, whatever stands in the conversation.
+                pictures = await self._allow_pictures() if model else list(self.look.pictures)
         finally:
             # Kept also where it is not answered: the user asked it.
             question = Message(
@@ -369,12 +374,11 @@ class _Run:
             )
             self.transcript.say(question)
 
-    async def _pictures(self) -> list[Picture]:
+    async def _allow_pictures(self) -> list[Picture]:
         """What a model with eyes is shown; for a remote one the user is asked a second time."""
-        model = self.agent.model
-        if not self.answers.window.info.images:
+        model, look = self.agent.model, self.look
+        if look is None:
             return []
-        look = await make_pictures(self.request)
         for problem in look.problems:
             self.emitter.emit(Noted, text=problem)
         with self.clock.paused():
@@ -386,6 +390,7 @@ class _Run:
                 consents=self.agent.consents,
                 emitter=self.emitter,
             )
+        self.director.seen = bool(allowed)
         return list(allowed)
 
     async def _consent(self) -> None:

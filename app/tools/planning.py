@@ -56,7 +56,8 @@ class QuestionKind:
         name: "counting", "full analysis"; unique within the pack.
         words: Any of them makes a question one of this kind.
         with_kinds: Kinds of the same pack that must be there as well ("where" with "disease").
-        beats: Kinds that are not meant where this one is: comparison wins over counting.
+        beats: Kinds that are not meant where this one is: comparison wins over counting. It beats
+            none where all of its own tools are left out.
         tools: What answers it, in the order in which it runs. A tool that is not installed is
             skipped; a recommended one is named by a `Successor`, not here.
         certain: Where the question says nothing else, rules alone may answer it without a model.
@@ -68,6 +69,8 @@ class QuestionKind:
         counts_as: Another kind of the pack that its words make a question as well.
         bare: Its words are so common that it is meant only where its clause holds no word that no
             pack knows: "is it normal?", not "is that normal for the program?".
+        by_eye: Whoever sees the picture can answer it: a model that was sent it need not run the
+            tools ("what do you see?").
         again: Its tools run again even if an earlier question has their result. Otherwise only
             the last one runs, fed by that result: "show the overlay".
     """
@@ -84,6 +87,7 @@ class QuestionKind:
     alone: bool = False
     counts_as: str = ""
     bare: bool = False
+    by_eye: bool = False
     again: bool = True
 
 

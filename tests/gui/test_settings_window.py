@@ -536,6 +536,22 @@ def test_limits_are_entered_with_their_units_and_restored(
     assert made.applied[0].limits == LimitSettings(tool_calls=7, minutes=2.5, tokens=0)
 
 
+def test_rules_that_come_before_the_model_can_be_switched_off(
+    rig: Callable[..., Rig], wait_until: Wait
+):
+    made = rig()
+    dialog = made.open()
+    open_page(dialog, "Limits")
+    box = dialog.limits.rules_first
+    assert box.isChecked()
+    assert box.accessibleName() == "Rules first"
+    box.setFocus()
+    QTest.keyClick(box, Qt.Key.Key_Space)
+    click(dialog.save_button)
+    wait_until(lambda: made.told)
+    assert made.applied[0].limits == LimitSettings(rules_first=False)
+
+
 def test_the_wheel_over_a_field_changes_nothing(rig: Callable[..., Rig]):
     from PySide6.QtCore import QPointF
     from PySide6.QtGui import QWheelEvent

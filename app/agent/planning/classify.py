@@ -35,6 +35,7 @@ class Asked:
         needs_image: It is about an open image.
         read_as: Misspelt words, and what they were read as.
         absent: Tools that would answer it and are not installed.
+        by_eye: Of those that are wanted, what a model that sees the picture can do without.
     """
 
     kinds: tuple[str, ...] = ()
@@ -46,6 +47,12 @@ class Asked:
     needs_image: bool = False
     read_as: tuple[tuple[str, str], ...] = ()
     absent: tuple[str, ...] = ()
+    by_eye: frozenset[str] = frozenset()
+
+    def seen(self) -> Asked:
+        """The same for a model that sees the picture: what eyes suffice for is not wanted."""
+        left = tuple(tool for tool in self.wanted if tool not in self.by_eye)
+        return replace(self, wanted=left, absent=()) if self.by_eye else self
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,15 +142,11 @@ def _asked(
         item.name for item in mentions if item.known and not (item.negated or item.about)
     )
     order = sorted(kinds, key=lambda key: min(_turn(match, found.tokens) for match in kinds[key]))
-    wanted, absent = choose(
-        [(found.book.kinds[key], kinds[key]) for key in order],
-        found.about,
-        found.tokens,
-        plans,
-        tools,
-        left_out,
-        named,
-    )
+    answering = [(found.book.kinds[key], kinds[key]) for key in order]
+    known = (found.about, found.tokens, plans, tools, left_out, named)
+    wanted, absent = choose(answering, *known)
+    looking = [item for item in answering if not item[0].by_eye]
+    firm = choose(looking, *known)[0] if len(looking) < len(answering) else wanted
     telling_first = sorted(order, key=lambda key: -max(len(match.at) for match in kinds[key]))
     working = [kind for kind in map(found.book.kinds.__getitem__, order) if kind.tools]
     return Asked(
@@ -155,6 +158,7 @@ def _asked(
         expects_data=any(kind.expects_data for kind in working),
         needs_image=any(kind.needs_image for kind in working),
         absent=absent,
+        by_eye=frozenset(wanted) - frozenset(firm) - named,
     )
 
 

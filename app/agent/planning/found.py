@@ -18,7 +18,7 @@ from app.agent.planning.words import (
     telling,
     tokens_of,
 )
-from app.tools.planning import PackPlan
+from app.tools.planning import AnyOf, PackPlan
 
 Key = tuple[str, str]
 """A kind's pack and name."""
@@ -228,7 +228,13 @@ class Found:
             matches = self._matches(key, ())
             if matches:
                 found[key] = matches
-        beaten = {(key[0], other) for key in found for other in self.book.kinds[key].beats}
+        mute = self._mute(found)
+        beaten = {
+            (key[0], other)
+            for key in found
+            if key not in mute
+            for other in self.book.kinds[key].beats
+        }
         found = {key: matches for key, matches in found.items() if key not in beaten}
         found = {key: matches for key, matches in found.items() if not self._borrowed(key, matches)}
         busy = any(
@@ -239,6 +245,25 @@ class Found:
             for key, matches in found.items()
             if not (busy and self.book.kinds[key].alone)
         }
+
+    def _mute(self, found: Iterable[Key]) -> set[Key]:
+        """The kinds all of whose tools are left out: "analyse the heart, but don't classify".
+
+        They take no other kind's place.
+        """
+        out = self.left_out("").keys()
+        mute: set[Key] = set()
+        for key in found:
+            kind = self.book.kinds[key]
+            known = self.book.kinds.get((key[0], kind.counts_as), kind)
+            names = [
+                name
+                for need in known.tools
+                for name in (need.tools if isinstance(need, AnyOf) else (need,))
+            ]
+            if names and all(name in out for name in names):
+                mute.add(key)
+        return mute
 
     def _borrowed(self, key: Key, matches: Sequence[Match]) -> bool:
         """Whether its words are another pack's here, whose subject the question has.

@@ -9,9 +9,11 @@ from __future__ import annotations
 from app.tools.chest.plan_words import (
     ANALYSE,
     ANATOMY,
+    DESCRIBE,
     DISEASES,
     ELSEWHERE,
     EVERYTHING,
+    EXAMINE,
     HEART_SIZE,
     NOT_OUTLINED,
     OUTLINE,
@@ -22,6 +24,7 @@ from app.tools.chest.plan_words import (
     STATES,
     STRUCTURES,
     SUBJECT,
+    VISIBLE,
     WHERE,
     WIDE_MEDIASTINUM,
 )
@@ -41,28 +44,16 @@ _CHEST = Accepts(
 )
 _LUNGS_AND_HEART = ("Left Lung", "Right Lung", "Heart")
 
+_ALL = (_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW)
+
 _KINDS = (
-    QuestionKind(
-        "everything",
-        EVERYTHING,
-        tools=(_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW),
-        unless=ELSEWHERE,
-    ),
-    QuestionKind(
-        "analyse",
-        ANALYSE,
-        tools=(_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW),
-        unless=ELSEWHERE,
-        alone=True,
-    ),
-    QuestionKind(
-        "all",
-        ("everything", "alles"),
-        tools=(_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW),
-        unless=ELSEWHERE,
-        bare=True,
-    ),
+    QuestionKind("everything", EVERYTHING, tools=_ALL, unless=ELSEWHERE),
+    QuestionKind("visible", VISIBLE, tools=_ALL, unless=ELSEWHERE, by_eye=True),
+    QuestionKind("describe", DESCRIBE, tools=_ALL, unless=ELSEWHERE, alone=True, by_eye=True),
+    QuestionKind("analyse", ANALYSE, tools=_ALL, unless=ELSEWHERE, alone=True),
+    QuestionKind("all", ("everything", "alles"), tools=_ALL, unless=ELSEWHERE, bare=True),
     QuestionKind("state", STATES, counts_as="disease", unless=ELSEWHERE, bare=True),
+    QuestionKind("examine", EXAMINE, counts_as="disease", beats=("anatomy",), unless=ELSEWHERE),
     QuestionKind("subject", SUBJECT),
     QuestionKind("disease", DISEASES, tools=(_CLASSIFIER,), unless=ELSEWHERE),
     QuestionKind("where", WHERE),

@@ -16,12 +16,14 @@ _BILDER = ("bild", "aufnahme", "roentgenbild", "thoraxbild", "thoraxaufnahme", "
 
 EVERYTHING = (
     *("all available tools", "all tools", "every tool", "full analysis"),
-    *("complete analysis", "full work up", "full workup", "what do you see", "what can you see"),
+    *("complete analysis", "full work up", "full workup"),
     *("comprehensive analysis", "full read", "complete work up"),
-    *("alle werkzeuge", "vollstaendige analyse", "komplette analyse", "was siehst du"),
-    *("was sieht man", "volle analyse", "kompletter befund", "alle tools"),
+    *("alle werkzeuge", "vollstaendige analyse", "komplette analyse"),
+    *("volle analyse", "kompletter befund", "alle tools"),
 )
-ANALYSE = (
+VISIBLE = ("what do you see", "what can you see", "was siehst du", "was sieht man")
+"""A model with eyes may answer these by itself."""
+DESCRIBE = (
     *(
         "what does .. show",
         "what you see",
@@ -31,15 +33,19 @@ ANALYSE = (
         "was zeigt",
         "was ist zu sehen",
     ),
-    *(f"{verb} {noun}" for verb in ("describe", "analyse", "analyze") for noun in _PICTURES),
-    *(f"{verb} {noun}" for verb in ("beschreib*", "analysier*") for noun in _BILDER),
+    *(f"describe {noun}" for noun in _PICTURES),
+    *(f"beschreib* {noun}" for noun in _BILDER),
+)
+ANALYSE = (
+    *(f"{verb} {noun}" for verb in ("analyse", "analyze") for noun in _PICTURES),
+    *(f"analysier* {noun}" for noun in _BILDER),
 )
 
 DISEASES = (
     *("disease*", "diagnos*", "abnormal*", "patholog*", "finding*"),
     *("classif*", "score", "scores", "scoring"),
     *("labels", "label scores"),
-    *("suspicious", "analyse", "analyze", "analysis", "lesion*", "illness"),
+    *("suspicious", "lesion*", "illness"),
     *("unremarkable", "unusual", "red flags", "rule out", "abnormality"),
     *("probabilities", "probability", "likelihood", "screen for", "screening", "decompensat*"),
     *("heart failure", "cardiac failure", "copd", "hyperinflat*", "empyema", "granuloma*"),
@@ -92,13 +98,16 @@ DISEASES = (
         "kardiomegali*",
     ),
     *("pleuraverdickung*", "pleuraschwiele*", "*kollaps*", "stauung*", "*tumore", "*krebs"),
-    *("lungenstauung", "diagnose*", "kollabiert*", "gebrochen*", "fluessigkeit", "analysier*"),
+    *("lungenstauung", "diagnose*", "kollabiert*", "gebrochen*", "fluessigkeit"),
     *("lungenkollaps", "was faellt auf", "normalbefund", "herzinsuffizienz", "dekompens*"),
     *("tuberkulose", "ueberblaeht", "ueberblaehung", "narbe", "narben", "vernarbung*"),
     *("transparenzminderung*", "rippenbrueche", "karzinom*", "metastase*", "boesartig*"),
     *("wahrscheinlichkeit*", "befunde diese*", "ausgeschlossen", "ausschliessen"),
     *("abszess*", "embolie", "zyste*", "verkalk*", "infekt*", "entzuendung*", "wasser"),
 )
+
+EXAMINE = ("analyse", "analyze", "analysis", "analysier*")
+"""They ask for diseases, of the heart as well; where these are left out, for the heart itself."""
 
 STATES = (
     *("wrong", "sick", "ill", "normal", "healthy", "condition", "conditions", "problem"),

@@ -94,13 +94,18 @@ _THEN_SHOW = (
 )
 _EVERYTHING = (
     *("all available tools", "all tools", "every tool", "full analysis"),
-    *("complete analysis", "full work up", "full workup", "what do you see", "what can you see"),
+    *("complete analysis", "full work up", "full workup"),
     *("alle werkzeuge", "vollstaendige analyse", "komplette analyse"),
+)
+_VISIBLE = ("what do you see", "what can you see")
+_DESCRIBE = tuple(
+    f"describe {noun}"
+    for noun in ("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "study")
 )
 _ANALYSE = (
     *(
         f"{verb} {noun}"
-        for verb in ("describe", "analyse", "analyze")
+        for verb in ("analyse", "analyze")
         for noun in ("image", "picture", "film", "x-ray", "xray", "radiograph", "scan", "study")
     ),
 )
@@ -117,6 +122,8 @@ PLAN = PackPlan(
     "general",
     kinds=(
         QuestionKind("everything", _EVERYTHING, tools=(_DICOM,)),
+        QuestionKind("visible", _VISIBLE, tools=(_DICOM,), by_eye=True),
+        QuestionKind("describe", _DESCRIBE, tools=(_DICOM,), alone=True, by_eye=True),
         QuestionKind("all", ("everything", "alles"), tools=(_DICOM,), bare=True),
         QuestionKind("analyse", _ANALYSE, tools=(_DICOM,), alone=True),
         QuestionKind("metadata", _METADATA, tools=(_DICOM,), certain=True),

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QPushButton
 
 from app.settings import LimitSettings, bounds
 from app.views.chat.widgets import row
-from app.views.settings.parts import Amount, Column, Count, Form
+from app.views.settings.parts import Amount, Check, Column, Count, Form
 
 
 class LimitsPage(Column):
@@ -42,6 +42,13 @@ class LimitsPage(Column):
         self.cost = Amount(*bounds(LimitSettings, "cost"), before="$ ", step=0.5)
         form.put("Cost", self.cost)
         form.note("An estimate, for models whose prices are entered on their page.", self.cost)
+        self.rules_first = Check("Let rules answer what they are certain of")
+        form.put("Rules first", self.rules_first)
+        form.note(
+            "A count, a ratio, a file's attributes: no language model is asked, and nothing is "
+            "sent. Otherwise the model is asked every question.",
+            self.rules_first,
+        )
         self.column.addLayout(form)
         self.restore = QPushButton("Restore defaults")
         self.restore.clicked.connect(lambda _checked=False: self.show_limits(LimitSettings()))
@@ -58,6 +65,7 @@ class LimitsPage(Column):
             tokens=self.tokens.value(),
             cost=self.cost.value(),
             minutes=self.minutes.value(),
+            rules_first=self.rules_first.isChecked(),
         )
 
     def show_limits(self, limits: LimitSettings) -> None:
@@ -67,6 +75,7 @@ class LimitsPage(Column):
         self.calls_per_task.setValue(limits.calls_per_task)
         self.tokens.setValue(limits.tokens)
         self.cost.setValue(limits.cost)
+        self.rules_first.setChecked(limits.rules_first)
         self.minutes.setValue(limits.minutes)
 
     def _count(self, name: str, unit: str, *, step: int = 1) -> Count:

@@ -333,3 +333,21 @@ def test_tokens_know_their_place_in_the_question():
     assert [text[token.start : token.end] for token in tokens] == ["Größe", "3", "cells"]
     assert tokens[0].clause != tokens[2].clause
     assert all(token.asked for token in tokens)
+
+
+def test_a_kind_whose_tools_are_all_left_out_takes_no_other_kinds_place():
+    plans = load_packs([]).plans
+    tools = tuple(rule.tool for rule in plans.rules())
+    heart = classify("Analyse the heart and show it, but do not classify", plans, tools)
+    assert heart.wanted == ("chest_xray_segmentation", "image_visualizer")
+    assert classify("Analyse the heart", plans, tools).wanted == ("chest_xray_classifier",)
+
+
+def test_what_eyes_suffice_for_is_not_wanted_of_a_model_that_sees():
+    plans = load_packs([]).plans
+    tools = tuple(rule.tool for rule in plans.rules())
+    assert classify("What do you see?", plans, tools).seen().wanted == ()
+    both = classify("What do you see? Measure the cardiothoracic ratio.", plans, tools)
+    assert both.seen().wanted == ("cardiothoracic_ratio",)
+    every = classify("Run a complete analysis of the film.", plans, tools)
+    assert every.seen().wanted == every.wanted != ()
