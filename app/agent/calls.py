@@ -278,8 +278,8 @@ class Calls:
         if not ready.own:
             message = self.evidence.take(message)
         judged = self.director.ended(call, message)
-        if judged.note:
-            message = with_note(message, judged.note)
+        if judged.note or judged.advice:
+            message = with_note(message, judged.note, judged.advice)
         if not ready.own:
             self.results.append(message)
         # On disk before anything is told: a crash in between loses nothing.

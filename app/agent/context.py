@@ -12,6 +12,8 @@ from app.agent.prompts import load_prompt
 from app.agent.shortening import to_text
 
 _MARK = re.compile(r"<\s*(/?)\s*data", re.IGNORECASE)
+OWN_WORDS = "Sightline:"
+"""How the line begins in which the program itself asks something of the model."""
 NOTES = 20  # images that a shortened note tells of
 INTERRUPTED = "The run was stopped before this call gave a result."
 
@@ -36,8 +38,10 @@ def build_messages(system: str, history: Sequence[Message]) -> list[Message]:
 
 
 def marked_result(message: Message) -> Message:
-    """A tool message with its text marked as data, and by which number it is cited."""
-    text = "\n".join(part for part in (as_data(message.text), told(message)) if part)
+    """A tool message with its text marked as data, by which number it is cited, and our advice."""
+    advice = f"{OWN_WORDS} {_one_line(message.advice)}" if message.advice else ""
+    parts = (as_data(message.text), told(message), advice)
+    text = "\n".join(part for part in parts if part)
     return message.model_copy(update={"text": text})
 
 
@@ -97,10 +101,22 @@ def result_message(call_id: str, tool: str, data: dict[str, Any]) -> Message:
     return Message(role="tool", call_id=call_id, tool=tool, data=data, text=to_text(data))
 
 
-def with_note(message: Message, note: str) -> Message:
-    """A tool message with what Sightline itself has to say of it."""
-    data = {**message.data, "sightline": note}
-    return message.model_copy(update={"data": data, "text": to_text(data)})
+def with_note(message: Message, note: str, advice: str = "") -> Message:
+    """A tool message with what Sightline itself has to say of it.
+
+    Args:
+        message: The result.
+        note: What happened: it is part of the data, since it may quote a file or a tool.
+        advice: What the model is asked to do; it stands outside the data, so nothing that a file, a
+            tool or a model has written may be in it.
+    """
+    data = {**message.data, "sightline": note} if note else message.data
+    changed = {"data": data, "text": to_text(data), "advice": advice}
+    return message.model_copy(update=changed)
+
+
+def _one_line(text: str) -> str:
+    return " ".join(_MARK.sub(r"<\\\1data", text).split())
 
 
 def as_data(text: str) -> str:

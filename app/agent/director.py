@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
@@ -36,6 +36,7 @@ from app.tools.planning import Plans, ToolRule
 _log = logging.getLogger(__name__)
 
 OFFLINE = "offline-"
+_PUT_IN = "Sightline's rules put this call in: go on from its result, and do not repeat it."
 _MOST_FIRST = 12
 """Calls that rules put before one turn, at most: packs' data may go in circles."""
 
@@ -47,13 +48,15 @@ class Order:
     Attributes:
         made: Who makes it, and why.
         outcome: What became of it already: it is not run.
-        note: What the model is told with its result.
+        note: What the model is told with its result: material, since it may quote a file.
+        advice: What Sightline itself asks of the model: names of tools and fixed words.
         own: It is the loop's own, and counts as no call of a tool.
     """
 
     made: Made = field(default_factory=Made)
     outcome: Outcome | None = None
     note: str = ""
+    advice: str = ""
     own: bool = False
 
 
@@ -64,12 +67,14 @@ class Judged:
     Attributes:
         state: "done", "incomplete" or "failed"; "" where nobody judged it.
         verdict: Why.
-        note: What the model is told with the result, "" for nothing.
+        note: What the model is told with the result, "" for nothing; as `Order.note`.
+        advice: As `Order.advice`.
     """
 
     state: str = ""
     verdict: str = ""
     note: str = ""
+    advice: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,12 +184,13 @@ class Director:
         """Judge a result, before anybody is told of it."""
         order = self.order(call)
         if self._enforcer is None or order.own or self._tools.get(call.name) is None:
-            return Judged(note=order.note)
+            return Judged(note=order.note, advice=order.advice)
         self._record.add(call, message)
         self.results.append(message)
         rule = self.plans.rule(call.name)
         verdict = judge_task(rule, message, self.asked)
-        notes = [order.note, self._recommend(call) if message.ok else ""]
+        notes = [order.note]
+        advice = [order.advice, self._recommend(call) if message.ok else ""]
         looked = self._looks.pop(call.id, None)
         if looked is not None:
             exists = self._adapt(looked, message)
@@ -195,7 +201,7 @@ class Director:
             self._look(rule, call, message)
         # What rules refused was left out: nothing went wrong.
         state = "skipped" if order.outcome is not None else verdict.state
-        return Judged(state, verdict.why, " ".join(filter(None, notes)))
+        return Judged(state, verdict.why, _joined(notes), _joined(advice))
 
     def after(self) -> list[ToolCall]:
         """What rules want to run next, because of what the turn gave."""
@@ -328,7 +334,8 @@ class Director:
             case No(_, override, remedy):
                 self._tell(override)
                 outcome = not_run(f"Not run: {override.reason}", remedy, override.reason)
-                self._orders[call.id] = replace(order, made=Made(ENFORCED), outcome=outcome)
+                made = Made(ENFORCED)
+                self._orders[call.id] = replace(order, made=made, outcome=outcome, advice=remedy)
             case First():
                 pass  # rules go in circles: what is first enough is as it was asked for
         return call
@@ -336,14 +343,14 @@ class Director:
     def _insert(self, call: ToolCall, override: Override) -> None:
         self._tell(override)
         note = f"Put in by Sightline's rules: {override.reason}"
-        self._orders[call.id] = Order(Made(ENFORCED, override.reason), note=note)
+        self._orders[call.id] = Order(Made(ENFORCED, override.reason), note=note, advice=_PUT_IN)
 
     def _check(self, why: str, remedy: str, missing: Sequence[str]) -> ToolCall:
         """A call of the loop's own that tells the model why its answer does not count yet."""
         call = ToolCall(id=new_id(), name=CHECK, arguments={})
         told = f"The question is not answered yet: {_sentence(why)} {remedy}"
         outcome = Outcome("ok", told, output={"complete": False, "missing": list(missing)})
-        self._orders[call.id] = Order(outcome=outcome, own=True)
+        self._orders[call.id] = Order(outcome=outcome, own=True, advice=remedy)
         self._settled.add(call.id)
         return call
 
@@ -403,6 +410,10 @@ class Director:
                 override.tool or "answer",
                 override.instead or "not run",
             )
+
+
+def _joined(parts: Iterable[str]) -> str:
+    return " ".join(filter(None, parts))
 
 
 def _sentence(text: str) -> str:

@@ -57,6 +57,7 @@ class Message(BaseModel):
         texts: The same for texts of their files' headers (addresses, ids), which are removed whole.
         evidence: For a tool message: its number among the conversation's results, from 1; 0 for
             none.
+        advice: For a tool message: what Sightline itself asks of the model because of it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -73,3 +74,4 @@ class Message(BaseModel):
     identifiers: list[str] = []
     texts: list[str] = []
     evidence: int = 0
+    advice: str = ""

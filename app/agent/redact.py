@@ -218,6 +218,7 @@ class Redactor:
             "pictures": pictures,
             "identifiers": [],
             "texts": [],
+            "advice": self.text(message.advice),
         }
         return message.model_copy(update=changed)
 
@@ -306,6 +307,7 @@ def _forms_of(names: Sequence[tuple[str, str]]) -> dict[str, str]:
 def _parts_of(message: Message) -> Iterator[str]:
     """All of its text, with JSON's escapes where it is JSON."""
     yield message.text
+    yield message.advice
     yield from (to_text(call.arguments) + call.raw for call in message.tool_calls)
     yield from (to_text(note) for note in message.images)
     yield from (picture.caption for picture in message.pictures)

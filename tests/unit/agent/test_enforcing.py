@@ -75,7 +75,8 @@ class Played:
         return next(e.error for e in self.events if e.kind == "tool_finished" and e.tool == tool)
 
     def told(self, tool: str) -> str:
-        return next(m.text for m in self.thread.history if m.role == "tool" and m.tool == tool)
+        results = (m for m in self.thread.history if m.role == "tool" and m.tool == tool)
+        return next(f"{m.text} {m.advice}".strip() for m in results)
 
 
 def play(
