@@ -155,6 +155,28 @@ def test_what_acts_is_on_the_disk_before_it_goes_on(
     assert "fsync" in order[: order.index("save")]
 
 
+@pytest.mark.parametrize("approval", list(Approval))
+def test_a_call_that_acts_waits_for_the_disk_also_where_nobody_is_asked(
+    tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch, approval: Approval
+):
+    """By a yes for the conversation: no answer of this run's is written before it."""
+    order: list[str] = []
+    tools = FakeRegistry(acting("act", approval, order))
+
+    async def for_all(_event: ApprovalRequested) -> Decision:
+        return Decision(granted=True, scope="session")
+
+    turns: list[Turn] = [[call("act", image_path="image-1")] for _ in range(2)]
+    monkeypatch.setattr(os, "fsync", lambda _handle: order.append("fsync"))
+    play(tmp_path, log, *turns, says("ok"), tools=tools, approve=for_all)
+    acts = approval not in (Approval.READ, Approval.COMPUTE)
+    assert len(log.of("approval_asked")) == acts
+    first, second = (place for place, what in enumerate(order) if what == "act")
+    waited = "fsync" in order[first:second]
+    assert waited == acts
+    assert ("fsync" in order[second:]) == acts, "how it ended, too"
+
+
 @pytest.mark.parametrize("approval", [Approval.WRITE, Approval.SEND, Approval.EXECUTE])
 def test_without_the_log_nothing_acts_but_reads_go_on_with_a_warning(
     tmp_path: Path, log: Log, approval: Approval
@@ -195,9 +217,11 @@ def test_without_the_log_nothing_is_sent(tmp_path: Path, log: Log):
 
 
 def test_consent_and_each_request_to_a_remote_model_are_recorded_before_it_goes(
-    tmp_path: Path, log: Log
+    tmp_path: Path, log: Log, monkeypatch: pytest.MonkeyPatch
 ):
     seen: list[list[str]] = []
+    safe: list[int] = []  # lines that were there at each fsync
+    monkeypatch.setattr(os, "fsync", lambda _handle: safe.append(len(log.actions())))
     model = ScriptedModel(
         says("one"),
         remote_host="cloud.example",
@@ -206,6 +230,7 @@ def test_consent_and_each_request_to_a_remote_model_are_recorded_before_it_goes(
     loop = AgentLoop(model, FakeRegistry(), audit=Audited(log, FakeRegistry()))
     asyncio.run(collect(loop, request(tmp_path / "out", approve=yes)))
     assert seen[0][-3:] == ["approval_asked", "approval_answered", "data_sent"]
+    assert len(seen[0]) in safe, "on the disk, not only in the file"
     asked, sent = log.of("approval_asked")[0], log.of("data_sent")[0]
     assert (asked["about"], asked["host"]) == ("conversation", "cloud.example")
     assert sent["host"] == "cloud.example"

@@ -134,7 +134,18 @@ def test_an_edit_of_lines_is_found_at_its_line(tmp_path: Path, edit, line: int):
 def test_lines_cut_off_the_end_are_found(tmp_path: Path, left: int):
     folder = written(tmp_path / "audit")
     put_lines(folder, lines_of(folder)[:left])
-    assert not verify(folder, SECRET).ok
+    report = verify(folder, SECRET)
+    assert not report.ok
+    assert f"lines are missing behind it: {left + 1} to 7" in str(report.problems)
+
+
+def test_a_number_that_is_left_out_is_found_also_behind_a_genuine_line(tmp_path: Path):
+    folder = written(tmp_path / "audit")
+    lines, keys = lines_of(folder), Keys(SECRET)
+    text = encode(8, "", "tool_started", {})
+    lines[-1] = signed(text, keys.line(mac_of(lines[-2][:-1]), text))
+    put_lines(folder, lines)
+    assert "line 7 is missing before it" in str(verify(folder, SECRET).problems)
 
 
 def test_a_cut_in_the_middle_of_the_last_line_is_found(tmp_path: Path):
