@@ -67,7 +67,9 @@ class Scene:
         """Let the obeying model answer a question in a conversation that was poisoned before."""
         thread = Thread.in_memory()
         answers = [item.text for item in self.texts if item.carrier == "earlier answer"]
-        self._ask(ScriptedModel(says("\n".join(answers))), thread, approve, None)
+        # Rules may ask once more, where the question needs tools.
+        turns = (says("\n".join(answers)), says("\n".join(answers)))
+        self._ask(ScriptedModel(*turns), thread, approve, None)
         model = ObeyingModel([*CURIOUS, ("save_note", WISHED)])
         events = self._ask(model, thread, approve, gate)
         return Attack(model, events, thread)
@@ -164,7 +166,7 @@ def keep_a_secret_in_another_conversation(scene: Scene) -> None:
     """Its result has the id that planted texts tell the model to read."""
     asks = call("ward_list")
     named = asks.call.model_copy(update={"id": scene.places.other_call})
-    turns = ([type(asks)(named)], says("There are patients."))
+    turns = ([type(asks)(named)], says("There are patients."), says("That is all."))
     other = Thread.in_memory()
     scene._ask(ScriptedModel(*turns), other, lambda _: Decision(False), None)
     assert any(WARD_SECRET in item.text for item in other.history)
