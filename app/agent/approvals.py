@@ -162,11 +162,14 @@ class Gate:
             return judged
         if self.grants.refused(thread_id, spec.name):
             reason = f"The user does not want {spec.name} to be used in this conversation."
-            return Judgement(Rule.DENY, reason, remedy="Do not call it again; go on without it.")
+            told = "You answered that it is not to be used in this conversation."
+            remedy = "Do not call it again; go on without it."
+            return Judgement(Rule.DENY, reason, remedy=remedy, told=told)
         strict = self.grants.strict
         if strict == "deny" and spec.approval not in (Approval.READ, Approval.COMPUTE):
             reason = f"The user has switched off all tools that act; {spec.name} is one."
-            return Judgement(Rule.DENY, reason, remedy="Go on without it.")
+            told = "You switched off tools that write, send or run programs, on the page Tools."
+            return Judgement(Rule.DENY, reason, remedy="Go on without it.", told=told)
         if strict and judged.rule is Rule.ALLOW:
             return replace(judged, rule=Rule.ASK)
         if judged.rule is Rule.ASK and self._remembered(spec, arguments, thread_id, judged):
@@ -208,7 +211,7 @@ class Gate:
         judged = self.judge(spec, arguments, thread_id, scope)
         allowed = fingerprint(spec, arguments)
         if judged.rule is Rule.DENY:
-            return Verdict(False, judged.reason, judged.remedy)
+            return Verdict(False, judged.reason, judged.remedy, told=judged.told)
         if judged.rule is Rule.ALLOW:
             return Verdict(True, allowed=allowed)
         remember = self.policy.remember and not self.grants.strict

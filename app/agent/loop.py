@@ -404,8 +404,8 @@ class _Run:
             decision = await ask(self.emitter, self.request.approve, wanted)
         if not decision.granted:
             raise ModelFailed(
-                f"You did not allow anything to be sent to {model.remote_host}. Nothing was sent",
-                remedy="Ask again and allow it, or choose a model on this machine.",
+                f"You did not allow anything to be sent to {model.remote_host}. Nothing was sent.",
+                remedy="Ask again and allow it, or choose a model on this computer.",
             )
         consents.give(thread_id, model.remote_host, model.name)
 

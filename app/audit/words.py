@@ -88,6 +88,10 @@ def what_of(entry: Entry) -> str:
             return {"begun": "the log begins", "full": "the one before was full"}.get(
                 str(facts.get("why")), f"the one before: {facts.get('why')}"
             )
+        case "run_started":
+            count = facts.get("open_images")
+            held = f"{count} open image{'' if count == 1 else 's'}" if count is not None else ""
+            return _joined(_fact("model", facts.get("model", "")), held)
         case _:
             return _joined(*(_fact(key, facts[key]) for key in facts if key not in _NAMES))
 

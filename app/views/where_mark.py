@@ -81,10 +81,11 @@ class WhereMark(QPushButton):
         host = self._sending or self._host
         state = "sending" if self._sending else "remote" if host else "local"
         says = {"local": "Local", "remote": host, "sending": f"Sending to {host}…"}[state]
+        model = self._model.rpartition(" at ")[0] or self._model  # which names its host as well
         tells = {
             "local": "The language model runs on this computer: nothing leaves it. A tool that "
             "would send something asks you first.",
-            "remote": f"Questions go to {self._model} at {host}. You are asked in each "
+            "remote": f"Questions go to {model} at {host}. You are asked in each "
             "conversation before anything is sent.",
             "sending": f"A request is on its way to {host}, as you allowed.",
         }[state]

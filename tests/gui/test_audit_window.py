@@ -140,6 +140,16 @@ def test_verify_shows_the_line_that_was_changed(
     assert "NOT AS IT WAS WRITTEN" in shown.details.toPlainText()
 
 
+def test_the_focus_stays_on_verify_so_that_a_second_press_does_nothing_else(
+    shown: AuditWindow, wait_until: Wait
+):
+    shown.verify_button.setFocus()
+    QTest.keyClick(shown.verify_button, Qt.Key.Key_Space)
+    assert shown.focusWidget() is shown.table
+    wait_until(lambda: shown.verdict.text().startswith("All 5 lines"))
+    wait_until(lambda: shown.focusWidget() is shown.verify_button)
+
+
 def test_what_was_written_meanwhile_is_there_after_a_refresh(
     shown: AuditWindow, log: AuditLog, wait_until: Wait
 ):

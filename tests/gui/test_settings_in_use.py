@@ -157,7 +157,8 @@ def test_the_mark_follows_the_model_and_nothing_is_sent_there_unasked(
     run = here.chat.conversation.runs[-1]
     assert run.ended == "run_failed"
     assert run.notice is not None
-    assert "Nothing was sent" in run.notice.view.plain()
+    assert "Nothing was sent." in run.notice.view.plain()
+    assert run.notice.property("tone") == "muted", "a no of the user's is no error"
     assert not here.window.where.sending
     click(here.window.where)
     (settings,) = [item for item in here.window.findChildren(SettingsDialog) if item.isVisible()]

@@ -55,6 +55,11 @@ def test_a_remote_model_is_named_by_its_host_and_a_change_shows_at_once(mark: Wh
     assert mark.property("state") == "local"
 
 
+def test_the_host_is_named_once(mark: WhereMark):
+    mark.set_model("gpt-x at api.example.org", HOST)
+    assert f"Questions go to gpt-x at {HOST}." in mark.toolTip().replace("&nbsp;", " ")
+
+
 def test_a_request_on_its_way_is_shown_until_it_is_answered(mark: WhereMark, wait_until: Wait):
     mark.set_model("gpt-x", HOST)
     mark.follow(sent())

@@ -54,6 +54,7 @@ class Judgement:
         argument: The argument that it is about, "" for the call as a whole.
         remedy: What to do instead, where it is denied.
         touches: What the call would reach outside the run.
+        told: Why, for the card, where the user is told it otherwise.
     """
 
     rule: Rule
@@ -61,6 +62,7 @@ class Judgement:
     argument: str = ""
     remedy: str = ""
     touches: tuple[Touch, ...] = ()
+    told: str = ""
 
 
 ALLOWED = Judgement(Rule.ALLOW)
@@ -73,4 +75,6 @@ def strictest(found: Iterable[Judgement]) -> Judgement:
         return ALLOWED
     worst = max(whole, key=lambda item: STRICTNESS[item.rule])
     touches = dict.fromkeys(touch for item in whole for touch in item.touches)
-    return Judgement(worst.rule, worst.reason, worst.argument, worst.remedy, tuple(touches))
+    return Judgement(
+        worst.rule, worst.reason, worst.argument, worst.remedy, tuple(touches), worst.told
+    )

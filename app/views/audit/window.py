@@ -79,6 +79,7 @@ class AuditWindow(QDialog):
         self._aside = Aside(self)
         self._filtering: CancelToken | None = None
         self._loaded = Loaded()
+        self._pressed: QPushButton | None = None  # had the focus, and gets it back
         self.model = AuditModel(self)
         self._make_top()
         self.table = self._make_table()
@@ -179,22 +180,37 @@ class AuditWindow(QDialog):
         column.addLayout(foot)
         self.search.setFocus()
 
+    # While something is under way a button rests. Qt would give its focus to the next one, where
+    # the key that pressed this one would do something else.
+
+    def _rest(self, button: QPushButton) -> None:
+        if button.hasFocus():
+            self._pressed = button
+            self.table.setFocus()
+        button.setEnabled(False)
+
+    def _wake(self, button: QPushButton) -> None:
+        button.setEnabled(True)
+        if self._pressed is button and self.table.hasFocus():
+            button.setFocus()
+        self._pressed = None if self._pressed is button else self._pressed
+
     # Reading
 
     def refresh(self) -> None:
         """Read the log again."""
         folder = self._log.folder
-        self.refresh_button.setEnabled(False)
+        self._rest(self.refresh_button)
         self.count.setText("Reading…")
         self._aside.run(lambda cancel: load(folder, cancel), self._take, self._cannot_read)
 
     def _take(self, loaded: Loaded) -> None:
         self._loaded = loaded
-        self.refresh_button.setEnabled(True)
+        self._wake(self.refresh_button)
         self._filter()
 
     def _cannot_read(self, reason: str) -> None:
-        self.refresh_button.setEnabled(True)
+        self._wake(self.refresh_button)
         self.count.setText("")
         self._say("The audit log cannot be read", reason)
 
@@ -244,7 +260,7 @@ class AuditWindow(QDialog):
     def verify(self) -> None:
         """Check the log as it is on the disk now."""
         log = self._log
-        self.verify_button.setEnabled(False)
+        self._rest(self.verify_button)
         self._told("Checking every line…", "muted", "shield-check")
 
         def work(_cancel: CancelToken) -> Report:
@@ -257,7 +273,7 @@ class AuditWindow(QDialog):
         self._aside.run(work, self._verified, self._not_verified)
 
     def _verified(self, report: Report) -> None:
-        self.verify_button.setEnabled(True)
+        self._wake(self.verify_button)
         self.model.mark({(item.segment, item.line): item.why for item in report.problems})
         if report.ok:
             self._told(_in_order(report), "ok", "circle-check")
@@ -273,7 +289,7 @@ class AuditWindow(QDialog):
         self._jump(report)
 
     def _not_verified(self, reason: str) -> None:
-        self.verify_button.setEnabled(True)
+        self._wake(self.verify_button)
         self._told(f"Not checked: {reason}", "warning", "triangle-alert")
 
     def _jump(self, report: Report) -> None:

@@ -299,7 +299,7 @@ class ChatDock(QWidget):
         self.conversation.keep_all = thread.folder is None
         self.conversation.set_older(self._older > 0)
         if thread.problems:
-            lost = f"{len(thread.problems)} damaged entries of this thread could not be read."
+            lost = f"{len(thread.problems)} damaged entries of this conversation could not be read."
             self.conversation.add_note(Notice(lost, tone="warning"))
         if opened.draft and not self._waiting:
             self.composer.set_text(opened.draft)
@@ -331,7 +331,7 @@ class ChatDock(QWidget):
         """Go on in a new thread from before a question; the question is there to be changed."""
         thread = self.thread
         if thread is None or thread.folder is None:
-            self._told(Notice("This thread is kept in memory only and cannot be branched."))
+            self._told(Notice("This conversation is kept in memory only and cannot be branched."))
             return
         run_id, text = view.run_id, view.question
 

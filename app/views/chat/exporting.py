@@ -53,7 +53,7 @@ class Exporter(QObject):
     def export(self, thread: Thread) -> None:
         """Ask where to, and save `thread` there."""
         if thread.folder is None:
-            text = "This thread is kept in memory only and cannot be exported."
+            text = "This conversation is kept in memory only and cannot be exported."
             self._tell(Notice(text, "Copy what you need.", tone="warning"))
             return
         if self._warned:

@@ -22,7 +22,7 @@ _ROOM_FOR_TITLE = 360  # px
 
 
 class Header(QWidget):
-    """Title, model badge, "New thread" and the history.
+    """Title, model badge, "New conversation" and the history.
 
     Attributes:
         new_wanted: Start a new thread.
@@ -52,8 +52,10 @@ class Header(QWidget):
         self.badge.setCursor(Qt.CursorShape.PointingHandCursor)
         self.badge.clicked.connect(lambda _checked=False: self.model_wanted.emit())
         self.new = tool_button("message-square-plus", "New thread", self.new_wanted.emit)
-        self.history = tool_button("history", "Earlier threads", self.history_wanted.emit)
-        self.more = tool_button("ellipsis", "What can be done with this thread", self._open_more)
+        self.history = tool_button("history", "Earlier conversations", self.history_wanted.emit)
+        self.more = tool_button(
+            "ellipsis", "What can be done with this conversation", self._open_more
+        )
         layout = QHBoxLayout(self)
         layout.setContentsMargins(SPACE.m, 7, SPACE.s, 7)
         layout.setSpacing(SPACE.xs)
@@ -109,7 +111,7 @@ class Header(QWidget):
                 lambda _checked=False, key=info.thread_id: self.thread_chosen.emit(key)
             )
         if not threads:
-            self.menu.addAction("No earlier threads yet").setEnabled(False)
+            self.menu.addAction("No earlier conversations yet").setEnabled(False)
         _popup(self.menu, self.history)
 
     def set_has_thread(self, has: bool) -> None:

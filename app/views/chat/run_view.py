@@ -107,6 +107,7 @@ class RunView(QWidget):
         )
         self.bubble = UserBubble(question, menu)
         self._layout.addWidget(self.bubble)
+        self._no = False  # the user's last answer was that nothing may be sent
         self._cited: Sequence[int] = ()  # by the answer, once it is there
         self._stream = Stream(
             self._insert, actions.cards.links, self._results, actions.show_result, live=live
@@ -339,6 +340,8 @@ class RunView(QWidget):
         request = self.approvals.get(event.approval_id)
         if request is not None:
             request.resolve(event.granted, event.reason, event.scope)
+            # A run that ends because nothing may be sent did as it was told: nothing failed.
+            self._no = not event.granted and isinstance(request, ConsentCard) and not self.cards
             if request.call_id in self.cards:
                 self.cards[request.call_id].waiting(False)
             if not any(card.running for card in self.cards.values()):
@@ -386,7 +389,7 @@ class RunView(QWidget):
             text = "Sightline was closed before this was finished."
             notice = Notice(text, "What was found until then is kept.", tone="warning")
         elif isinstance(event, RunFailed):
-            notice = Notice(event.error, event.remedy, tone="error")
+            notice = Notice(event.error, event.remedy, tone="muted" if self._no else "error")
         else:
             # A transcript of the first version holds no end, so it cannot say which one it was.
             known = self.past is None or self.past.run_id

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from urllib.parse import urlsplit
 
-from app.agent.llm.endpoint import is_loopback
+from app.agent.llm.endpoint import is_loopback, place_of
 from app.agent.llm.providers import url_of
+from app.errors import UsageError
 from app.settings import Kind, ProviderSettings
 
 PROVIDERS: tuple[tuple[Kind, str], ...] = (
@@ -59,10 +60,20 @@ def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
         if fields.images
         else "No pixels are sent."
     )
+    url = url_of(kind, fields)
     text = (
-        f"Questions and tool results, without identifying attributes, will be sent to {host}. "
-        f"You are asked once in each thread before anything is sent. {pixels}"
+        "Questions and tool results, without identifying attributes, will be sent to "
+        f"{_place(url) or host}. "
+        f"You are asked once in each conversation before anything is sent. {pixels}"
     )
-    if url_of(kind, fields).startswith("http://"):
+    if url.startswith("http://"):
         text += " http:// is not encrypted: use https:// if you can."
     return text
+
+
+def _place(url: str) -> str:
+    """The host as the mark and the questions show it, with its port; "" for no address."""
+    try:
+        return place_of(url)
+    except (UsageError, ValueError):
+        return ""

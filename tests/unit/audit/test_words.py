@@ -49,7 +49,7 @@ def said(action: str, **facts: Any) -> str:
         ("run_finished", {}, "Question answered"),
         ("segment", {"why": "begun"}, "File begun: the log begins"),
         ("segment", {"why": "head lost"}, "File begun: the one before: head lost  [damaged]"),
-        ("run_started", {"model": "m", "open_images": 2}, "model m, open images 2"),
+        ("run_started", {"model": "m", "open_images": 2}, "model m, 2 open images"),
     ],
 )
 def test_a_line_says_what_was_done_in_plain_words(action: str, facts: dict[str, Any], text: str):
