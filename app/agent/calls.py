@@ -86,7 +86,7 @@ class Calls:
         begun: The calls whose tool was started.
         results: The results so far, without those of the loop's own tools.
         stop_after: Nothing is started any more; what runs now may end.
-        scope: What arguments may name, as it was when the run began.
+        scope: What arguments may name, as it was when last asked for.
     """
 
     request: RunRequest
@@ -141,7 +141,7 @@ class Calls:
         """Take from `waiting` the next calls that may run at the same time."""
         group: list[Ready] = []
         while waiting:
-            ready = self._look_at(waiting[0])
+            ready = self._look_at(waiting[0], beside=len(group) + len(waiting) > 1)
             if group and ready.alone:
                 break
             stop = self.meter.call(ready.call, counted=not ready.own)
@@ -153,7 +153,14 @@ class Calls:
                 break
         return group, None
 
-    def _look_at(self, call: ToolCall) -> Ready:
+    def _look_at(self, call: ToolCall, *, beside: bool) -> Ready:
+        """A call before it is made.
+
+        Args:
+            call: What was asked for.
+            beside: Others came with it. One that asks the user is made alone; for a single one that
+                need not be found out beforehand, since it is found out again when it is made.
+        """
         order = self.director.order(call)
         if order.outcome is not None:
             return Ready(call, outcome=order.outcome, order=order)
@@ -164,7 +171,7 @@ class Calls:
         if isinstance(args, Outcome):
             return Ready(call, outcome=args, order=order)
         spec, thread_id = tool.spec, self.request.thread.thread_id
-        asks = self.approvals.needs_question(spec, args, thread_id, self._scope())
+        asks = beside and self.approvals.needs_question(spec, args, thread_id, self._scope())
         return Ready(call, tool, args, alone=spec.sequential or asks, order=order)
 
     def _within_task(self, ready: Ready) -> Ready:
@@ -264,7 +271,8 @@ class Calls:
         images, notes = request.images, request.image_notes
         if self.scope is None:  # once: it looks for folders on the disk
             self.scope = Scope.of(images, notes, request.out_dir)
-        return self.scope.renewed(images, notes)
+        self.scope = self.scope.renewed(images, notes)
+        return self.scope
 
     def _stopped(self, ready: Ready) -> Outcome:
         error = f"Stopped: {self.clock.stop().text}." if self.clock.over else STOPPED

@@ -3,11 +3,23 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from tests.routing.__main__ import LEAST, SEEN, main
-from tests.routing.table import HELD_OUT, PACKS, PARTS, SCENES, WRITTEN, judge, rows, score
+from tests.routing.table import (
+    HELD_OUT,
+    PACKS,
+    PARTS,
+    SCENES,
+    WRITTEN,
+    Row,
+    judge,
+    rows,
+    score,
+)
 from tests.routing.table import registry_of as registry
 
 GROUPS = {
@@ -24,6 +36,55 @@ def test_the_offline_planner_is_right_in_at_least_95_of_100(part: str):
     share = score(judged)
     # Ids alone: the texts of the part kept apart are not printed by a test run.
     assert share >= LEAST, wrong
+
+
+@pytest.mark.parametrize(
+    ("changes", "right"),
+    [
+        ({}, True),
+        ({"answers": (("chest_xray_segmentation",),)}, False),
+        ({"answers": ((),)}, False),
+        ({"answers": ((), ("cardiothoracic_ratio",))}, True),
+        ({"text": "Outline the lungs"}, False),
+        ({"packs": "cells"}, False),
+    ],
+)
+def test_a_row_can_be_wrong(changes: dict[str, Any], right: bool):
+    """A planner that always ran the same, or nothing, would not get through."""
+    row = Row(
+        id="made",
+        part=WRITTEN,
+        group="plain",
+        scene="cxr_dicom",
+        packs="chest",
+        text="What is the cardiothoracic ratio?",
+        answers=(("cardiothoracic_ratio",),),
+        any_order=False,
+        organs=None,
+    )
+    assert judge(replace(row, **changes)).right is right
+
+
+def test_what_is_outlined_counts_and_so_does_the_order_where_it_matters():
+    ordered = next(row for row in rows(*SEEN) if len(row.answers[0]) > 1 and not row.any_order)
+    turned = replace(ordered, answers=(ordered.answers[0][::-1],))
+    assert judge(ordered).right
+    assert not judge(turned).right
+    assert judge(replace(turned, any_order=True)).right
+    outlined = next(row for row in rows(*SEEN) if row.organs and judge(row).right)
+    assert not judge(replace(outlined, organs=frozenset({"Spine"}))).right
+
+
+def test_a_planner_that_is_wrong_too_often_fails_the_command(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+):
+    good = [judge(row) for row in rows(WRITTEN)]
+    one_in_ten = [replace(item, right=number % 10 > 0) for number, item in enumerate(good)]
+    assert score(one_in_ten) == pytest.approx(0.9, abs=0.01)
+    left = iter(one_in_ten)
+    monkeypatch.setattr("tests.routing.__main__.judge", lambda _row: next(left))
+    assert main(["--part", WRITTEN, "--failures"]) == 1
+    assert capsys.readouterr().out.count("WRONG") == sum(not item.right for item in one_in_ten)
 
 
 def test_a_third_is_kept_apart_and_has_every_group():

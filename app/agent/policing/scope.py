@@ -46,7 +46,9 @@ class Scope:
 
     def renewed(self, images: Any, notes: Sequence[Mapping[str, Any]]) -> Scope:
         """The same with the pictures that were made since; its folders stay where they are."""
-        return replace(self, names=_names(images, notes))
+        names = _names(images, notes)
+        # The same one where nothing was made: what it knows of its names is kept.
+        return self if names == self.names else replace(self, names=names)
 
     def holds(self, name: str) -> bool:
         """Whether a text names an open image, or something that lies in the run's folder."""

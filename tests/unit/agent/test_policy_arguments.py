@@ -91,6 +91,12 @@ def test_a_site_has_rules_for_an_argument(
     assert judge(arguments, scope, spec(given=Typed), arguments=other).rule is Rule.ALLOW
 
 
+@pytest.mark.parametrize("rule", ["ask", "deny"])
+def test_a_site_has_a_rule_for_every_tool(rule: str, scope: Scope):
+    assert judge({"count": 1}, scope, spec(given=Typed), tools={"*": rule}).rule is Rule(rule)
+    assert judge({"count": 1}, scope, spec(given=Typed), tools={"other": rule}).rule is Rule.ALLOW
+
+
 def test_a_rule_for_an_argument_holds_at_any_depth(scope: Scope):
     rules = {"tool": {"parts.text": {"longest": 3}, "list": {"most": 1}}}
     deep = {"parts": [{"text": "abcd"}]}
