@@ -126,13 +126,22 @@ def digest(picture: Picture) -> str:
     return Path(picture.path).stem
 
 
-def consent_request(model: str, host: str, *, pictures: bool = False) -> dict[str, Any]:
+NOT_ENCRYPTED = (
+    "The connection is not encrypted (http, not https): whoever is on the network between this "
+    "computer and {host} can read all of it, and can change the answers."
+)
+
+
+def consent_request(
+    model: str, host: str, *, pictures: bool = False, encrypted: bool = True
+) -> dict[str, Any]:
     """The fields of the question whether a conversation may be sent to a remote model.
 
     Args:
         model: The model's name.
         host: Where it runs.
         pictures: Whether it takes pictures: then a second question is asked for them.
+        encrypted: Whether nobody on the way can read it.
     """
     pixels = (
         "Pictures are sent only if you allow that in a second question."
@@ -148,6 +157,7 @@ def consent_request(model: str, host: str, *, pictures: bool = False) -> dict[st
             "The names and descriptions of the tools",
             "The tools' results, without names, ids, dates, institutions and file paths",
         ],
+        "warning": "" if encrypted else NOT_ENCRYPTED.format(host=host),
         "title": f"Send this conversation to {host}?",
         "detail": (
             f"{host} is outside this machine. {pixels} Write no patient data into the question. "

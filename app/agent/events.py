@@ -166,6 +166,7 @@ class ApprovalRequested(_Event):
     who the patient is ("risky_pictures"). For all but the first, `host` and `model` say where to,
     `sent` names the kinds of data in plain words, and `pictures` are exactly those that would be
     sent: path of the PNG, caption, image_id and risk (why it needs a second yes, else "").
+    `warning` says what the way there lacks, "" for nothing.
     """
 
     kind: Literal["approval_requested"] = "approval_requested"
@@ -183,6 +184,7 @@ class ApprovalRequested(_Event):
     model: str = ""
     sent: list[str] = []
     pictures: list[dict[str, str]] = []
+    warning: str = ""
 
 
 class ApprovalResolved(_Event):

@@ -32,7 +32,7 @@ from app.agent.execute import Tools, log_unexpected
 from app.agent.jsonable import plain
 from app.agent.known import Known, known_to
 from app.agent.limits import Meter, Stop, WallClock
-from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
+from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of, is_encrypted
 from app.agent.messages import Message, Picture, ToolCall
 from app.agent.offered import Offered
 from app.agent.pictures import Look, make_pictures, may_send
@@ -399,7 +399,10 @@ class _Run:
         if not model.remote_host or consents.given(thread_id, model.remote_host, model.name):
             return
         pictures = self.answers.window.info.images
-        wanted = consent_request(model.name, model.remote_host, pictures=pictures)
+        encrypted = is_encrypted(model)
+        wanted = consent_request(
+            model.name, model.remote_host, pictures=pictures, encrypted=encrypted
+        )
         with self.clock.paused():
             decision = await ask(self.emitter, self.request.approve, wanted)
         if not decision.granted:

@@ -134,6 +134,8 @@ def _approver(model: LanguageModel) -> Approve:
         ours = bool(host) and event.host == host and not (event.call_id or event.tool)
         variable = _VARIABLES.get(event.about, "") if ours else ""
         if variable and host in _hosts(variable):
+            if event.warning:
+                print(f"sightline: {printable(event.warning)}", file=sys.stderr)
             return Decision(granted=True)
         if variable:
             reason = f"Nobody can be asked here. Set {variable}={host} to allow it."

@@ -91,6 +91,18 @@ def test_host_model_and_kinds_of_data_are_shown(chat: Chat, wait_until: Wait):
     assert not dialog.yes.isDefault()
 
 
+def test_a_way_that_is_not_encrypted_is_warned_of(chat: Chat, wait_until: Wait):
+    dialog = asked(chat, wait_until, consent_request("gpt-x", HOST, encrypted=False))
+    assert dialog.view.warning.isVisible()
+    assert "not encrypted (http, not https)" in dialog.view.warning.plain()
+    assert HOST in dialog.view.warning.plain()
+
+
+def test_an_encrypted_way_is_not_warned_of(chat: Chat, wait_until: Wait):
+    dialog = asked(chat, wait_until, consent_request("gpt-x", HOST))
+    assert not dialog.view.warning.isVisible()
+
+
 def test_the_pictures_are_the_files_that_would_be_sent(
     chat: Chat, wait_until: Wait, tmp_path: Path
 ):

@@ -86,6 +86,11 @@ class AnthropicModel:
         """The endpoint's host and port, or "" when it is this machine."""
         return "" if is_loopback(self._at.host) else place_of(self._base_url)
 
+    @property
+    def encrypted(self) -> bool:
+        """Whether nobody on the way to the endpoint can read what is sent."""
+        return self._base_url.lower().startswith("https:")
+
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncGenerator[ModelEvent]:

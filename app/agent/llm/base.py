@@ -135,8 +135,13 @@ def info_of(model: object) -> ModelInfo:
     return info if isinstance(info, ModelInfo) else ModelInfo()
 
 
+def is_encrypted(model: object) -> bool:
+    """Whether nobody on the way to a remote model can read what is sent (its `encrypted`)."""
+    return getattr(model, "encrypted", True) is True
+
+
 class LanguageModel(Protocol):
-    """A language model. It may have an `info: ModelInfo`; see `info_of`."""
+    """A language model. It may have an `info: ModelInfo`; see `info_of`, and `is_encrypted`."""
 
     @property
     def name(self) -> str:

@@ -37,6 +37,7 @@ from app.views.widgets import push_button
 QUIET_MS = 600  # keys typed for what had the focus before answer nothing
 _WIDTH = 620  # px
 _PLAIN = 310  # px of height, without pictures
+_WARNING = 56  # px of height
 _PICTURE = 200  # px of height for one
 _SMALL = 88  # px of a picture in the conversation
 _YES = {
@@ -65,6 +66,12 @@ class ConsentView(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE.m)
+        self.warning = TextView()
+        self.warning.set_plain(event.warning)
+        self.warning.setProperty("tone", "warning")
+        self.warning.setAccessibleName("Warning")
+        self.warning.setVisible(bool(event.warning))
+        column.addWidget(self.warning)
         facts = QGridLayout()
         facts.setHorizontalSpacing(SPACE.l)
         facts.setVerticalSpacing(6)
@@ -189,7 +196,9 @@ class ConsentDialog(QDialog):
         column.addWidget(self.area, 1)
         column.addLayout(foot)
         room = self.screen().availableGeometry().size() * 0.9
-        height = _PLAIN + _PICTURE * min(2, len(event.pictures))
+        height = (
+            _PLAIN + (_WARNING if event.warning else 0) + _PICTURE * min(2, len(event.pictures))
+        )
         self.resize(QSize(_WIDTH, height).boundedTo(room))
 
     def dismiss(self) -> None:

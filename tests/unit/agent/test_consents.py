@@ -318,3 +318,20 @@ def test_the_settings_list_the_hosts_and_withdraw_them():
     assert consents.about(to, shown) is None
     assert not consents.sees(to, shown.picture)
     assert digest(shown.picture) == "0"
+
+
+@pytest.mark.parametrize(("encrypted", "warned"), [(False, True), (True, False)])
+def test_the_question_warns_of_a_way_that_is_not_encrypted(
+    tmp_path: Path, encrypted: bool, warned: bool
+):
+    user = User(False)
+    model = ScriptedModel(remote_host=HOST)
+    model.encrypted = encrypted  # type: ignore[attr-defined]
+    asked = request(opened(tmp_path)[0], tmp_path / "out", "What is it?", approve=user)
+
+    async def run() -> None:
+        async for _ in AgentLoop(model, FakeRegistry()).run(asked):
+            pass
+
+    asyncio.run(run())
+    assert [bool(event.warning) for event in user.asked] == [warned]

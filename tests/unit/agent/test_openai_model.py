@@ -374,3 +374,11 @@ def test_one_that_stays_too_long_however_small_ends_with_what_the_endpoint_said(
         events = asyncio.run(collect(loop, request(tmp_path, "why " * 50)))
     assert events[-1].kind == "run_failed"
     assert len(server.requests) <= 3
+
+
+@pytest.mark.parametrize(
+    ("url", "encrypted"),
+    [("http://10.0.0.7:8000/v1", False), ("https://10.0.0.7/v1", True), ("", True)],
+)
+def test_it_says_whether_the_way_is_encrypted(url: str, encrypted: bool):
+    assert OpenAIModel(url, "m").encrypted is encrypted
