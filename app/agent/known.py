@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from app.agent.basic_profile import DATES, NUMBERS, PERSONS, TEXTS
 from app.agent.execute import in_thread, log_unexpected
 from app.agent.jsonable import plain
+from app.agent.llm.base import ModelFailed
 from app.agent.request import RunRequest
 
 _DECIMAL = re.compile(r"[-+]?\d{0,4}(?:\.\d*)?")
@@ -69,6 +70,9 @@ async def known_to(request: RunRequest, host: str) -> Known:
     Args:
         request: The question.
         host: Where its model runs, "" for this machine.
+
+    Raises:
+        ModelFailed: They cannot be read, and what is asked would leave this machine.
     """
     headers = getattr(request.images, "headers", None)
     if headers is None:
@@ -84,6 +88,12 @@ async def known_to(request: RunRequest, host: str) -> Known:
     value, error = reading.result()
     if isinstance(error, BaseException):
         log_unexpected("The open files' headers could not be read", error)
+        if host:
+            raise ModelFailed(
+                "The open files' headers could not be read, so nothing says which words of a "
+                "text are names. Nothing was sent",
+                remedy="Close what was opened last, or choose a model on this machine.",
+            )
     return value or Known()
 
 

@@ -256,6 +256,14 @@ def test_keys_that_were_meant_for_the_question_field_answer_nothing(
     assert chat.runner.answers == []
 
 
+def test_enter_sends_nothing(chat: Chat, wait_until: Wait):
+    dialog = asked(chat, wait_until, consent_request("gpt-x", HOST))
+    assert (dialog.no.isDefault(), dialog.yes.isDefault()) == (True, False)
+    QTest.keyClick(dialog.area, Key.Key_Return)
+    wait_until(lambda: gone(chat))
+    assert [decision.granted for _, decision in chat.runner.answers] == [False]
+
+
 def test_a_run_that_ends_closes_the_question_without_an_answer(chat: Chat, wait_until: Wait):
     asked(chat, wait_until, consent_request("gpt-x", HOST))
     chat.runner.finish("Stopped.")

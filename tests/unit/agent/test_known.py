@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
 from concurrent.futures import Future
 from dataclasses import replace
@@ -13,6 +14,7 @@ import pytest
 
 from app.agent import known
 from app.agent.known import Known, known_of, known_to
+from app.agent.llm.base import ModelFailed
 from app.agent.messages import Message
 from app.agent.sessions import Thread
 from app.errors import FileProblem
@@ -78,6 +80,41 @@ def test_a_model_on_this_machine_is_not_kept_waiting(
         assert asyncio.run(known_to(request(tmp_path, images=images), "")) == Known()
     finally:
         images.wait.set()
+
+
+def test_what_goes_to_another_machine_waits_until_the_headers_are_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(known, "_LOCAL_WAIT_S", 0.0)
+    images = Headers()
+    images.wait = threading.Event()
+
+    async def ask() -> Known:
+        asking = asyncio.create_task(known_to(request(tmp_path, images=images), "host"))
+        waited, _ = await asyncio.wait((asking,), timeout=0.05)
+        assert not waited, "it would go without knowing a name"
+        images.wait.set()
+        return await asking
+
+    assert asyncio.run(ask()) == known_of(HEADER)
+
+
+def test_where_no_header_can_be_read_nothing_goes_to_another_machine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    def broken(_self: Headers) -> list[tuple[str, str]]:
+        raise OSError("Zyx^Vera")
+
+    monkeypatch.setattr(Headers, "headers", broken)
+    logging.getLogger("app.agent.execute").disabled = True
+    try:
+        asked = request(tmp_path, images=Headers())
+        with pytest.raises(ModelFailed, match="Nothing was sent") as caught:
+            asyncio.run(known_to(asked, "host"))
+        assert "Zyx" not in str(caught.value)
+        assert asyncio.run(known_to(asked, "")) == Known(), "here nothing leaves"
+    finally:
+        logging.getLogger("app.agent.execute").disabled = False
 
 
 def test_a_run_without_files_knows_nothing(tmp_path: Path):

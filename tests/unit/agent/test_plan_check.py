@@ -81,6 +81,13 @@ def test_what_a_tool_needs_is_put_before_it():
     assert notes[-1] == f"The question needs {cells.VISUALIZER} as well."
 
 
+def test_nothing_is_put_in_where_another_tool_does_as_well():
+    plan = (Written("a", tools=(cells.NUCLEI,)), Written("b", tools=(cells.CROPPER,)))
+    steps, notes, _ = check("Crop it", *plan)
+    assert [step.tools for step in steps] == [(cells.NUCLEI,), (cells.CROPPER,)]
+    assert not any(note.startswith("Put before") for note in notes)
+
+
 def test_more_than_the_question_needs_is_told():
     plan = Written("All", tools=(cells.CELLS, cells.CROPPER, cells.ANALYZER))
     _, notes, _ = check("How many cells are there?", plan)
