@@ -9,6 +9,7 @@ from importlib.metadata import EntryPoint, entry_points
 from app.log import get_logger
 from app.tools import chest, general
 from app.tools.api import Registrar, Tool
+from app.tools.foreign_plans import bounded
 from app.tools.pinned import PinnedTool
 from app.tools.planning import PackPlan, Plans
 
@@ -126,12 +127,13 @@ def _load(registry: Registry, point: EntryPoint) -> PackProblem | None:
     try:
         register: Callable[[Registrar], object] = point.load()
         register(trial)
+        plans = [bounded(plan, trial.tools) for plan in trial.plans.values()]
     except Exception as error:  # foreign code may raise anything; the viewer goes on
         reason = f"{type(error).__name__}: {error}"
         _log.warning("tool pack %s left out: %s", point.name, type(error).__name__)
         return PackProblem(point.name, reason)
     for tool in trial.tools.values():
         registry.register(tool)
-    for plan in trial.plans.values():
+    for plan in plans:
         registry.plan(plan)
     return None
