@@ -314,9 +314,9 @@ def _audit(argv: list[str]) -> int:
     shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
     listed = actions.add_parser("list", parents=[shared], help="the oldest first (default)")
     listed.add_argument(
-        "--kind", default="", help="tools, approvals, sent, exports, settings, runs"
+        "--kind", default="", help="tools, approvals, sent, exports, settings, runs, log"
     )
-    listed.add_argument("--last", type=int, default=0, metavar="N", help="only the last N")
+    listed.add_argument("--last", type=int, default=None, metavar="N", help="only the last N")
     verify = actions.add_parser("verify", parents=[shared], help="is it as it was written?")
     verify.add_argument("--anchor", default="", metavar="N:MAC", help="an end noted earlier")
     find = actions.add_parser("find", parents=[shared], help="was this image or file sent?")
@@ -330,7 +330,7 @@ def _audit(argv: list[str]) -> int:
         case "find":
             return audit.find(options.target, as_json=options.json)
         case _:
-            kind, last = getattr(options, "kind", ""), getattr(options, "last", 0)
+            kind, last = getattr(options, "kind", ""), getattr(options, "last", None)
             return audit.list_entries(kind=kind, last=last, as_json=options.json)
 
 

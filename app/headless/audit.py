@@ -22,27 +22,30 @@ _UID = re.compile(r"[0-9]+(?:\.[0-9]+)+")
 _REMEDY = "Ask whoever looks after this computer for the right to read it."
 
 
-def list_entries(*, kind: str = "", last: int = 0, as_json: bool = False) -> int:
+def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:
     """The entries, the oldest first; unchecked.
 
     Args:
         kind: One of `KINDS`, in any case; "" for all.
-        last: Only so many at the end; 0 for all.
+        last: Only so many at the end; None for all.
         as_json: One object a line.
 
     Raises:
-        UsageError: There is no such kind.
+        UsageError: There is no such kind, or no such number.
     """
+    if last is not None and last < 1:
+        raise UsageError(f"--last: {last} is no number of lines", remedy="Give 1 or more.")
     if kind and kind.lower() not in {name.lower() for name in KINDS}:
         known = ", ".join(KINDS).lower()
         raise UsageError(f"--kind: there is no kind {kind!r}", remedy=f"There are: {known}.")
     wanted = {name.lower() for name in KINDS} if not kind else {kind.lower()}
     with program_of() as program:
         found = [item for item in _entries(program) if kind_of(item).lower() in wanted]
-    for entry in found[-last:] if last > 0 else found:
+    for entry in found[-last:] if last else found:
         _tell(entry, as_json=as_json)
     if not found:
-        print("There is nothing in the audit log.", file=sys.stderr)
+        what = f"nothing of the kind {kind.lower()}" if kind else "nothing"
+        print(f"There is {what} in the audit log.", file=sys.stderr)
     return 0
 
 

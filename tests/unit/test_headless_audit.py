@@ -13,6 +13,7 @@ from keyring.backends.fail import Keyring as NoKeyring
 from PIL import Image
 
 from app.audit import AuditLog, files
+from app.audit.words import KINDS
 from app.cli import main
 from app.headless.audited import ToolCall
 from app.settings import Settings
@@ -124,6 +125,24 @@ def test_list_filters_and_prints_json(home: Path, capsys: pytest.CaptureFixture[
     assert "3 characters to cloud.example" in capsys.readouterr().out
     assert main(["audit", "list", "--kind", "telepathy"]) == 2
     assert "telepathy" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("last", ["-3", "0"])
+def test_the_last_are_a_number_of_lines(home: Path, capsys: pytest.CaptureFixture[str], last: str):
+    assert main(["audit", "list", "--last", last]) == 2
+    assert last in capsys.readouterr().err
+
+
+def test_the_help_names_every_kind_and_a_kind_without_entries_is_told(
+    home: Path, capsys: pytest.CaptureFixture[str]
+):
+    Program().audit.record("tool_started", {"tool": "t"})
+    with pytest.raises(SystemExit):
+        main(["audit", "list", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert ", ".join(KINDS).lower() in told
+    assert main(["audit", "list", "--kind", "sent"]) == 0
+    assert "nothing of the kind sent" in capsys.readouterr().err
 
 
 def test_verify_ends_with_1_and_the_line_when_anything_was_changed(

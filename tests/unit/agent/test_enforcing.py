@@ -311,6 +311,17 @@ def test_a_successor_that_may_not_run_is_not_even_tried(
     assert played.plan[-1].goal == "done"
 
 
+def test_what_the_question_leaves_out_is_not_recommended(tmp_path: Path):
+    rule = ToolRule("draw", leave_out=("draw*",))
+    after = Successor(("look",), "draw", mandatory=False)
+    plan = PackPlan("p", tools=(rule,), successors=(after,))
+    tools = [FakeTool(name, ImageInput, ok()) for name in ("look", "draw")]
+    for asked, recommended in (("Look at it", True), ("Look at it, don't draw it", False)):
+        turn: Turn = [call("look", image_path="image-1")]
+        played = play_fakes(tmp_path, plan, tools, turn, says("seen"), question=asked)
+        assert ("Recommended next: draw" in played.told("look")) is recommended
+
+
 def test_a_call_waits_for_the_one_beside_it_that_feeds_it(tmp_path: Path):
     rule = ToolRule("show", feeds=(Feed("image_path", ("make",), "made"),))
     made = FakeTool("make", ImageInput, ok("", {"made": "image-1"}))
