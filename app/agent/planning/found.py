@@ -192,11 +192,10 @@ class Found:
             for match in self.work
             if match.at <= denial.at and not self._is_object(match, denial)
         ]
+        gone = frozenset[int]().union(*(denial.at for denial in self.denied))
+        asked_for = {match.owner for match in self.work if match.at.isdisjoint(gone)}
         for match, denial in denied:
-            meant = any(
-                other.owner == match.owner and not any(other.at & item.at for item in self.denied)
-                for other in self.work
-            )
+            meant = match.owner in asked_for
             narrowed = any(
                 value.owner == match.owner and value.at <= denial.at and not value.at & match.at
                 for value in self.values
@@ -228,7 +227,7 @@ class Found:
             matches = self._matches(key, ())
             if matches:
                 found[key] = matches
-        mute = self._mute(found)
+        mute = self._mute(key for key in found if self.book.kinds[key].beats)
         beaten = {
             (key[0], other)
             for key in found
@@ -251,8 +250,8 @@ class Found:
 
         They take no other kind's place.
         """
-        out = self.left_out("").keys()
         mute: set[Key] = set()
+        out = self.left_out("").keys() if self.denied else ()
         for key in found:
             kind = self.book.kinds[key]
             known = self.book.kinds.get((key[0], kind.counts_as), kind)
