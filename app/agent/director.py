@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from app.agent.ended import Record
+from app.agent.ended import Record, key_of
 from app.agent.enforcing import Enforcer
 from app.agent.events import Override
 from app.agent.execute import Outcome, Tools, not_run, schema_of
@@ -28,7 +28,9 @@ from app.agent.planning.discovery import AGAIN, LOOK, adapted, look
 from app.agent.planning.rules import Act, Finished, NoRule, rule_decision
 from app.agent.planning.steps import Scene, Step
 from app.agent.planning.suited import unsuited
+from app.agent.planning.text import normalised
 from app.agent.planning.validating import GoalVerdict, judge_goal, judge_task
+from app.agent.planning.which import which_image
 from app.agent.request import RunRequest
 from app.agent.rulings import INSERTED, First, Go, No, new_id
 from app.tools.planning import Plans, ToolRule
@@ -126,6 +128,8 @@ class Director:
         self._looked: set[str] = set()
         self._next: list[ToolCall] = []
         self._checked = False
+        self._named: tuple[str, ...] = ()  # the open images that the question names
+        self._images: frozenset[str] = frozenset()
 
     def begin(self) -> None:
         """Read the question; before it is part of the conversation."""
@@ -140,6 +144,9 @@ class Director:
         history, notes = list(self._request.thread.history), self._request.image_notes
         self._scene = Scene(tuple(notes), self._schemas, tuple(history), self.plans)
         self._record = Record(history, notes, self._request.out_dir)
+        named = which_image(normalised(question), notes).ids
+        self._named = tuple(name for name in named if any(n.get("id") == name for n in notes))
+        self._images = frozenset(key_of(note) for note in notes if note.get("id") in named)
         self._enforcer = Enforcer(self.plans, self.asked, question, self._tools, self._record)
 
     def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
@@ -269,17 +276,22 @@ class Director:
 
     def _goal(self) -> GoalVerdict:
         """By what ran now, and what earlier questions found out about the same image."""
-        earlier = [item.message for item in self._record.earlier()]
+        earlier = [item.message for item in self._record.earlier(self._images)]
         waiting = self._plan.waiting()
-        return judge_goal(
+        meant = [message for message in self.results if self._meant(message)]
+        verdict = judge_goal(
             self._needed(),
             self.plans,
-            self.results,
+            meant,
             waiting,
             self._schemas,
             earlier=earlier,
             barred=self._barred,
         )
+        if len(meant) < len(self.results) and not verdict.complete:
+            names = " and ".join(self._named)
+            verdict = replace(verdict, why=f"{verdict.why} The question is about {names}.")
+        return verdict
 
     def _needed(self) -> Asked:
         """What is asked, without what eyes suffice for where the model has them."""
@@ -298,7 +310,14 @@ class Director:
         return any(item.ok for item in self.results) or any(self._record.earlier())
 
     def _tried(self, tool: str) -> bool:
-        return any(message.tool == tool for message in self.results)
+        return any(message.tool == tool and self._meant(message) for message in self.results)
+
+    def _meant(self, message: Message) -> bool:
+        """Whether a result may be about an image that the question names, if it names any."""
+        if not self._images:
+            return True
+        ended = self._record.of(message.call_id)
+        return ended is None or ended.about(self._images)
 
     def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
         """Whether a call may run beside those of the turn: nothing of them concerns it."""

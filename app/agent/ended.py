@@ -126,10 +126,22 @@ class Record:
         """Those of this run."""
         return (item for item in self._ended if item.here)
 
-    def earlier(self) -> Iterator[Ended]:
-        """Those of earlier questions that ended well and may be about the current image."""
-        images = frozenset(filter(None, (self.current,)))
+    def earlier(self, images: Collection[str] = ()) -> Iterator[Ended]:
+        """Those of earlier questions that ended well and may be about these images.
+
+        Args:
+            images: () for the current one.
+        """
+        images = frozenset(images or filter(None, (self.current,)))
         return (i for i in self._ended if not i.here and i.message.ok and i.about(images))
+
+    def of(self, call_id: str) -> Ended | None:
+        """The call of that id."""
+        return next((i for i in reversed(self._ended) if i.message.call_id == call_id), None)
+
+    def elsewhere(self, images: Collection[str]) -> Iterator[Ended]:
+        """Those that rest on other images than these, as far as that is known."""
+        return (item for item in self._ended if not item.about(images))
 
     def latest(
         self, tools: Collection[str], images: Collection[str] = (), *, ok: bool = True

@@ -23,6 +23,7 @@ from app.agent.planning.steps import (
     path_of,
 )
 from app.agent.planning.text import MAX_QUESTION, masked, normalised
+from app.agent.planning.which import Which, about, certain_of_image, which_image
 from app.tools.api import Tool
 from app.tools.planning import NO_PLANS, Plans
 
@@ -40,17 +41,28 @@ class PlannedCall:
 def decide(question: str, scene: Scene) -> Decision:
     """What to do about a question: run steps, answer at once, or admit that no rule matches."""
     text = normalised(question)
+    which = which_image(text, scene.images)
+    scene = about(scene, which)
+    return certain_of_image(_decide(question, text, which, scene), which, scene)
+
+
+def _decide(question: str, text: str, which: Which, scene: Scene) -> Decision:
     blank = masked(text)
     mentions = find_mentions(blank, scene.tools)
     rest = without_phrases(blank, scene.tools) if not mentions else None
     # What is said besides a tool's phrase may be for the rules: "count the cells and show it".
-    besides = read_natural(rest, scene) if rest is not None else None
+    besides = (
+        read_natural(rest, scene, image=which_image(rest, scene.images).one)
+        if rest is not None
+        else None
+    )
     before = besides.steps if isinstance(besides, Steps) else ()
     explicit = read_explicit(text, scene, before)
     if explicit is None:
         said = with_phrases(blank, mentions, scene.tools)
-        return read_natural(blank, scene, {item.name for item in said if item.negated})
-    wider = _in_words(blank, mentions, explicit, scene)
+        denied = {item.name for item in said if item.negated}
+        return read_natural(blank, scene, denied, image=which.one)
+    wider = _in_words(blank, mentions, explicit, scene, which.one)
     if wider is not None:
         return wider
     if isinstance(explicit, Steps) and not scene.images and _needs_image(explicit):
@@ -64,7 +76,7 @@ def decide(question: str, scene: Scene) -> Decision:
 
 
 def _in_words(
-    blank: str, mentions: Sequence[Mention], explicit: Decision, scene: Scene
+    blank: str, mentions: Sequence[Mention], explicit: Decision, scene: Scene, image: str
 ) -> Steps | None:
     """The plan of a plain question where it only happens to say a tool's name in words.
 
@@ -73,7 +85,8 @@ def _in_words(
     spelt = any("_" in blank[item.start : item.end] or "-" in item.name for item in mentions)
     if spelt or not mentions or not isinstance(explicit, Steps):
         return None
-    natural = read_natural(blank, scene, {item.name for item in mentions if item.negated})
+    denied = {item.name for item in mentions if item.negated}
+    natural = read_natural(blank, scene, denied, image=image)
     named = {step.tool for step in explicit.steps}
     if isinstance(natural, Steps) and named < {step.tool for step in natural.steps}:
         return natural

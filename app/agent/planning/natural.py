@@ -20,7 +20,7 @@ from app.agent.planning.steps import (
     image_argument,
 )
 from app.agent.planning.suited import unsuitable
-from app.agent.planning.targets import IMAGE_ID, fed, feed_arguments, title_of
+from app.agent.planning.targets import fed, feed_arguments, title_of
 from app.agent.planning.text import has_words
 from app.agent.planning.values import as_argument, find_numbers, find_values, usual_values
 
@@ -36,13 +36,16 @@ _SUMMARY = (
 )
 
 
-def read_natural(question: str, scene: Scene, excluded: Collection[str] = ()) -> Decision:
+def read_natural(
+    question: str, scene: Scene, excluded: Collection[str] = (), *, image: str = ""
+) -> Decision:
     """The decision on a question in plain words.
 
     Args:
         question: Normalised text.
         scene: Images, tools and earlier results.
         excluded: Tools that the question names to be left out.
+        image: The app's id of the image that it is about; "" for the current one.
     """
     reading = read(question, scene.plans, scene.tools)
     asked = reading.asked
@@ -61,7 +64,7 @@ def read_natural(question: str, scene: Scene, excluded: Collection[str] = ()) ->
     steps: list[Step] = []
     for tool, why in tools:
         if tool not in excluded:
-            steps.append(_step(tool, why, question, steps, reading, scene))
+            steps.append(_step(tool, why, question, steps, reading, scene, image))
     notes = tuple(f'I read "{said}" as "{meant}".' for said, meant in asked.read_as)
     return Steps(tuple(steps), topics, notes)
 
@@ -126,7 +129,13 @@ def _kind(key: tuple[str, str], scene: Scene) -> Any:
 
 
 def _step(
-    tool: str, why: str, question: str, before: Sequence[Step], reading: Reading, scene: Scene
+    tool: str,
+    why: str,
+    question: str,
+    before: Sequence[Step],
+    reading: Reading,
+    scene: Scene,
+    image: str,
 ) -> Step:
     """A step on what feeds it, else on the open image itself.
 
@@ -137,7 +146,7 @@ def _step(
         return Step(tool, skip="this tool is not installed", why=why, target=OpenImage())
     arguments: dict[str, Any] = {}
     slot = image_argument(schema)
-    target = (fed(rule, slot, before, scene) if slot else None) or _image(question)
+    target = (fed(rule, slot, before, scene) if slot else None) or OpenImage(image)
     if slot:
         arguments[slot] = [target] if slot.endswith("s") else target
     title = title_of(rule, slot, before, scene) if not isinstance(target, OpenImage) else None
@@ -147,12 +156,6 @@ def _step(
     arguments |= feed_arguments(schema, arguments, before, scene)
     skip = unsuitable(tool, target, before, scene) or missing_arguments(schema, arguments)
     return Step(tool, arguments, why, skip, target)
-
-
-def _image(question: str) -> OpenImage:
-    """The open image that the question names by its id, else the current one."""
-    named = {match.lower() for match in IMAGE_ID.findall(question)}
-    return OpenImage(named.pop() if len(named) == 1 else "")
 
 
 def _values(

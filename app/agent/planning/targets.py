@@ -18,6 +18,7 @@ from app.agent.planning.steps import (
     Step,
     image_argument,
 )
+from app.agent.planning.which import numbered
 from app.agent.planning.words import Match, Vocabulary, tokens_of
 from app.tools.planning import Feed, ToolRule
 
@@ -54,9 +55,9 @@ def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None
     other = _OTHER_KEY.search(text)
     if other:
         return by_key(other.group(1).lower(), steps, scene)
-    named = IMAGE_ID.search(text)
+    named = numbered(text)
     if named:
-        return OpenImage(named.group().lower())
+        return OpenImage(named)
     if _OPEN.search(text):
         return OpenImage()
     if _SAME.search(text):

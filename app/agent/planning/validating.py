@@ -183,7 +183,8 @@ def _best(tool: str, plans: Plans, ran: Sequence[Message], asked: Asked) -> Task
     verdicts = [
         judge_task(plans.rule(message.tool), message, asked)
         for message in ran
-        if message.tool in same
+        # Another one that failed says nothing of this one.
+        if message.tool == tool or (message.ok and message.tool in same)
     ]
     order: tuple[TaskState, ...] = ("done", "incomplete", "failed")
     # Of equals the latest: the retry says more than what it mended.

@@ -1,0 +1,146 @@
+"""Which open image a question is about: the current one, one that it names, or that is not clear.
+
+A tool that runs on the wrong image is worse than none: where a question speaks of several images,
+or of another one without saying which, rules do not guess.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.agent.ended import Record, key_of
+from app.agent.planning.steps import Decision, OpenImage, Reply, Scene, Steps
+from app.agent.planning.text import masked
+
+_NOUN = (
+    r"(?:images?|pictures?|films?|scans?|stud(?:y|ies)|exams?|radiographs?|x-?rays?|cxrs?|slides?|"
+    r"files?|micrographs?|\w*bild(?:e[rsn]{0,2}|s)?|\w*aufnahmen?|untersuchung(?:en)?|ones?)"
+)
+_PLURAL = (
+    r"(?:images|pictures|films|scans|studies|exams|radiographs|x-?rays|cxrs|slides|files|"
+    r"micrographs|\w*bilder[ns]?|\w*aufnahmen|untersuchungen|ones)"
+)
+_DET = r"(?:(?:the|these|those|my|our|open|loaded|two|three|der|den|diese[nr]?|\d)\s+)"
+_NUMBERS = r"\d{1,4}(?:\s*(?:,|&|and|und)\s*(?:image-|bild\s)?\d{1,4}(?!\s*(?:/|x|mm|px|%)))*"
+IMAGE_ID = re.compile(r"\bimage-(\d+)\b", re.IGNORECASE)
+_NUMBERED = re.compile(
+    rf"\b(?:images?|pictures?|bild(?:er(?:n)?|es)?)[\s#-]{{1,2}}(?:no\.?\s|nr\.?\s|number\s)?"
+    rf"({_NUMBERS})\b(?![./]\d)",
+    re.IGNORECASE,
+)
+_OF = (
+    r"(?:in|on|of|for|from|im|auf|bei|von|vom|des|der|fuer|für|aus)\s+"
+    r"(?:(?:the|dem|der|den)\s+)?"
+)
+_ELSE = (
+    r"(?:other|another|second|2nd|third|3rd|fourth|4th|previous|prior|earlier|next|preceding|"
+    r"ander\w*|vorherig\w*|vorig\w*|zweit\w*|dritt\w*|viert\w*|nächst\w*|naechst\w*|früher\w*|"
+    r"frueher\w*|vor)"
+)
+_OTHER = re.compile(
+    rf"\b{_OF}{_ELSE}\s?(?:chest\s|thorax)?{_NOUN}(?!\w)|\b{_OF}prior(?!\w)", re.IGNORECASE
+)
+_MANY = re.compile(
+    rf"\b(?:both|all|alle[nr]?|beide[nr]?|sämtliche\w*|two|three|four|several|zwei|drei|vier|"
+    rf"mehrere\w*)\s+(?:of\s+)?{_DET}{{0,3}}(?:chest\s+)?{_PLURAL}(?!\w)|"
+    rf"\b(?:every|each|either|jede[snmr]?)\s+(?:of\s+)?{_DET}{{0,3}}(?:chest\s+)?{_NOUN}(?!\w)|"
+    rf"\b{_OF}(?:first|last|latest|old|older|new|newer|newest|oldest|erst\w*|letzt\w*|alt\w*|"
+    rf"neu\w*|älter\w*|jüngst\w*)\s?(?:chest\s|thorax)?{_NOUN}(?!\w)",
+    re.IGNORECASE,
+)
+_COMPARED = re.compile(
+    r"\b(?:than|als|compare\w*|versus|vs|verglichen|vergleich\w*|unlike|anders)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """The image of a question.
+
+    Attributes:
+        ids: The images that it names, by the app's id.
+        unclear: Its words for another image, or for several, "" where it has none.
+    """
+
+    ids: tuple[str, ...] = ()
+    unclear: str = ""
+
+    @property
+    def one(self) -> str:
+        """The image, where it is one and that is clear; "" for the current one."""
+        return self.ids[0] if len(self.ids) == 1 and not self.unclear else ""
+
+
+def which_image(text: str, images: Sequence[Mapping[str, Any]]) -> Which:
+    """Which image a question is about.
+
+    Args:
+        text: The question, normalised; a file's name counts in quotation marks too.
+        images: Notes on what is open, the current one first.
+    """
+    blank = masked(text)
+    named = [f"image-{int(match[1])}" for match in IMAGE_ID.finditer(blank)]
+    for match in _NUMBERED.finditer(blank):
+        named += [f"image-{int(number)}" for number in re.findall(r"\d+", match[1])]
+    if len(images) > 1:
+        named += [str(note.get("id")) for note in images if _says(text, note)]
+    found = tuple(dict.fromkeys(named))
+    if found:
+        compared = _COMPARED.search(blank)
+        return Which(found, f"{compared[0]} {' and '.join(found)}" if compared else "")
+    other = _OTHER.search(blank) or (_MANY.search(blank) if len(images) > 1 else None)
+    return Which(found, " ".join(other[0].split()) if other else "")
+
+
+def numbered(text: str) -> str:
+    """The app's id of the image that a text names first: "image-2", "image 2", "Bild 2"."""
+    match = IMAGE_ID.search(text) or _NUMBERED.search(text)
+    return f"image-{int(re.split(r'[^0-9]', match[1])[0])}" if match else ""
+
+
+def _says(text: str, note: Mapping[str, Any]) -> bool:
+    path = str(note.get("path") or "")
+    name = re.split(r"[/\\]", path)[-1]
+    found = "." in name and re.search(
+        rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE
+    )
+    return bool(found) or (bool(path) and path in text)
+
+
+def about(scene: Scene, which: Which) -> Scene:
+    """The scene without earlier results on other images: they count as none."""
+    if not any(message.role == "tool" for message in scene.earlier) or not scene.images:
+        return scene
+    record = Record(scene.earlier, scene.images)
+    notes = [scene.note(OpenImage(name)) for name in which.ids] or [scene.images[0]]
+    keys = {key_of(note) for note in notes if note is not None}
+    other = {item.message.call_id for item in record.elsewhere(keys)}
+    if not other:
+        return scene
+    earlier = tuple(
+        message.model_copy(update={"ok": False}) if message.call_id in other else message
+        for message in scene.earlier
+    )
+    return replace(scene, earlier=earlier)
+
+
+def certain_of_image(decision: Decision, which: Which, scene: Scene) -> Decision:
+    """The decision; where a step would guess which image is meant, a question back."""
+    if not isinstance(decision, Steps) or not (which.unclear or len(which.ids) > 1):
+        return decision
+    guessed = any(source == OpenImage() for step in decision.steps for source in step.sources())
+    return Reply(_unclear_text(which, scene)) if guessed else decision
+
+
+def _unclear_text(which: Which, scene: Scene) -> str:
+    said = f'"{which.unclear}"' if which.unclear else " and ".join(which.ids)
+    names = ", ".join(str(note.get("id")) for note in scene.images)
+    if len(scene.images) < 2:
+        return f"only {names} is open, so I ran no tool for {said}. Open the other one, then ask."
+    return (
+        f"I run tools on one image at a time, so I ran none for {said}. Name the image: open are "
+        f"{names}; {scene.images[0].get('id')} is the one that is shown."
+    )

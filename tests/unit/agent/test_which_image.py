@@ -1,0 +1,172 @@
+"""A tool on the wrong image is worse than none: which image a question is about."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.agent.messages import Message, ToolCall
+from app.agent.planner import decide, schema_of
+from app.agent.planning.rules import Act, NoRule, rule_decision
+from app.agent.planning.steps import OpenImage, Reply, Scene, Steps
+from app.agent.planning.which import which_image
+from app.agent.sessions import Thread
+from app.tools.planning import Feed, PackPlan, Plans, QuestionKind, ToolRule
+from app.tools.registry import load_packs
+from tests.support import cells_pack as cells
+from tests.support.fake_tools import FakeTool, ImageInput, ok
+from tests.support.scripted_model import call, says
+from tests.unit.agent.test_enforcing import play, play_fakes
+
+REGISTRY = load_packs(())
+TOOLS = {tool.spec.name: schema_of(tool) for tool in REGISTRY.all()}
+
+
+def note(number: int) -> dict[str, Any]:
+    path = f"/open/{number}.dcm"
+    return {"id": f"image-{number}", "path": path, "kind": "dicom", "modality": "DX"}
+
+
+def scene(images: int = 2) -> Scene:
+    notes = tuple(note(number) for number in range(1, images + 1))
+    return Scene(notes, TOOLS, plans=REGISTRY.plans)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "CTR of image-2",
+        "CTR of image 2",
+        "CTR of image #2",
+        "Herzgröße in Bild 2",
+        "Measure the heart size of 2.dcm",
+        'Measure the heart size of "2.dcm"',
+        "Run cardiothoracic_ratio on image 2",
+    ],
+)
+def test_the_image_that_is_named_is_meant(question: str):
+    plan = decide(question, scene())
+    assert isinstance(plan, Steps)
+    assert [step.target for step in plan.steps] == [OpenImage("image-2")]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "CTR in the other image",
+        "Is the heart enlarged in the second image?",
+        "CTR of the prior",
+        "CTR on both images",
+        "heart size in images 1 and 2",
+        "Is the heart bigger than in image 2?",
+        "Herzgröße im anderen Bild",
+        "Herzgröße auf allen Bildern",
+        "run chest_xray_classifier on every image",
+    ],
+)
+def test_where_several_or_another_is_meant_rules_run_nothing_and_ask(question: str):
+    found = decide(question, scene())
+    assert isinstance(found, Reply)
+    assert "Name the image: open are image-1, image-2; image-1 is the one" in found.text
+    assert isinstance(rule_decision(question, scene(), ()), NoRule)
+
+
+@pytest.mark.parametrize(
+    "question",
+    ["outline both lungs", "Is there fluid on the other side?", "CTR", "Fluid in all lobes?"],
+)
+def test_sides_and_parts_are_no_other_images(question: str):
+    plan = decide(question, scene())
+    assert isinstance(plan, Steps)
+    assert {step.target for step in plan.steps} == {OpenImage()}
+
+
+def test_another_image_where_one_is_open_is_not_that_one():
+    found = decide("CTR in the previous image", scene(1))
+    assert isinstance(found, Reply)
+    assert "only image-1 is open" in found.text
+    assert isinstance(decide("CTR in all images", scene(1)), Steps)
+
+
+def test_rules_measure_the_image_whose_file_is_named():
+    found = rule_decision("heart size of 2.dcm", scene(), ())
+    assert isinstance(found, Act)
+    assert found.step.arguments == {"image_path": "/open/2.dcm"}
+
+
+def test_two_files_of_one_name_are_not_one_image():
+    notes = [note(1), {**note(2), "path": "/other/1.dcm"}]
+    assert which_image("CTR of 1.dcm", notes).ids == ("image-1", "image-2")
+
+
+SHOWS = PackPlan(
+    "p",
+    kinds=(QuestionKind("over", words=("overlay",), tools=("cut", "show"), again=False),),
+    tools=(
+        ToolRule("cut", makes="made_path"),
+        ToolRule("show", feeds=(Feed("image_path", ("cut",), "made_path"),)),
+    ),
+)
+
+
+def test_what_was_made_of_another_image_is_not_shown_for_this_one():
+    made = {"summary": "", "output": {"made_path": "/out/of-1.png"}, "metadata": {}}
+    call_of_1 = ToolCall(id="c", name="cut", arguments={"image_path": "/open/1.dcm"})
+    earlier = (
+        Message(role="user", text="cut", images=[note(1)]),
+        Message(role="assistant", tool_calls=[call_of_1]),
+        Message(role="tool", call_id="c", tool="cut", data=made),
+    )
+    tools = {name: schema_of(FakeTool(name, ImageInput, ok())) for name in ("cut", "show")}
+
+    def planned(*images: int) -> list[str]:
+        notes = tuple(note(number) for number in images)
+        found = decide("overlay", Scene(notes, tools, earlier, Plans((SHOWS,))))
+        assert isinstance(found, Steps)
+        return [step.tool for step in found.steps]
+
+    assert planned(1, 2) == ["show"]
+    assert planned(2, 1) == ["cut", "show"]
+
+
+def test_a_result_on_an_image_that_is_not_asked_about_does_not_reach_the_goal(tmp_path: Path):
+    turns = [[call(cells.CELLS, image_path=f"image-{number}")] for number in (1, 2)]
+    asked = "Count the cells in image 2"
+    told = [says("six [1]"), says("four [2]")]
+    played = play(tmp_path, asked, turns[0], told[0], turns[1], told[1], pictures=2)
+    assert [rule for rule, _, _ in played.overrides] == ["incomplete"]
+    assert "The question is about image-2." in played.reasons
+    assert played.plan[-1].goal == "done"
+
+
+def test_an_earlier_result_on_another_image_does_not_reach_the_goal(tmp_path: Path):
+    thread, first = Thread.in_memory(), [call(cells.CELLS, image_path="image-1")]
+    play(tmp_path, "Count the cells", first, says("six [1]"), pictures=2, thread=thread)
+    asked = "How many cells are in image-2?"
+    again = play(tmp_path, asked, says("six"), says("!"), pictures=2, thread=thread)
+    assert again.plan[-1].goal == "incomplete"
+
+
+def test_another_tool_that_was_refused_does_not_stand_for_the_one_that_is_needed(tmp_path: Path):
+    asked = "Count the cells, but do not use Threshold_Segmenter_Tool"
+    refused, right = ([call(name, image_path="image-1")] for name in (cells.THRESHOLD, cells.CELLS))
+    played = play(tmp_path, asked, refused, says("I may not"), right, says("six"))
+    assert [rule for rule, _, _ in played.overrides] == ["left_out", "incomplete"]
+    assert played.plan[-1].goal == "done"
+
+
+def test_a_result_on_the_image_whose_file_is_named_reaches_the_goal(tmp_path: Path):
+    kind = QuestionKind("count", words=("count",), tools=("look",))
+    tools = [FakeTool("look", ImageInput, ok("", {}))]
+    played = play_fakes(
+        tmp_path,
+        PackPlan("p", kinds=(kind,), tools=(ToolRule("look"),)),
+        tools,
+        [call("look", image_path="image-2")],
+        says("done"),
+        question="count in 2.dcm",
+        notes=(note(1), note(2)),
+    )
+    assert played.plan[-1].goal == "done"
