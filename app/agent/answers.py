@@ -33,6 +33,7 @@ from app.agent.llm.base import (
     ToolSchema,
 )
 from app.agent.messages import Message, Picture, ToolCall
+from app.agent.offered import cleaned as without_paths
 from app.agent.redact import Redactor
 from app.agent.request import RunRequest
 from app.agent.retry import Retry
@@ -83,6 +84,7 @@ class Answers:
         reply: The answer under way; empty in between.
         told_shortened: The user was told that the context was shortened.
         redactor: Cleans what a remote model gets; made with the first request.
+        offered: The schemas as they are sent; cleaned, where that is to a remote model.
     """
 
     request: RunRequest
@@ -98,6 +100,13 @@ class Answers:
     reply: Reply = field(default_factory=Reply)
     told_shortened: bool = False
     redactor: Redactor | None = None
+    offered: list[ToolSchema] = field(default_factory=list[ToolSchema])
+
+    def __post_init__(self) -> None:
+        self.offered = self.schemas
+        if self.model.remote_host:
+            # By no patient's name: what is missing in a text that others know would tell it.
+            self.offered = without_paths(self.schemas, Redactor([]).text)
 
     async def process(self) -> Message | Stop:
         """Ask the model, again where its endpoint fails in passing; its message, or a limit."""
@@ -139,7 +148,7 @@ class Answers:
                 raise error
             self.redactor = cleaned
         prompt = self.window.build(
-            self.system, history, self.schemas, redactor=self.redactor, pictures=self._may_see
+            self.system, history, self.offered, redactor=self.redactor, pictures=self._may_see
         )
         if prompt.notice and not self.told_shortened:
             self.told_shortened = True
@@ -207,7 +216,7 @@ class Answers:
         pump.result()
 
     async def _pump(self, prompt: Prompt, reply: Reply) -> None:
-        stream = self.model.stream(prompt.messages, self.schemas)
+        stream = self.model.stream(prompt.messages, self.offered)
         try:
             async for event in stream:
                 if reply.over:

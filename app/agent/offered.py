@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 
 from app.agent.execute import Tools, schema_of
 from app.agent.llm.base import ToolSchema
@@ -36,3 +38,40 @@ class Offered:
             ToolSchema(item.name, item.description, schema_of(item.Input), item.phrases)
             for item in specs
         ]
+
+
+_WORDS = frozenset(("description", "title", "default", "examples"))
+"""What a schema says in words, beside what an endpoint reads."""
+
+
+def cleaned(schemas: Sequence[ToolSchema], text: Callable[[str], str]) -> list[ToolSchema]:
+    """The same with their words cleaned: a default may be a folder of this computer's user.
+
+    Args:
+        schemas: What a remote model would be told.
+        text: Cleans a text.
+    """
+    return [
+        replace(
+            item, description=text(item.description), parameters=_cleaned(item.parameters, text)
+        )
+        for item in schemas
+    ]
+
+
+def _cleaned(part: Any, text: Callable[[str], str], words: bool = False) -> Any:
+    if isinstance(part, str):
+        return text(part) if words else part
+    if isinstance(part, Mapping):
+        # An argument may itself be called "title": its schema is a table, and no words.
+        return {
+            key: _cleaned(item, text, words or (key in _WORDS and not _is_schema(item)))
+            for key, item in part.items()
+        }
+    if isinstance(part, list | tuple):
+        return [_cleaned(item, text, words) for item in part]
+    return part
+
+
+def _is_schema(item: Any) -> bool:
+    return isinstance(item, Mapping) and bool({"type", "anyOf", "$ref", "allOf"} & set(item))

@@ -14,6 +14,7 @@ from typing import Any
 from urllib.parse import unquote
 
 from app.agent.context import as_data, to_text
+from app.agent.file_names import telling_names
 from app.agent.identifiers import (
     is_identifying,
     is_prose,
@@ -218,7 +219,6 @@ class Redactor:
             "pictures": pictures,
             "identifiers": [],
             "texts": [],
-            "advice": self.text(message.advice),
         }
         return message.model_copy(update=changed)
 
@@ -233,6 +233,8 @@ class Redactor:
         path, name = note.get("path"), note.get("id")
         if isinstance(path, str) and path and name:
             self._names.setdefault(path, str(name))
+            if path != str(name):
+                self._prose.update(telling_names(path))
             self._given.add(str(name))
         self._collect({key: item for key, item in note.items() if key != "path"})
 
@@ -307,7 +309,6 @@ def _forms_of(names: Sequence[tuple[str, str]]) -> dict[str, str]:
 def _parts_of(message: Message) -> Iterator[str]:
     """All of its text, with JSON's escapes where it is JSON."""
     yield message.text
-    yield message.advice
     yield from (to_text(call.arguments) + call.raw for call in message.tool_calls)
     yield from (to_text(note) for note in message.images)
     yield from (picture.caption for picture in message.pictures)

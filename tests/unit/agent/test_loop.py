@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from pydantic import BaseModel, Field
 
 from app.agent.approvals import Gate, Verdict
 from app.agent.events import RunEvent
@@ -576,3 +577,27 @@ def test_what_a_model_says_of_itself_may_change_once_it_is_loaded(tmp_path: Path
         events = asyncio.run(collect(loop, request(tmp_path, thread=thread)))
         notices.append(len([event for event in events if event.kind == "notice"]))
     assert notices == [0, 1]
+
+
+class Defaults(BaseModel):
+    folder: str = Field("/home/annegret/exports", description="For example /data/ward 7/x.dcm")
+    title: str = Field("Overlay", description="What stands above it; Patient may be named.")
+
+
+@pytest.mark.parametrize("host", ["", "cloud.example"])
+def test_a_remote_model_is_told_no_path_of_this_computer_by_a_tools_schema(
+    tmp_path: Path, host: str
+):
+    tool = FakeTool("save", Defaults, ok(), approval=Approval.WRITE)
+    with ScriptedModel(says("No."), remote_host=host) as model:
+        asked = request(tmp_path, "save it?", approve=_yes)
+        asyncio.run(collect(AgentLoop(model, FakeRegistry(tool)), asked))
+    (told,) = model.schemas[0]
+    assert ("annegret" in str(told.parameters)) is not bool(host)
+    assert ("ward 7" in str(told.parameters)) is not bool(host)
+    assert told.parameters["properties"]["title"]["default"] == "Overlay"
+    assert "Patient may be named" in told.parameters["properties"]["title"]["description"]
+
+
+async def _yes(_: object) -> bool:
+    return True

@@ -368,3 +368,36 @@ def test_a_name_is_found_in_the_genitive():
     assert said == (
         f"Frau {REMOVED} Lunge, {REMOVED} Herz, {REMOVED}'s film, the {REMOVED}; Müllerin"
     )
+
+
+# -- what files are called --------------------------------------------------------------------
+
+
+def shown_as(path: str) -> Message:
+    return Message(role="user", text="Look.", images=[{"id": "image-1", "path": path}])
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/data/Mustermann_Klaus.dcm",
+        "/data/Mustermann Klaus",
+        "C:\\data\\Mustermann-Klaus.nii.gz",
+        "/data/Mustermann_Klaus/IM0001",
+    ],
+)
+@pytest.mark.parametrize(
+    "text", ["Mustermann_Klaus", "{} of MUSTERMANN KLAUS", "Mustermann-Klaus_mask.tif"]
+)
+def test_the_name_of_an_open_file_is_removed_also_where_it_stands_alone(path: str, text: str):
+    # The header was cleaned, the name was forgotten.
+    told = result_message("c", "t", {"summary": text, "output": {"title": text}})
+    sent = Redactor([shown_as(path), told], ["ANON"]).messages([told])[0]
+    assert "mustermann" not in sent.text.lower()
+    assert "klaus" not in sent.text.lower()
+
+
+@pytest.mark.parametrize("path", ["/data/chest.dcm", "/mnt/CT Thorax/IM0001", "/home/ann/xray.png"])
+def test_a_file_that_is_called_by_common_words_takes_none_of_them_away(path: str):
+    text = "The chest in CT thorax, an xray of 0001 pixels, annular."
+    assert Redactor([shown_as(path)]).text(text) == text
