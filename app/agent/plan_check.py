@@ -115,6 +115,9 @@ def _allowed(step: Written, plans: Plans, asked: Asked, checked: Checked) -> Wri
             continue
         checked.overrides.append(Override(rule=rule, tool=name, reason=reason))
         checked.notes.append(f"Taken out of the plan: {name}. {reason}")
+    if step.tools and not kept and step.state in ("pending", "running"):
+        # Nothing of it may run: it is left out, and the goal does not wait for it.
+        return replace(step, tools=(), state="skipped")
     return replace(step, tools=tuple(kept))
 
 

@@ -163,7 +163,7 @@ def _step(
     details = [_sentence(text, tools) for text in reasons if text not in said]
     if state == "pending":
         details.append(_waits_for(step.get("after") or (), steps))
-    if by == ENFORCED:
+    if by == ENFORCED and state != "skipped":  # what a rule left out, no rule put in
         details.append("put in by a rule")
     elif tell_planner and by in _PLANNERS:
         details.append(f"planned by {_PLANNERS[by]}")

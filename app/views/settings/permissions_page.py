@@ -17,8 +17,13 @@ from app.views.settings.tool_rules import ToolRules
 _FREE = (("allow", "Runs freely"), ("ask", "Asks in the chat"), ("deny", "Is refused"))
 _EFFECTS = (
     ("read", "Reads", "Attributes and reports of the open study.", _FREE),
-    ("compute", "Computes", "Runs an imaging model; writes into the run's own folder.", _FREE),
-    ("write", "Writes", "Files outside the run's own folder.", _FREE[1:]),
+    (
+        "compute",
+        "Computes",
+        "Runs an imaging model; writes into the conversation's own folder.",
+        _FREE,
+    ),
+    ("write", "Writes", "Files outside the conversation's own folder.", _FREE[1:]),
     ("send", "Sends", "Data to another machine.", _FREE[1:]),
     ("execute", "Runs programs", "Anything else that acts on this computer.", _FREE[1:]),
 )

@@ -211,3 +211,12 @@ def test_tools_that_are_not_there_are_not_spoken_of():
     assert cells.NUCLEI not in told
     assert cells.ANALYZER not in told
     assert planning_text(Plans(), [cells.CELLS]) == ""
+
+
+def test_a_step_of_which_nothing_may_run_is_left_out_and_the_goal_does_not_wait_for_it():
+    plan = (Written("Outline", tools=(cells.CELLS,)), Written("Cut out", tools=(cells.CROPPER,)))
+    steps, _, _ = check("Outline the cells, but don't crop them", *plan)
+    assert [(step.title, step.state) for step in steps] == [
+        ("Outline", "pending"),
+        ("Cut out", "skipped"),
+    ]
