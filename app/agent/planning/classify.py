@@ -138,6 +138,9 @@ def _asked(
     for item in mentions:
         if item.negated:
             left_out.setdefault(item.name, " ".join(blank[item.start : item.end].split()))
+    forbidden = found.no_tools(blank)
+    if forbidden:
+        left_out = dict.fromkeys(tools, forbidden)
     named = frozenset(
         item.name for item in mentions if item.known and not (item.negated or item.about)
     )

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from app.agent.planning.negation import Denial, is_cue_word
-from app.agent.planning.scope import beyond_tools, said_nothing
+from app.agent.planning.scope import beyond_tools, is_beyond_word, said_nothing
 from app.agent.planning.spelling import Speller
 from app.agent.planning.words import (
     DETERMINERS,
@@ -22,6 +22,11 @@ from app.tools.planning import AnyOf, PackPlan
 
 Key = tuple[str, str]
 """A kind's pack and name."""
+_TOOLS = frozenset(("tool", "tools", "werkzeug", "werkzeuge", "werkzeugen"))
+_RUNNING = frozenset(("run", "running", "execute", "call", "calling", "use", "using", "start"))
+_OTHERS = frozenset(
+    ("other", "others", "further", "more", "additional", "else", "weitere", "andere")
+)
 # Words of no pack that a question hangs on.
 _ALWAYS = tuple(
     (word, False, False) for word in ("left", "right", "linke", "rechte", "without", "except")
@@ -73,7 +78,7 @@ def respelt(blank: str, book: Book) -> tuple[list[Token], dict[int, str]]:
         if token.forms and not any(part.known(token.forms) for part in book.parts):
             meant = (
                 ""
-                if said_nothing(token) or is_cue_word(token)
+                if said_nothing(token) or is_cue_word(token) or is_beyond_word(token)
                 else book.speller.nearest(token.text)
             )
             if meant:
@@ -205,6 +210,20 @@ class Found:
             if not (meant and (narrowed or part)):
                 found.setdefault(match.owner, self._text(blank, match.at | {denial.cue}))
         return found
+
+    def no_tools(self, blank: str) -> str:
+        """The words that leave out every tool ("without any tools"), "" for none."""
+        for denial in self.denied:
+            said = {self.tokens[place].text for place in denial.at}
+            runs = "anything" in said and said & _RUNNING
+            if (said & _TOOLS or runs) and not said & _OTHERS and not self._narrowed(denial):
+                last = max(denial.at)
+                return self._text(blank, {denial.cue, last})
+        return ""
+
+    def _narrowed(self, denial: Denial) -> bool:
+        """Whether it speaks of certain tools: "no segmentation tools"."""
+        return any(match.at & denial.at for match in (*self.work, *self.about, *self.values))
 
     def _is_object(self, match: Match, denial: Denial) -> bool:
         """Whether a word only says what another tool's work is done to: "don't crop the cells"."""

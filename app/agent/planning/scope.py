@@ -118,6 +118,26 @@ _KNOWLEDGE = (
     "leitlinie*",
     "wie gefaehrlich",
     "wie haeufig ist",
+    # Of what was done or said already, and why something is as it is.
+    *("how did", "why did", "why was", "why were", "why is", "why are", "how long did"),
+    *("who wrote", "who made", "thanks for"),
+    *("thank you for", "warum", "wieso", "weshalb", "wie hast", "danke fuer"),
+    # What to give.
+    *(
+        "can i give",
+        "should i give",
+        "may i give",
+        "should we give",
+        "can we give",
+    ),
+    *("kann ich .. geben", "soll ich .. geben", "kann man .. geben"),
+    *("*cillin", "*mycin", "*floxacin", "furosemid*", "lasix", "heparin*", "prednisolon*"),
+    *("diuretic*", "diuretik*", "steroid*", "paracetamol", "ibuprofen", "mg"),
+    # Of somebody else.
+    *(f"{other} patient" for other in ("other", "another", "last", "previous", "next", "former")),
+    *("yesterday's", "patient in room", "patient from", "patient .. yesterday", "patient before"),
+    *(f"{other} patient*" for other in ("anderer", "andere", "anderen", "vorherige*", "letzte*")),
+    *("patient* .. gestern", "patient* aus zimmer", "patient* in zimmer", "naechste* patient*"),
 )
 _ERRANDS = (
     "send",
@@ -181,6 +201,15 @@ _ERRANDS = (
     "mailen",
     "umbenennen",
     "hochladen",
+    *(
+        f"{verb} {whom}"
+        for verb in ("call", "tell", "text", "page", "inform", "notify", "alert", "message")
+        for whom in (
+            *("dr", "doctor", "ward", "nurse", "team", "radiolog*", "surg*", "clinician*"),
+            *("referr*", "colleague*", "family", "registrar", "physician*", "consultant*"),
+        )
+    ),
+    *("ruf* .. an", "informier*", "benachrichtig*", "verstaendig*"),
 )
 _BEYOND = Vocabulary([("knows", entry) for entry in _KNOWLEDGE + _ERRANDS])
 _WHAT_IS = Vocabulary(
@@ -281,6 +310,11 @@ def reported(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
         if any(verb in clause[-_REPORTED:] for verb in verbs):
             found.update(clause)
     return frozenset(found)
+
+
+def is_beyond_word(token: Token) -> bool:
+    """Whether a word is, or is part of, what no tool answers: it is not misspelt."""
+    return bool(_BEYOND.known(token.forms))
 
 
 def said_nothing(token: Token) -> bool:

@@ -351,3 +351,63 @@ def test_what_eyes_suffice_for_is_not_wanted_of_a_model_that_sees():
     assert both.seen().wanted == ("cardiothoracic_ratio",)
     every = classify("Run a complete analysis of the film.", plans, tools)
     assert every.seen().wanted == every.wanted != ()
+
+
+def on_chest(question: str) -> Asked:
+    registry = load_packs([])
+    return classify(question, registry.plans, [tool.spec.name for tool in registry.all()])
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How did you compute the ratio?",
+        "Why is the heart enlarged?",
+        "Why did you say pneumonia?",
+        "Warum ist das Herz so groß?",
+        "Can I give him amoxicillin for the pneumonia?",
+        "How much furosemide for cardiomegaly?",
+        "Kann ich ihm etwas geben bei der Pneumonie?",
+        "Did yesterday's patient have pneumonia?",
+        "Does the patient in room 4 have an effusion?",
+        "Hat der Patient von gestern auch einen Erguss?",
+        "Call the radiologist about the pneumothorax",
+        "Rufe den Radiologen an wegen des Pneumothorax",
+        "danke für die Segmentierung",
+    ],
+)
+def test_what_was_said_what_to_give_and_whom_else_to_ask_is_for_no_tool(question: str):
+    found = on_chest(question)
+    assert (found.wanted, found.certain) == ((), False)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Patient on furosemide. Is there still congestion?",
+        "Is the pneumonia better after amoxicillin?",
+        "Called the ward already. Is there a pneumothorax?",
+        "Patient from the emergency room, rib fracture?",
+        "Wie viel Erguss ist bei dem Patienten zu sehen?",
+        "How much pleural effusion is there for this patient?",
+        "Use the classifier and no other tools: effusion?",
+    ],
+)
+def test_what_is_told_beside_a_question_does_not_hide_it(question: str):
+    assert on_chest(question).wanted == ("chest_xray_classifier",)
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "Without any tools: is the heart big?",
+        "No tools please. Is there an effusion?",
+        "Answer without running tools: any pneumothorax?",
+        "Don't run anything, is there an effusion?",
+        "Bitte ohne Werkzeuge: Ist das Herz groß?",
+    ],
+)
+def test_who_wants_no_tools_gets_none(question: str):
+    found = on_chest(question)
+    assert found.wanted == ()
+    assert {"chest_xray_classifier", "cardiothoracic_ratio"} <= set(found.left_out)
