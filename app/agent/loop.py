@@ -4,9 +4,9 @@
 
 Around these two stand the promises of a run: every event is on disk before anybody sees it, but for
 streamed text, which follows; one terminal event ends it; the transcript is valid wherever it is
-cut; a limit ends it with what was found so far. `answers.py` is `process` and `calls.py` is
-`execute`; `limits.py` counts, `retry.py` says when to ask again, `transcript.py` keeps the
-conversation in order.
+cut; a limit ends it with what was found so far. `asking.py` asks the user what may be sent,
+`answers.py` is `process` and `calls.py` is `execute`; `limits.py` counts, `retry.py` says when to
+ask again, `transcript.py` keeps the conversation in order.
 """
 
 from __future__ import annotations
@@ -19,29 +19,27 @@ from typing import Any
 
 from app import __version__
 from app.agent.answers import CANCEL_GRACE_S, Answers, Reply
-from app.agent.approvals import Gate, ask
+from app.agent.approvals import Gate
+from app.agent.asking import Asking
 from app.agent.audited import Audit
 from app.agent.calls import NOT_RUN, Calls
 from app.agent.chains import with_planning
-from app.agent.consents import Consents, consent_request
+from app.agent.consents import Consents
 from app.agent.director import Director
 from app.agent.emitter import Emitter
-from app.agent.events import TERMINAL, Noted, RunEvent, RunFinished, RunStarted, TextDelta
+from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.evidence import Evidence, said_on_the_way
 from app.agent.execute import Tools, log_unexpected
-from app.agent.jsonable import plain
-from app.agent.known import Known, known_to
 from app.agent.limits import Meter, Stop, WallClock
-from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of, is_encrypted
-from app.agent.messages import Message, Picture, ToolCall
+from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
+from app.agent.messages import Message, ToolCall
 from app.agent.offered import Offered
-from app.agent.pictures import Look, make_pictures, may_send
 from app.agent.plan_state import PlanState
 from app.agent.plan_tool import UpdatePlan
 from app.agent.planning.rules import Act, Finished, NoRule
 from app.agent.policy import Grants, Policy
 from app.agent.read_result import ReadResult
-from app.agent.request import Approve, Limits, RunRequest, make_folder
+from app.agent.request import Approve, Limits, RunRequest
 from app.agent.retry import Retry
 from app.agent.summary import summarise, write_summary
 from app.agent.transcript import Transcript
@@ -153,7 +151,6 @@ class _Run:
         self.request = request
         self.emitter = emitter
         window = agent.window
-        self.look: Look | None = None  # the pictures of the question, for a model with eyes
         self.plan = PlanState(live=bool(agent.plans))
         self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.director.by_rules = window.info.rules
@@ -177,6 +174,15 @@ class _Run:
             clock=self.clock,
             director=self.director,
             evidence=Evidence(request.thread.history),
+        )
+        self.asking = Asking(
+            request=request,
+            model=agent.model,
+            eyes=window.info.images,
+            consents=agent.consents,
+            emitter=emitter,
+            clock=self.clock,
+            transcript=self.transcript,
         )
         self.answers = Answers(
             request=request,
@@ -248,15 +254,14 @@ class _Run:
         self.request.cancel.check()
         self.director.begin()
         if self._rules_begin():
-            await self._ask(model=False)
+            await self.asking.keep()
             answer = await self._by_rules()
             if answer is not None:
                 self.ruled = True
                 return answer
-            await self._consent()
-            await self._allow_pictures()
+            self.director.seen = await self.asking.go_on()
         else:
-            await self._ask()
+            self.director.seen = await self.asking.ask()
         while True:
             message = await self.answers.process()
             if isinstance(message, Stop):
@@ -342,75 +347,6 @@ class _Run:
             model=model.name,
             images=images,
         )
-
-    async def _ask(self, *, model: bool = True) -> None:
-        """The question, with all that goes with it and that the user agreed to send.
-
-        Args:
-            model: The model is asked; otherwise nothing is sent to it, and the user is not asked.
-        """
-        notes = [plain(note) for note in self.request.image_notes]
-        pictures: list[Picture] = []
-        known = Known()
-        try:
-            if model:
-                await self._consent()
-            # Also where rules begin: a model may have to go on, or read this later.
-            known = await known_to(self.request, self.agent.model.remote_host)
-            make_folder(self.request.out_dir)
-            if self.answers.window.info.images:
-                self.look = await make_pictures(self.request)
-                # None of them is sent that was not allowed, whatever stands in the conversation.
-                pictures = await self._allow_pictures() if model else list(self.look.pictures)
-        finally:
-            # Kept also where it is not answered: the user asked it.
-            question = Message(
-                role="user",
-                text=self.request.question,
-                images=notes,
-                pictures=pictures,
-                identifiers=[*self.request.identifiers, *known.identifiers],
-                texts=list(known.texts),
-            )
-            self.transcript.say(question)
-
-    async def _allow_pictures(self) -> list[Picture]:
-        """What a model with eyes is shown; for a remote one the user is asked a second time."""
-        model, look = self.agent.model, self.look
-        if look is None:
-            return []
-        for problem in look.problems:
-            self.emitter.emit(Noted, text=problem)
-        with self.clock.paused():
-            allowed = await may_send(
-                self.request,
-                look,
-                model.name,
-                model.remote_host,
-                consents=self.agent.consents,
-                emitter=self.emitter,
-            )
-        self.director.seen = bool(allowed)
-        return list(allowed)
-
-    async def _consent(self) -> None:
-        model, consents = self.agent.model, self.agent.consents
-        thread_id = self.request.thread.thread_id
-        if not model.remote_host or consents.given(thread_id, model.remote_host, model.name):
-            return
-        pictures = self.answers.window.info.images
-        encrypted = is_encrypted(model)
-        wanted = consent_request(
-            model.name, model.remote_host, pictures=pictures, encrypted=encrypted
-        )
-        with self.clock.paused():
-            decision = await ask(self.emitter, self.request.approve, wanted)
-        if not decision.granted:
-            raise ModelFailed(
-                f"You did not allow anything to be sent to {model.remote_host}. Nothing was sent.",
-                remedy="Ask again and allow it, or choose a model on this computer.",
-            )
-        consents.give(thread_id, model.remote_host, model.name)
 
     def _answer(self, text: str) -> str:
         if text.strip():
