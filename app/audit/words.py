@@ -10,7 +10,7 @@ KINDS = ("Tools", "Approvals", "Sent", "Exports", "Settings", "Runs", "Log")
 """What a list can be filtered by."""
 
 _ACTIONS = {
-    "tool_started": ("Tools", "Tool started"),
+    "tool_started": ("Tools", "Tool called"),
     "tool_finished": ("Tools", "Tool ended"),
     "tool_replayed": ("Tools", "Tool run again"),
     "approval_asked": ("Approvals", "Asked for a yes"),

@@ -74,7 +74,7 @@ def test_the_newest_line_is_first_with_what_was_done_and_how_it_ended(shown: Aud
         "Answered",
         "Sent",
         "Tool ended",
-        "Tool started",
+        "Tool called",
         "File begun",
     ]
     assert cells(shown, OUTCOME)[:3] == ["not allowed", "", "done"]
