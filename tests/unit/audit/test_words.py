@@ -20,7 +20,7 @@ def said(action: str, **facts: Any) -> str:
 @pytest.mark.parametrize(
     ("action", "facts", "text"),
     [
-        ("tool_started", {"tool": "seg", "effect": "compute"}, "Tool started: seg (compute)"),
+        ("tool_started", {"tool": "seg", "effect": "compute"}, "Tool called: seg (compute)"),
         ("tool_finished", {"tool": "seg", "status": "ok"}, "Tool ended: seg  [done]"),
         ("tool_finished", {"tool": "seg", "status": "cancelled"}, "Tool ended: seg  [stopped]"),
         (
