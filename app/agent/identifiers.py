@@ -80,6 +80,13 @@ _MONTHS = _table("""
     jul|jui(?=l)|lug aug|ao[ûu]|ago sep|set|sett oct|okt|ott|out nov de[cz]|déc|dic
 """)
 """How months begin in English, German, French, Italian, Spanish and Portuguese."""
+_BROKEN = re.compile(r"(?<=[^\W\d_])-\r?\n[ \t]*(?=[^\W\d_])")
+"""A word that is parted at the end of a line."""
+_UNSEEN = re.compile(
+    "[\u00ad\u0600-\u0605\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufe00-\ufe0f\ufeff"
+    "\ufff9-\ufffb\U000e0001-\U000e01ef]"
+)
+"""Signs that show nothing."""
 _GAP = r"[\W_]{0,3}"
 _NO_SPACES = re.compile("[\u0e00-\u0e7f\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 """Letters of scripts that write words without spaces, or put endings right behind a name."""
@@ -160,7 +167,9 @@ def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[s
         values: Names, ids, dates; parts of a name are found as well.
         prose: Texts, found only whole, and the long numbers in them.
     """
-    forms = {form for value in values for form in _forms(unicodedata.normalize("NFC", value))}
+    # Half-width kana of a header (ISO_IR 13) are full-width ones in a report.
+    written = {unicodedata.normalize(kind, value) for value in values for kind in ("NFC", "NFKC")}
+    forms = {form for value in written for form in _forms(value)}
     forms |= {form for text in prose for form in _alone(text.strip())}
     forms |= {form for text in prose for form in _numbers(text)}
     if not forms:
@@ -169,6 +178,15 @@ def pattern_of(values: Iterable[str], prose: Iterable[str] = ()) -> re.Pattern[s
     # most places of a long text that is the end of it.
     borders = sorted({form.border for form in forms})
     return re.compile("|".join(_together(item, forms) for item in borders), re.IGNORECASE)
+
+
+def smoothed(text: str) -> str:
+    """A text as it is read: without invisible signs, wide letters and breaks within a word."""
+    if "-\n" in text or "-\r" in text:
+        text = _BROKEN.sub("", text)
+    if text.isascii():
+        return text
+    return _UNSEEN.sub("", unicodedata.normalize("NFKC", text))
 
 
 def _together(border: str, forms: Iterable[_Form]) -> str:

@@ -20,6 +20,7 @@ from app.agent.identifiers import (
     is_prose,
     is_telling,
     pattern_of,
+    smoothed,
 )
 from app.agent.key_words import is_path_key
 from app.agent.messages import Message, ToolCall
@@ -124,15 +125,20 @@ class Redactor:
     def text(self, text: str) -> str:
         """`text` without known identifiers, paths and UIDs.
 
-        Also where they are written in the escapes of JSON, of addresses or of HTML: what has any
-        there is sent without those escapes.
+        Also where they are written in the escapes of JSON, of addresses or of HTML, with signs that
+        nobody sees, in wide letters, or parted at the end of a line: what has any there is sent as
+        it reads.
         """
-        read = _unescaped(text)
+        made = self._as_read(text, _unescaped(text))
+        return self._as_read(made, smoothed(made), made)
+
+    def _as_read(self, text: str, read: str, otherwise: str | None = None) -> str:
+        """What is left of a text by how it reads; `otherwise` where nothing is found in that."""
         if read != text:
             removed = self._plain(read)
             if removed != read:
                 return removed
-        return self._plain(text)
+        return self._plain(text) if otherwise is None else otherwise
 
     def _plain(self, text: str) -> str:
         if not text:
@@ -199,7 +205,7 @@ class Redactor:
         calls = [
             ToolCall(
                 id=call.id,
-                name=call.name,
+                name=self._tool(call.name),
                 arguments=self._arguments(call),
                 raw=self.text(call.raw),
             )
@@ -213,6 +219,7 @@ class Redactor:
         ]
         changed = {
             "text": text,
+            "tool": self._tool(message.tool),
             "data": data,
             "tool_calls": calls,
             "images": images,
@@ -221,6 +228,10 @@ class Redactor:
             "texts": [],
         }
         return message.model_copy(update=changed)
+
+    def _tool(self, name: str) -> str:
+        """A tool's name; a model may have called one by a name that there is not."""
+        return name if self.text(name) == name else "unknown_tool"
 
     def _arguments(self, call: ToolCall) -> dict[str, Any]:
         files = _files_of(call)

@@ -401,3 +401,39 @@ def test_the_name_of_an_open_file_is_removed_also_where_it_stands_alone(path: st
 def test_a_file_that_is_called_by_common_words_takes_none_of_them_away(path: str):
     text = "The chest in CT thorax, an xray of 0001 pixels, annular."
     assert Redactor([shown_as(path)]).text(text) == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Muster\u200bmann",
+        "Muster\u00admann",
+        "Ｍｕｓｔｅｒｍａｎｎ",
+        "Muster-\nmann",
+        "Muster-\r\n  mann",
+        "Report on Mus\u2060ter\u00admann & Mustermann",
+    ],
+)
+def test_a_name_is_found_as_it_is_read(text: str):
+    sent = Redactor([], ["Mustermann^Klaus"]).text(text)
+    assert REMOVED in sent
+    assert "ann" not in sent.lower()
+
+
+def test_half_width_kana_of_a_header_are_found_in_a_reports_full_width():
+    redactor = Redactor([], ["\uff94\uff8f\uff80\uff9e^\uff80\uff9b\uff73"])
+    assert redactor.text("\u30e4\u30de\u30c0さん") == f"{REMOVED}さん"
+    assert redactor.text("\uff94\uff8f\uff80\uff9e") == REMOVED
+
+
+def test_what_holds_no_name_is_sent_as_it_is():
+    text = "5 µm², x\u00ady, a-\nb, ２"
+    assert Redactor([], ["Mustermann^Klaus"]).text(text) == text
+
+
+def test_a_tool_that_there_is_not_is_not_named_after_a_patient():
+    asked = ToolCall(id="1", name="Mustermann_tool", arguments={})
+    said = Message(role="assistant", tool_calls=[asked])
+    told = Message(role="tool", call_id="1", tool="Mustermann_tool", ok=False, text="{}")
+    sent = Redactor([], ["Mustermann^Klaus"]).messages([said, told])
+    assert [sent[0].tool_calls[0].name, sent[1].tool] == ["unknown_tool", "unknown_tool"]
