@@ -14,11 +14,14 @@ from pydantic import BaseModel
 from app.agent.approvals import Gate, Verdict, tool_request
 from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested
+from app.agent.loop import AgentLoop
 from app.agent.messages import ToolCall
 from app.agent.policy import Grants, Policy, Rule, Scope
 from app.agent.request import Decision
-from app.tools.api import Approval, ToolSpec
+from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
+from tests.support.fake_tools import FakeRegistry, FakeTool, collect, ok, request
 from tests.support.policy_scope import SENDER, WRITER, Free, open_scope, spec
+from tests.support.scripted_model import ScriptedModel, call, says
 
 
 @pytest.fixture
@@ -184,3 +187,34 @@ def test_a_spec_that_answers_twice_differently_does_not_pass_what_it_was_not_ask
     verdict = case.admit(replace(wavering, approval=Approval.COMPUTE), scope)
     assert verdict.granted
     assert not verdict.covers(wavering, Free()), "the effect is part of what was allowed"
+
+
+def test_a_call_whose_arguments_changed_while_the_user_thought_does_not_run(tmp_path: Path):
+    """A pack's own type may keep hold of what was validated, and change it behind the question."""
+    held: list[list[float]] = []
+
+    class Held(BaseModel):
+        numbers: list[float]
+
+        def model_post_init(self, _context: Any) -> None:
+            held.append(self.numbers)
+
+    ran: list[list[float]] = []
+
+    def run(args: Held, context: ToolContext) -> ToolResult:
+        ran.append(args.numbers)
+        return ok()(args, context)
+
+    async def approve(event: ApprovalRequested) -> Decision:
+        assert event.arguments == {"numbers": [1.0]}
+        for numbers in held:
+            numbers.append(2.0)
+        return Decision(granted=True, scope="once")
+
+    tools = FakeRegistry(FakeTool("save", Held, run, approval=Approval.WRITE))
+    with ScriptedModel([call("save", numbers=[1.0])], says("done")) as model:
+        loop = AgentLoop(model, tools)
+        events = asyncio.run(collect(loop, request(tmp_path, approve=approve)))
+    assert not ran
+    (ended,) = (event for event in events if event.kind == "tool_finished")
+    assert "changed after the user was asked" in ended.error

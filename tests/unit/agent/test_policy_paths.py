@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 from app.agent.policy import Rule, Scope
 from app.tools.api import Approval
+from tests.support.fake_tools import NoImages
 from tests.support.policy_scope import WRITER, Typed, denied, judge, open_scope, spec
 
 
@@ -403,3 +404,21 @@ def test_what_is_written_lies_in_the_runs_folder_or_is_shown_as_it_is(
         shown = [touch.shown for touch in judged.touches]
         assert written.is_relative_to(out) or [str(written)] == shown, (text, written)
         assert written != image
+
+
+def test_a_scope_is_renewed_by_what_was_made_since_and_is_the_same_where_nothing_was(
+    tmp_path: Path,
+):
+    class Made(NoImages):
+        made: tuple[str, ...] = ()
+
+        def names(self) -> tuple[str, ...]:
+            return self.made
+
+    images = Made()
+    before = Scope.of(images, [], tmp_path)
+    assert before.renewed(images, []) is before
+    images.made = ("made-1",)
+    after = before.renewed(images, [])
+    assert (before.holds("made-1"), after.holds("made-1")) == (False, True)
+    assert after.protected == before.protected
