@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 
 from PySide6.QtCore import QCoreApplication, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
 
-from app.agent.events import RunEvent, ToolStarted
+from app.agent.events import RunEvent
 from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
 from app.errors import SightlineError
 from app.tools.api import Artifact
@@ -18,6 +18,7 @@ from app.views.background import Background
 from app.views.chat.card import CardTools, ToolCard
 from app.views.chat.composer import Composer
 from app.views.chat.conversation import Conversation
+from app.views.chat.earlier import Earlier
 from app.views.chat.empty import EmptyState
 from app.views.chat.exporting import Exporter
 from app.views.chat.header import Header
@@ -32,9 +33,6 @@ from app.views.chat.threads import Opened, Threads
 from app.views.chat.widgets import label
 from app.views.theme import SPACE
 from app.workspace.workspace import Workspace
-
-BATCH = 20  # earlier questions shown at once
-CARDS = 60  # and cards of their calls: each costs time with every change of the layout
 
 
 class ChatDock(QWidget):
@@ -75,8 +73,6 @@ class ChatDock(QWidget):
         self._agent = agent
         self._workspace = workspace
         self._waiting: list[str] = []  # asked before their thread was there
-        self._older = 0  # earlier questions of the thread that are not shown
-        self._reading_older = False
         self._live: RunView | None = None
         self._background = Background(1, self)  # files and thumbnails, one at a time
         self._threads = Threads(store, self._background, self)
@@ -94,6 +90,14 @@ class ChatDock(QWidget):
         )
         self._build()
         self.exporter = Exporter(self, self._background, self._told)
+        self._earlier = Earlier(
+            self.conversation,
+            self._replayer,
+            self._background,
+            self._actions,
+            lambda: self.thread,
+            self._told,
+        )
         self.set_model(model, remote_host)
         self._connect()
         self._show_state()
@@ -220,8 +224,6 @@ class ChatDock(QWidget):
         self.composer.submitted.connect(self.submit)
         self.composer.stop_wanted.connect(self._agent.stop)
         self.composer.stop_after_wanted.connect(lambda: self._agent.stop(after_tool=True))
-        self.conversation.older_wanted.connect(self._show_older)
-        self.conversation.trimmed.connect(self._on_trimmed)
         self.pending.removed.connect(self._agent.remove)
         self._agent.asked.connect(self._on_asked)
         self._agent.run_event.connect(self._on_event)
@@ -266,7 +268,7 @@ class ChatDock(QWidget):
         self._live = None
         self._waiting.clear()
         self._replayer.clear()
-        self._older = 0
+        self._earlier.forget()
         self.conversation.clear()
 
     def _open_artifact(self, artifact: Artifact, tool: str) -> None:
@@ -293,11 +295,8 @@ class ChatDock(QWidget):
         thread = opened.thread
         if opened.branched:
             self._leave()
-        self._older = first_shown(opened.runs)
-        for place, run in list(enumerate(opened.runs))[self._older :]:
-            self._replayer.add(self._past_view(run, place), thread, self.conversation.add_past)
+        self._earlier.show(opened.runs, thread)
         self.conversation.keep_all = thread.folder is None
-        self.conversation.set_older(self._older > 0)
         if thread.problems:
             lost = f"{len(thread.problems)} damaged entries of this conversation could not be read."
             self.conversation.add_note(Notice(lost, tone="warning"))
@@ -360,9 +359,6 @@ class ChatDock(QWidget):
         self.conversation.follow()
         self.conversation.add_note(notice)
 
-    def _past_view(self, run: PastRun, place: int) -> Callable[[], RunView]:
-        return lambda: RunView(run.question, self._actions, run, place)
-
     def _result(self, number: int) -> ToolCard | None:
         """The card of a cited result, among the questions that are shown."""
         cards = (card for run in self.conversation.runs for card in run.cards.values())
@@ -371,47 +367,8 @@ class ChatDock(QWidget):
     def _show_result(self, number: int) -> None:
         card = self._result(number)
         if card is None:  # of a question further up than what is shown
-            self._show_older()
+            self._earlier.more()
             return
         self._links.select_of(card.findings)
         self.conversation.reveal(card)
         card.point_out()
-
-    def _on_trimmed(self, run: RunView) -> None:
-        if run.run_id or run.past is not None:  # what the runner never got is in no file
-            self._older += 1
-        self.conversation.set_older(self._older > 0)
-
-    def _show_older(self) -> None:
-        thread = self.thread
-        if thread is None or not self._older or self._reading_older:
-            return
-        self._reading_older = True
-
-        def show(runs: list[PastRun]) -> None:
-            self._reading_older = False
-            if thread is not self.thread:
-                return
-            chosen = list(enumerate(runs[: self._older]))[-BATCH // 4 :]
-            self._older = chosen[0][0] if chosen else 0
-            for place, run in reversed(chosen):
-                make = self._past_view(run, place)
-                self._replayer.add(make, thread, self.conversation.prepend, first_fill=True)
-            self.conversation.set_older(self._older > 0)
-
-        def failed(error: SightlineError) -> None:
-            self._reading_older = False
-            self._told(Notice(error.reason, error.remedy, tone="error"))
-
-        self._background.submit(thread.runs, show, failed)
-
-
-def first_shown(runs: Sequence[PastRun]) -> int:
-    """Place of the first of the last questions that are shown when a thread opens."""
-    room, place = CARDS, len(runs)
-    for run in reversed(runs[-BATCH:]):
-        room -= sum(isinstance(event, ToolStarted) for event in run.events)
-        if room < 0 and place < len(runs):
-            break
-        place -= 1
-    return place
