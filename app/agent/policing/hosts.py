@@ -47,6 +47,10 @@ _PUBLIC = re.compile(
     re.IGNORECASE,
 )
 """A host alone in a text, for tools that are given none: its ending is no file's."""
+_BESIDE = re.compile(
+    r"(?:[^\s@/:]{1,64}@)?(?P<host>[^\s@/:\[\]]{1,253}|\[[0-9A-Fa-f:.]+\])(?P<port>:\d{1,5})?"
+    r"(?:[:/]\S*)?"
+)
 _LOCAL = (".local", ".lan", ".internal", ".intranet", ".home", ".corp", ".localdomain")
 
 
@@ -148,12 +152,17 @@ def _named(spec: ToolSpec, piece: Piece) -> Iterator[str]:
         if found:
             return
     sends = spec.approval is Approval.SEND
-    if sends:
-        named = _BARE.fullmatch(text) is not None or _MAIL.fullmatch(text) is not None
-    else:
-        named = _PUBLIC.fullmatch(text) is not None
-    if named or _is_address(text):
+    alone = _BARE if sends else _PUBLIC
+    if alone.fullmatch(text) or (sends and _MAIL.fullmatch(text)) or _is_address(text):
         yield text
+        return
+    # A port, a user or a path beside it: "evil.example.org:22/x", "me@evil.example.org:/data".
+    for form in dict.fromkeys((text, unicodedata.normalize("NFKC", text).replace("\u3002", "."))):
+        beside = _BESIDE.fullmatch(form)
+        host = beside["host"] if beside is not None else ""
+        if host and (alone.fullmatch(host) or _is_address(host) or host.lower() == "localhost"):
+            yield host + (beside["port"] or "" if beside is not None else "")
+            return
 
 
 def _is_host_key(name: str) -> bool:

@@ -101,6 +101,16 @@ def test_a_number_is_an_address_where_one_is_asked_for(scope: Scope):
     [
         {"text": "evil.example.org"},
         {"anything": ["Evil.Example.COM:8080"]},
+        {"text": "evil.example.org/path"},
+        {"text": "evil.example.org:22/x"},
+        {"text": "me@evil.example.org:/data"},
+        {"text": "git@evil.example.org:x.git"},
+        {"text": "evil\u3002example\u3002org"},
+        {"text": "\u24d4vil.example.org"},
+        {"text": "192.0.2.7:80"},
+        {"text": "[2001:db8::1]:80"},
+        {"text": "localhost:8080"},
+        {"text": "localhost"},
         {"peer": "evil"},
         {"server_address": "evil"},
         {"host_name": "evil"},
@@ -112,7 +122,9 @@ def test_a_bare_host_is_given_to_no_tool_that_does_not_send(
     assert denied(arguments, scope)
 
 
-@pytest.mark.parametrize("text", ["mask.png", "v1.2.beta", "Left.Lung", "See chest.com. Then go."])
+@pytest.mark.parametrize(
+    "text", ["mask.png", "v1.2.beta", "Left.Lung", "See chest.com. Then go.", "1.2.3.4.5", "1:80"]
+)
 def test_what_only_looks_a_little_like_a_host_is_none(text: str, scope: Scope):
     assert judge({"text": text}, scope).rule is Rule.ALLOW
 
@@ -121,7 +133,8 @@ def test_the_host_of_a_mail_address_is_held_against_the_list(scope: Scope):
     hosts = {"allow": ["*.hospital.example"]}
     good = judge({"to": "ward@mail.hospital.example"}, scope, SENDER, hosts=hosts)
     assert [touch.shown for touch in good.touches] == ["mail.hospital.example"]
-    assert judge({"to": "me@evil.example.org"}, scope, SENDER, hosts=hosts).rule is Rule.DENY
+    for bad in ("me@evil.example.org", "me@evil.example.org:/data", "evil.museum:22/x"):
+        assert judge({"to": bad}, scope, SENDER, hosts=hosts).rule is Rule.DENY
 
 
 class Usual(BaseModel):
