@@ -18,8 +18,10 @@ from app.agent.binding import Bound, bind, feed
 from app.agent.ended import Ended, Record
 from app.agent.events import Override
 from app.agent.execute import Tools, schema_of
+from app.agent.llm.base import ToolSchema
 from app.agent.messages import ToolCall
 from app.agent.planning.classify import Asked
+from app.agent.planning.steps import image_argument
 from app.agent.planning.suited import unsuited
 from app.agent.planning.text import masked, normalised
 from app.agent.planning.words import Vocabulary, tokens_of
@@ -293,6 +295,11 @@ class Enforcer:
         coming: Sequence[ToolCall],
         above: tuple[str, ...],
     ) -> First | No:
+        if images and self._names_no_image(call):
+            what = f"{call.name} needs a result of {listed(need)}"
+            reason = f"{what}, and the image that it names is not open."
+            override = Override(rule="dependency", tool=call.name, reason=reason)
+            return No(call, override, "Name an open image.")
         later = next((other for other in coming if self._serves(other, lacking, above)), None)
         if later is not None:
             return self._before(call, later, f"{call.name} needs a result of {later.name}")
@@ -314,6 +321,15 @@ class Enforcer:
                 first = self._inserted(name, root, bound.arguments)
                 return self._before(call, first, f"{call.name} needs a result of {listed(need)}")
         return self._refused(call, need, lacking, images, unmet)
+
+    def _names_no_image(self, call: ToolCall) -> bool:
+        """Whether the image that a call names is neither open nor made of what is."""
+        tool = self._tools.get(call.name)
+        schema = ToolSchema(call.name, "", schema_of(tool.spec.Input)) if tool else None
+        name = image_argument(schema) if schema else ""
+        given = call.arguments.get(name) if "image" in name else None
+        named = isinstance(given, str) and bool(given.strip())
+        return named and not self.record.images_of(given)
 
     def _serves(self, other: ToolCall, lacking: Collection[str], above: Collection[str]) -> bool:
         """Whether a call that the model asked for anyway is one that is needed."""

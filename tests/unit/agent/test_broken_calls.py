@@ -47,3 +47,11 @@ def test_what_follows_a_call_follows_it_on_its_own_image(tmp_path: Path):
     started = [e for e in played.events if e.kind == "tool_started"]
     shown = [e.arguments["image_path"] for e in started if e.tool == "show"]
     assert sorted(shown) == ["/in/1.dcm", "/in/2.dcm"]
+
+
+def test_nothing_is_prepared_on_the_current_image_for_one_that_is_not_open(tmp_path: Path):
+    tools = [FakeTool(name, ImageInput, ok()) for name in ("poor", "good", "last", "show")]
+    turns: list[Turn] = [[call("last", image_path=name)] for name in ("image-9", "/tmp/9.png")]
+    played = play_fakes(tmp_path, PLAN, tools, *turns, says("there is none"), notes=NOTES)
+    assert not played.ran
+    assert "the image that it names is not open" in played.failed("last")
