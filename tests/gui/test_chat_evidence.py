@@ -121,8 +121,13 @@ def test_a_citation_is_reached_by_tab_and_followed_by_enter(chat: Chat, wait_unt
     tool(chat, 1, [heart])
     view = answer(chat, wait_until, "It is large [1]. It is clear [1].", 1)
     view.setFocus(Qt.FocusReason.TabFocusReason)
+    assert view.focused_link().isEmpty()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     assert view.textCursor().selectedText() == "[1]"
+    wait_until(lambda: not view.focused_link().isEmpty())
+    frame = view.viewport().grab(view.focused_link()).toImage()
+    edge = frame.pixelColor(frame.width() // 2, 0)
+    assert edge.blue() > edge.red() + 40, "the citation that Enter would follow is seen"
     QTest.keyClick(view, Qt.Key.Key_Return)
     assert chat.workspace.annotations.selected == heart.id
     assert focused_in(card(chat, 1))

@@ -6,12 +6,23 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QMimeData, QSizeF, Qt, QUrl, Signal
-from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QTextOption, QWheelEvent
+from PySide6.QtCore import QMimeData, QPoint, QRect, QSizeF, Qt, QUrl, Signal
+from PySide6.QtGui import (
+    QColor,
+    QContextMenuEvent,
+    QGuiApplication,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QTextCursor,
+    QTextOption,
+    QWheelEvent,
+)
 from PySide6.QtWidgets import QFrame, QMenu, QSizePolicy, QTextBrowser, QWidget
 
 from app.views.chat.text import clean
 from app.views.chat.writer import LINK_SCHEME, RESULT_SCHEME
+from app.views.theme import THEME
 
 
 class TextView(QTextBrowser):
@@ -73,6 +84,31 @@ class TextView(QTextBrowser):
             value = self.verticalScrollBar().value()
             self.setTextCursor(cursor)
             self.verticalScrollBar().setValue(value)
+
+    def focused_link(self) -> QRect:
+        """Where the link stands that the keys have reached; empty where they have reached none."""
+        cursor = self.textCursor()
+        if not (self.hasFocus() and cursor.hasSelection() and cursor.charFormat().isAnchor()):
+            return QRect()
+        first, last = QTextCursor(cursor), QTextCursor(cursor)
+        first.setPosition(cursor.selectionStart())
+        last.setPosition(cursor.selectionEnd())
+        begin, end = self.cursorRect(first), self.cursorRect(last)
+        if begin.top() != end.top():  # broken over lines: its beginning is shown
+            end = QRect(self.viewport().width(), begin.top(), 1, begin.height())
+        return QRect(begin.topLeft(), QPoint(end.left(), begin.bottom())).adjusted(-1, 0, 1, 0)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """With a frame around the link that Enter would follow: the style sheet takes Qt's away."""
+        super().paintEvent(event)
+        link = self.focused_link()
+        if link.isEmpty():
+            return
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(QPen(QColor(THEME.accent), 1.5))
+        painter.drawRoundedRect(link, 4, 4)
+        painter.end()
 
     def loadResource(self, kind: int, name: QUrl) -> Any:
         """Nothing is loaded, whatever asks."""
