@@ -225,7 +225,7 @@ def test_the_plan_is_folded_by_click_and_by_keys(chat: Chat, wait_until: Wait):
     assert chat.dock.window().focusWidget() is plan.head
     QTest.keyClick(plan.head, Qt.Key.Key_Space)
     assert plan.steps.isHidden()
-    QTest.keyClick(plan.head, Qt.Key.Key_Space)
+    QTest.keyClick(plan.head, Qt.Key.Key_Return)
     assert plan.steps.isVisible()
     assert plan.head.accessibleDescription() == "open"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLabel,
@@ -87,11 +87,22 @@ class HoverButton(QToolButton):
             super().paintEvent(event)
 
 
+class _LinkButton(QPushButton):
+    """Enter presses it as Space does; only for what changes nothing but the view, or asks anew."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        enter = event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter)
+        if not enter:
+            super().keyPressEvent(event)
+        elif not event.isAutoRepeat():
+            self.click()
+
+
 def link_button(
     text: str, name: str = "", action: Callable[[], object] | None = None
 ) -> QPushButton:
     """A quiet text button, with an icon if `name` is given."""
-    button = QPushButton(menu_text(text))
+    button = _LinkButton(menu_text(text))
     button.setObjectName("chatLink")
     button.setAccessibleName(text)
     button.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
