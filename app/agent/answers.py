@@ -31,6 +31,7 @@ from app.agent.llm.base import (
     Text,
     Tokens,
     ToolSchema,
+    on_resending,
 )
 from app.agent.messages import Message, Picture, ToolCall
 from app.agent.offered import cleaned as without_paths
@@ -200,6 +201,15 @@ class Answers:
         if self.emitter.unaudited:
             raise ModelFailed("Nothing was sent", remedy=self.emitter.unaudited)
 
+    def _tell_again(self, prompt: Prompt) -> None:
+        """The same request is sent once more, to an endpoint that still loads its model, say.
+
+        Raises:
+            ModelFailed: The consent was withdrawn meanwhile, or the audit log cannot hold it.
+        """
+        self._may_send()
+        self._tell_sent(prompt)
+
     async def _listen(self, prompt: Prompt, reply: Reply) -> None:
         """Take one stream to its end, in a task that can be left behind if it heeds no cancel."""
         pump = asyncio.create_task(self._pump(prompt, reply))
@@ -216,6 +226,7 @@ class Answers:
         pump.result()
 
     async def _pump(self, prompt: Prompt, reply: Reply) -> None:
+        on_resending(lambda: self._tell_again(prompt))
         stream = self.model.stream(prompt.messages, self.offered)
         try:
             async for event in stream:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -133,6 +134,29 @@ def info_of(model: object) -> ModelInfo:
     """What a model says of itself (its `info`), else cautious defaults."""
     info = getattr(model, "info", None)
     return info if isinstance(info, ModelInfo) else ModelInfo()
+
+
+_before_resending: ContextVar[Callable[[], None] | None] = ContextVar("resend", default=None)
+
+
+def on_resending(tell: Callable[[], None]) -> None:
+    """Have `tell` called before a model sends its request once more within one stream.
+
+    Args:
+        tell: Called in the task that streams; what it raises ends the stream.
+    """
+    _before_resending.set(tell)
+
+
+def resending() -> None:
+    """A request is about to be sent once more: to be called by whoever does that.
+
+    Raises:
+        ModelFailed: It may not.
+    """
+    tell = _before_resending.get()
+    if tell is not None:
+        tell()
 
 
 def is_encrypted(model: object) -> bool:

@@ -10,7 +10,7 @@ from contextlib import aclosing
 from dataclasses import replace
 from typing import Any
 
-from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
+from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema, resending
 from app.agent.llm.constrained import Reader, as_plain, instruction, response_format
 from app.agent.llm.deltas import Assembly, TextFilter
 from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load, patiently, place_of
@@ -162,6 +162,7 @@ class OpenAIModel:
                     await asyncio.sleep(self._bounds.poll_s)
                 else:
                     raise
+            resending()
 
     def _client(self, packages: Any) -> Any:
         package, transport = packages

@@ -12,10 +12,13 @@ from typing import Any
 
 import pytest
 
+from app.agent.consents import Consents
 from app.agent.llm.base import Call, ModelFailed, ModelInfo, Reasoning, Text, Tokens, ToolSchema
 from app.agent.llm.failures import Endpoint, retry_after
 from app.agent.llm.openai_model import OpenAIModel, wire_message
+from app.agent.loop import AgentLoop
 from app.agent.messages import Message, Picture, ToolCall
+from tests.support.fake_tools import FakeRegistry, collect, request
 from tests.support.openai_server import OpenAIServer, call_reply, delta_reply, text_reply
 
 TOOL = ToolSchema("measure", "Measures.", {"type": "object", "properties": {"a": {}}})
@@ -207,6 +210,42 @@ def test_an_endpoint_that_refuses_to_count_is_asked_without_and_remembered():
         drain(model)
     counted = ["stream_options" in request for request in server.requests]
     assert counted == [True, False, False]
+
+
+class Away(OpenAIModel):
+    """As if the endpoint ran on another machine."""
+
+    @property
+    def remote_host(self) -> str:
+        return "cloud.example"
+
+
+class Withdrawn(Consents):
+    """The user takes the consent back after it was asked for so often."""
+
+    def __init__(self, after: int) -> None:
+        super().__init__()
+        self._left = after
+
+    def given(self, thread_id: str, host: str, model: str) -> bool:
+        self._left -= 1
+        return self._left >= 0
+
+
+def sent_and_told(folder: Path, consents: Consents) -> tuple[int, int]:
+    """Requests that an endpoint that refuses the first one got, and events that tell of one."""
+    with OpenAIServer(mode="no_counts") as server:
+        loop = AgentLoop(Away(server.url, "m"), FakeRegistry(), consents=consents)
+        events = asyncio.run(collect(loop, request(folder, "hello")))
+    return len(server.requests), [event.kind for event in events].count("data_sent")
+
+
+def test_a_request_that_is_sent_once_more_is_told_once_more(tmp_path: Path):
+    assert sent_and_told(tmp_path, Withdrawn(after=99)) == (2, 2)
+
+
+def test_it_is_not_sent_once_more_where_the_consent_was_withdrawn(tmp_path: Path):
+    assert sent_and_told(tmp_path, Withdrawn(after=2)) == (1, 1)
 
 
 def test_of_several_counts_the_last_one_holds():
