@@ -325,3 +325,16 @@ def test_a_broken_log_keeps_an_export_from_being_made(tmp_path: Path):
     ):
         raise AssertionError("must not begin")
     assert log.problem
+
+
+def test_a_search_does_not_hide_the_line_that_was_changed(
+    shown: AuditWindow, log: AuditLog, wait_until: Wait
+):
+    tampered(log)
+    shown.search.setText("segmentation")
+    wait_until(lambda: shown.model.rowCount() == 2)
+    click(shown.verify_button)
+    wait_until(lambda: shown.model.rowCount() == 5 and shown.table.currentIndex().row() == 1)
+    assert shown.search.text() == ""
+    assert cells(shown, OUTCOME)[1] == "changed"
+    assert "NOT AS IT WAS WRITTEN" in shown.details.toPlainText()

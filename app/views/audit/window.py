@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QItemSelectionModel, QSize, Qt, QTimer
+from PySide6.QtCore import QItemSelectionModel, QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -48,7 +48,7 @@ from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, label, push_button
 
 _SIZE = QSize(920, 640)
-_WIDTHS = {TIME: 176, ACTION: 140, WHAT: 340, OUTCOME: 96, LINE: 64}
+_WIDTHS = {TIME: 176, ACTION: 140, WHAT: 340, OUTCOME: 96, LINE: 84}
 _DETAILS_HEIGHT = 132
 _SEARCH_DELAY_MS = 150
 _SHEET = f"""
@@ -79,6 +79,7 @@ class AuditWindow(QDialog):
         self._aside = Aside(self)
         self._filtering: CancelToken | None = None
         self._loaded = Loaded()
+        self._wanted: Report | None = None  # whose first damaged line is shown with the next list
         self._pressed: QPushButton | None = None  # had the focus, and gets it back
         self.model = AuditModel(self)
         self._make_top()
@@ -237,6 +238,9 @@ class AuditWindow(QDialog):
         self.export_button.setEnabled(bool(numbers))
         if numbers:
             self._stack.setCurrentIndex(1)
+            if self._wanted is not None:
+                self._jump(self._wanted)
+                self._wanted = None
         elif total:
             self._say("No line matches", "Choose another kind, or search for something else.")
         else:
@@ -286,13 +290,23 @@ class AuditWindow(QDialog):
             "error",
             "circle-alert",
         )
-        self._jump(report)
+        if not self._jump(report) and (self.search.text() or self.kind.value):
+            self._show_all_for(report)
+
+    def _show_all_for(self, report: Report) -> None:
+        """A filter hides what is wrong: show every line, and then that one."""
+        self.search.clear()
+        with QSignalBlocker(self.kind):  # one search is enough
+            self.kind.setCurrentIndex(0)
+        self._wanted = report
+        self._filter()
 
     def _not_verified(self, reason: str) -> None:
         self._wake(self.verify_button)
         self._told(f"Not checked: {reason}", "warning", "triangle-alert")
 
-    def _jump(self, report: Report) -> None:
+    def _jump(self, report: Report) -> bool:
+        """Choose the first damaged line that is listed; False where none is."""
         for problem in report.problems:
             number = self.model.find(problem.segment, problem.line)
             if number >= 0:
@@ -302,7 +316,8 @@ class AuditWindow(QDialog):
                     index, flags.ClearAndSelect | flags.Rows
                 )
                 self.table.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
-                return
+                return True
+        return False
 
     def _told(self, text: str, tone: str, icon: str) -> None:
         self.verdict.setProperty("tone", tone)
