@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 
 from app.agent.planning.negation import Denial, is_cue_word
-from app.agent.planning.scope import beyond_tools, is_beyond_word, said_nothing
+from app.agent.planning.scope import beyond_tools, history, is_beyond_word, said_nothing
 from app.agent.planning.spelling import Speller
 from app.agent.planning.words import (
     DETERMINERS,
@@ -134,6 +134,12 @@ class Found:
         matches = telling(asking)
         beyond = beyond_tools(tokens, matches)
         gone = self._gone() | self.told
+        past = history(tokens)
+        if any(
+            not match.at & (past | gone) and match not in beyond and self._works(match)
+            for match in matches
+        ):
+            gone |= past  # only beside what is asked: "known effusion" alone asks for it
         unless: dict[tuple[str, int], None] = {
             (match.owner, tokens[match.first].clause): None
             for match in book.unless.find(tokens)
@@ -147,6 +153,11 @@ class Found:
             barred = barred or (book.kinds[pack, name].bare and clause in strange)
             if match not in beyond and not barred and not match.at & gone:
                 self.asking.setdefault((pack, name), []).append(match)
+
+    def _works(self, match: Match) -> bool:
+        """Whether what a word asks for is answered by tools."""
+        pack, _, name = match.owner.partition("\n")
+        return bool(self.book.kinds[pack, name].tools)
 
     def _strange_clauses(self) -> frozenset[int]:
         """The clauses that hold a word which no pack knows and which has weight."""

@@ -211,6 +211,15 @@ _ERRANDS = (
     ),
     *("ruf* .. an", "informier*", "benachrichtig*", "verstaendig*"),
 )
+_HISTORY = Vocabulary(
+    [
+        ("history", entry)
+        for entry in (
+            *("known", "history of", "hx of", "h o", "s p", "status post", "pmh", "previously"),
+            *("bekannt*", "vorbekannt*", "zustand nach", "z n", "st n", "anamnestisch"),
+        )
+    ]
+)
 _BEYOND = Vocabulary([("knows", entry) for entry in _KNOWLEDGE + _ERRANDS])
 _WHAT_IS = Vocabulary(
     [
@@ -295,6 +304,21 @@ def _defines(tokens: Sequence[Token], last: int, match: Match, articles: Collect
     after = tokens[end + 1] if end + 1 < len(tokens) else None
     ends = after is None or after.clause != tokens[end].clause
     return ends and (bool(between) or tokens[match.first].text not in _STATES)
+
+
+def history(tokens: Sequence[Token]) -> frozenset[int]:
+    """The words that tell what is known of the patient: "known cardiomegaly". They ask nothing."""
+    found: set[int] = set()
+    for cue in _HISTORY.find(tokens):
+        last = max(cue.at)
+        if tokens[last].asked:
+            continue
+        found.update(
+            position
+            for position in range(last + 1, len(tokens))
+            if tokens[position].clause == tokens[last].clause
+        )
+    return frozenset(found)
 
 
 def reported(blank: str, tokens: Sequence[Token]) -> frozenset[int]:

@@ -25,7 +25,10 @@ _NO_WORDS = re.compile(
     re.IGNORECASE,
 )
 # Not in "0.5" nor behind "Dr".
-_STOP = r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bprof)(?<!\bca)(?<!\bbzw)(?<!\bz\.b)\.(?=[\s\"')]|$)"
+_STOP = (
+    r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bprof)(?<!\bca)(?<!\bbzw)(?<!\bz\.b)(?<!\bz\.n)"
+    r"\.(?=[\s\"')]|$)"
+)
 _CLAUSE = re.compile(
     rf"{_STOP}|:(?=\s|$)|[?!;,()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
     r"(?<!everything )(?<!anything )(?<!nothing )(?<!all )\bbut\b",

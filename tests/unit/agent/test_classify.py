@@ -411,3 +411,18 @@ def test_who_wants_no_tools_gets_none(question: str):
     found = on_chest(question)
     assert found.wanted == ()
     assert {"chest_xray_classifier", "cardiothoracic_ratio"} <= set(found.left_out)
+
+
+@pytest.mark.parametrize(
+    ("question", "wanted"),
+    [
+        ("Known cardiomegaly. Outline the lungs.", "chest_xray_segmentation"),
+        ("History of tuberculosis, outline the lungs", "chest_xray_segmentation"),
+        ("Bekannte Kardiomegalie, bitte Lunge segmentieren", "chest_xray_segmentation"),
+        ("Z.n. Pneumonie. Bitte Herz vermessen", "cardiothoracic_ratio"),
+        ("Known effusion. AP chest.", "chest_xray_classifier"),
+        ("Known pneumothorax, is it still there?", "chest_xray_classifier"),
+    ],
+)
+def test_what_is_known_already_is_asked_for_only_where_nothing_else_is(question: str, wanted: str):
+    assert on_chest(question).wanted == (wanted,)
