@@ -38,6 +38,7 @@ from app.agent.evidence import unmarked
 from app.agent.jsonable import plain
 from app.agent.sessions.reading import Content, PastRun
 from app.errors import FileProblem
+from app.tools import lineage
 
 Form = Literal["md", "html", "json"]
 FORMS: tuple[Form, ...] = ("md", "html", "json")
@@ -333,7 +334,25 @@ def _call_parts(content: Content, event: ToolFinished) -> Iterator[Part]:
     if findings:
         yield Part("code", _json(findings), label=f"{len(findings)} findings")
     for artifact in event.artifacts:
-        yield Part("picture", artifact.title or artifact.path.name, artifact.path)
+        path = artifact.path if _was_made(content, event.run_id, artifact.path) else None
+        yield Part("picture", artifact.title or artifact.path.name, path)
+
+
+def _was_made(content: Content, run_id: str, path: Path) -> bool:
+    """Whether a picture is the conversation's own: only then it goes into the document.
+
+    A tool, and whoever wrote the session's file, may have named any file. What lies in a folder of
+    the user's own counts where Sightline noted it beside the picture.
+    """
+    try:
+        real = path.resolve()
+        if content.folder is not None and real.is_relative_to(content.folder.resolve()):
+            return True
+        made_in = Path(str(content.run_facts.get(run_id, {}).get("out_dir") or "")).resolve()
+        name = real.relative_to(made_in).as_posix() if real.is_relative_to(made_in) else ""
+    except (OSError, RuntimeError, ValueError):
+        return False
+    return bool(name) and lineage.find(made_in, name) is not None
 
 
 def _json(value: Any) -> str:

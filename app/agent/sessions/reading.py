@@ -81,6 +81,7 @@ class Content:
         run_facts: What each run rests on, by run id.
         runs: The questions, the oldest first.
         problems: What could not be read, for the user.
+        folder: Where it lies with its files; None in memory.
     """
 
     header: Entry = field(default_factory=dict[str, Any])
@@ -89,6 +90,7 @@ class Content:
     run_facts: dict[str, Entry] = field(default_factory=dict[str, Entry])
     runs: list[PastRun] = field(default_factory=list[PastRun])
     problems: list[str] = field(default_factory=list[str])
+    folder: Path | None = None
 
 
 def read(path: Path) -> Content:
@@ -97,7 +99,7 @@ def read(path: Path) -> Content:
     Raises:
         FileProblem: It cannot be read, or a newer Sightline wrote it.
     """
-    content = Content()
+    content = Content(folder=path.parent)
     _Reader(path.parent, content).take(entries(path, content.problems))
     return content
 

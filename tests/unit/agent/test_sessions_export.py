@@ -21,6 +21,7 @@ from app.agent.sessions import SessionStore, Thread
 from app.agent.sessions.export import DISCLAIMER, FORMS, WARNING, Form, export
 from app.errors import FileProblem
 from app.imaging.findings import Box, Finding, Provenance, new_id
+from app.tools import lineage
 from app.tools.api import Artifact, ToolContext, ToolResult
 from tests.support.fake_tools import REF, FakeRegistry, FakeTool, ImageInput, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, call, says
@@ -189,3 +190,29 @@ def test_an_export_that_cannot_be_written_leaves_the_old_one(
         exported(thread, tmp_path, "md")
     assert (tmp_path / "out.md").read_text() == "old"
     assert not list(tmp_path.glob("*.partial")) + list(tmp_path.glob(".*.partial"))
+
+
+@pytest.mark.parametrize("noted", [True, False])
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_only_the_conversations_own_pictures_go_into_a_document(
+    tmp_path: Path, form: Form, noted: bool
+):
+    other = tmp_path / "other" / "patient.png"
+    other.parent.mkdir()
+    Image.fromarray(np.zeros((2, 2), np.uint8)).save(other)
+    link = tmp_path / "link.png"
+    link.symlink_to(other)
+
+    def names_it(args: Any, context: ToolContext) -> ToolResult:
+        inside = context.out_dir / "linked.png"
+        inside.symlink_to(other)
+        return ToolResult("x", {}, {}, (), (Artifact(other), Artifact(link), Artifact(inside)))
+
+    made = SessionStore(tmp_path / "s").new_thread()
+    model = ScriptedModel([call("find", image_path="image-1")], says("done"))
+    loop = AgentLoop(model, FakeRegistry(FakeTool("find", ImageInput, names_it)))
+    out = other.parent if noted else made.files_dir()
+    if noted:  # a folder that the user gave with --out
+        lineage.record(out, other.name, lineage.Origin(REF, None))
+    asyncio.run(collect(loop, request(out, "What?", thread=made)))
+    assert ("data:image" in exported(made, tmp_path, form)) is noted
