@@ -209,9 +209,12 @@ def _wire_name(host: str) -> str:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether a host is this machine: localhost, 127.0.0.0/8 or ::1."""
+    """Whether a host is this machine: localhost, 127.0.0.0/8 or ::1.
+
+    Not a name below localhost: many systems ask the network for it.
+    """
     name = host.lower().rstrip(".")
-    if name == "localhost" or name.endswith(".localhost"):
+    if name == "localhost":
         return True
     try:
         address = ipaddress.ip_address(name)

@@ -206,7 +206,7 @@ def parse(raw: str) -> Host:
         raise Unclear("that is no name of a host")
     if name.rpartition(".")[2].isdigit():
         raise Unclear("that is no address")
-    if name == "localhost" or name.endswith(".localhost"):
+    if name == "localhost":
         notes.append("this computer")
     elif "." not in name or name.endswith(_LOCAL):
         notes.append("a name of the local network")

@@ -382,3 +382,9 @@ def test_one_that_stays_too_long_however_small_ends_with_what_the_endpoint_said(
 )
 def test_it_says_whether_the_way_is_encrypted(url: str, encrypted: bool):
     assert OpenAIModel(url, "m").encrypted is encrypted
+
+
+def test_a_name_below_localhost_is_another_machine():
+    # Many systems ask the network for it, which may answer what it likes.
+    assert OpenAIModel("http://a.localhost:1/v1", "m").remote_host == "a.localhost:1"
+    assert OpenAIModel("http://LOCALHOST.:1/v1", "m").remote_host == ""

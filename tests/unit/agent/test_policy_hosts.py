@@ -81,7 +81,7 @@ def test_an_address_is_known_by_its_type(scope: Scope):
         ("https://192.168.1.1", "192.168.1.1", "local network"),
         ("https://169.254.169.254/latest", "169.254.169.254", "secrets"),
         ("https://localhost:1", "localhost:1", "this computer"),
-        ("https://a.localhost", "a.localhost", "this computer"),
+        ("https://a.localhost", "a.localhost", ""),
         ("https://pacs", "pacs", "local network"),
         ("https://pacs.lan", "pacs.lan", "local network"),
         ("pacs.example.org:104", "pacs.example.org:104", ""),
