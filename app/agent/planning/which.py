@@ -86,7 +86,8 @@ def which_image(text: str, images: Sequence[Mapping[str, Any]]) -> Which:
     for match in _NUMBERED.finditer(blank):
         named += [f"image-{int(number)}" for number in re.findall(r"\d+", match[1])]
     if len(images) > 1:
-        named += [str(note.get("id")) for note in images if _says(text, note)]
+        low = text.lower()
+        named += [str(note.get("id")) for note in images if _says(low, note)]
     found = tuple(dict.fromkeys(named))
     if found:
         compared = _COMPARED.search(blank)
@@ -102,12 +103,13 @@ def numbered(text: str) -> str:
 
 
 def _says(text: str, note: Mapping[str, Any]) -> bool:
-    path = str(note.get("path") or "")
+    """Whether a text in small letters names a file."""
+    path = str(note.get("path") or "").lower()
     name = re.split(r"[/\\]", path)[-1]
-    found = "." in name and re.search(
-        rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text, re.IGNORECASE
-    )
-    return bool(found) or (bool(path) and path in text)
+    telling = "." in name or (len(name) > 3 and re.search(r"[a-z]", name) and name[-1].isdigit())
+    if not telling or name not in text:
+        return bool(path) and path != name and path in text
+    return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
 
 def about(scene: Scene, which: Which) -> Scene:

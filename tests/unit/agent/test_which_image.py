@@ -101,6 +101,13 @@ def test_two_files_of_one_name_are_not_one_image():
     assert which_image("CTR of 1.dcm", notes).ids == ("image-1", "image-2")
 
 
+def test_files_without_an_ending_are_named_too():
+    notes = [{**note(n), "path": f"/open/{name}"} for n, name in enumerate(("IM0001", "7"), 1)]
+    assert which_image("CTR of im0001", notes).ids == ("image-1",)
+    assert which_image("CTR of /open/7 please", notes).ids == ("image-2",)
+    assert which_image("CTR at level 7", notes).ids == ()
+
+
 SHOWS = PackPlan(
     "p",
     kinds=(QuestionKind("over", words=("overlay",), tools=("cut", "show"), again=False),),
