@@ -352,3 +352,27 @@ def test_the_focus_stays_with_a_card_that_was_answered(chat: Chat, wait_until: W
     if how != "stop":
         chat.runner.finish("Done.")
     wait_until(lambda: chat.run.ended)
+
+
+def test_what_was_not_scrolled_into_view_cannot_be_allowed(chat: Chat, wait_until: Wait):
+    chat.dock.resize(420, 420)
+    touches = [{"what": "writes", "argument": "path", "shown": "/archive/a.pdf", "note": ""}]
+    ask(chat, wait_until)
+    long = {"path": "a.pdf", "text": "A long line of the report. " * 90}
+    chat.runner.say(
+        ApprovalRequested, approval_id="a1", title="Allow export_report?", detail="",
+        tool="export_report", arguments=long, effect="write", scopes=["once"], touches=touches,
+    )  # fmt: skip
+    wait_until(lambda: chat.run.approvals)
+    card = approval(chat)
+    bar = chat.dock.conversation.verticalScrollBar()
+    wait_until(lambda: card._waits.text().startswith("Scroll up"))
+    assert bar.value() == bar.maximum()
+    assert card.touched[0].visibleRegion().isEmpty()
+    assert not card.allow.isEnabled()
+    assert card.deny.isEnabled()
+    chat.dock.conversation.ensureWidgetVisible(card.title)
+    wait_until(lambda: card.title not in card._unseen)
+    chat.dock.conversation.ensureWidgetVisible(card.touched[0])
+    wait_until(card.allow.isEnabled)
+    assert card._waits.text() == "The assistant waits for your answer."

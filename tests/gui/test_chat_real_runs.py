@@ -112,7 +112,7 @@ def test_denied_with_a_reason_then_allowed_then_not_asked_again(make: Make, wait
     assert second.state.full == "Allowed in this conversation"
     assert len(rig.run.approvals) == 2
     assert len(tool.calls) == 2
-    assert [card.status for card in rig.run.cards.values()] == ["failed", "ok", "ok"]
+    assert [card.status for card in rig.run.cards.values()] == ["refused", "ok", "ok"]
 
 
 def test_a_retried_answer_is_shown_once_and_comes_back_once(make: Make, wait_until: Wait):

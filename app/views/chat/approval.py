@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from PySide6.QtCore import QTimer
-from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QVBoxLayout
+from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.events import ApprovalRequested
 from app.agent.request import Decision
@@ -21,6 +21,8 @@ from app.views.theme import SPACE
 REASON_CHARS = 500
 ARM_MS = 300  # a click that was meant for what was here before must not allow anything
 _MAX_HEIGHT = 240
+_WAITS = "The assistant waits for your answer."
+_SCROLL = "Scroll up to see what is asked; then it can be allowed."
 
 
 class ApprovalCard(RequestCard):
@@ -38,6 +40,7 @@ class ApprovalCard(RequestCard):
     def __init__(self, event: ApprovalRequested, answer: Answer, *, live: bool = True) -> None:
         self.arguments: ArgumentsView | None = None
         super().__init__(event, answer, live=live)
+        self._unseen: list[QWidget] = [self.title, *self.touched]
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
         if live:
@@ -46,6 +49,7 @@ class ApprovalCard(RequestCard):
     # -- building
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
+        self.touched: list[_Touched] = []
         if event.tool:
             self.tool = Elided(f"{names.title(event.tool)}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
@@ -87,7 +91,8 @@ class ApprovalCard(RequestCard):
         self.allow = self._button("Allow once" if event.tool else "Allow", Decision(granted=True))
         self.allow_session = self._button("Allow in this conversation", Decision(True, "session"))
         self.allow_session.setToolTip("The same tool with the same arguments is not asked again")
-        layout.addWidget(label("The assistant waits for your answer.", "faint"))
+        self._waits = label(_WAITS, "faint", wrap=True)
+        layout.addWidget(self._waits)
         layout.addWidget(self.reason)
         for pair in ((self.deny, self.allow), (self.deny_session, self.allow_session)):
             buttons = Flow(SPACE.s)
@@ -128,7 +133,17 @@ class ApprovalCard(RequestCard):
         if self.arguments is not None and not self.arguments.complete:
             self._arming.start()
             return
+        if not self._seen():
+            self._waits.setText(_SCROLL)
+            self._arming.start()
+            return
+        self._waits.setText(_WAITS)
         self._enable_allow(True)
+
+    def _seen(self) -> bool:
+        """Whether the question, and each file and host that it reaches, was on the screen."""
+        self._unseen = [part for part in self._unseen if part.visibleRegion().isEmpty()]
+        return not self._unseen
 
     def _enable_allow(self, enabled: bool) -> None:
         self.allow.setEnabled(enabled)
