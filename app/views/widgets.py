@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
-from PySide6.QtCore import QSize, Qt
+from PySide6.QtCore import QAbstractItemModel, QSize, Qt
 from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QDockWidget,
     QFrame,
     QHBoxLayout,
+    QHeaderView,
     QLabel,
     QPushButton,
     QSizePolicy,
+    QTableView,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -108,6 +111,36 @@ def push_button(
     button.setCursor(Qt.CursorShape.PointingHandCursor)
     button.clicked.connect(lambda: action())
     return button
+
+
+def row_table(
+    model: QAbstractItemModel, name: str, *, row_height: int, widths: Mapping[int, int]
+) -> QTableView:
+    """A table of whole rows of one line each, which Tab leaves.
+
+    Args:
+        model: Its rows; already with its columns.
+        name: For a screen reader.
+        row_height: In pixels.
+        widths: Of columns, by number.
+    """
+    table = QTableView()
+    table.setModel(model)
+    table.setShowGrid(False)
+    table.setWordWrap(False)
+    table.verticalHeader().hide()
+    table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    table.verticalHeader().setDefaultSectionSize(row_height)
+    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+    table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+    table.setAccessibleName(name)
+    table.setTabKeyNavigation(False)  # Tab would never leave a table of thousands of cells
+    header = table.horizontalHeader()
+    header.setHighlightSections(False)
+    header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
+    for column, width in widths.items():
+        table.setColumnWidth(column, width)
+    return table
 
 
 def rule() -> QFrame:

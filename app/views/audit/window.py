@@ -45,7 +45,7 @@ from app.views.settings.aside import Aside
 from app.views.settings.parts import Choice
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
-from app.views.widgets import EmptyState, label, push_button
+from app.views.widgets import EmptyState, label, push_button, row_table
 
 _SIZE = QSize(920, 640)
 _WIDTHS = {TIME: 176, ACTION: 140, WHAT: 340, OUTCOME: 96, LINE: 84}
@@ -112,23 +112,10 @@ class AuditWindow(QDialog):
         QShortcut(QKeySequence(QKeySequence.StandardKey.Refresh), self, self.refresh)
 
     def _make_table(self) -> QTableView:
-        table = QTableView()
-        table.setModel(self.model)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.verticalHeader().hide()
-        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        table.verticalHeader().setDefaultSectionSize(26)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        name = "Lines of the audit log, the newest first"
+        table = row_table(self.model, name, row_height=26, widths=_WIDTHS)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        table.setAccessibleName("Lines of the audit log, the newest first")
-        table.setTabKeyNavigation(False)
         header = table.horizontalHeader()
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
-        for column, width in _WIDTHS.items():
-            table.setColumnWidth(column, width)
         header.setSectionResizeMode(WHAT, QHeaderView.ResizeMode.Stretch)
         table.selectionModel().currentRowChanged.connect(lambda now, _old: self._tell(now.row()))
         return table

@@ -15,8 +15,6 @@ from PySide6.QtCore import (
 )
 from PySide6.QtGui import QColor, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractItemView,
-    QHeaderView,
     QLineEdit,
     QStackedLayout,
     QTableView,
@@ -31,7 +29,7 @@ from app.views import icons, wording
 from app.views.loader import Loader
 from app.views.style import mono_font
 from app.views.theme import SPACE, THEME, TYPE
-from app.views.widgets import EmptyState, label, plain_tip
+from app.views.widgets import EmptyState, label, plain_tip, row_table
 from app.workspace.workspace import Workspace
 
 SEARCH_DELAY_MS = 120
@@ -145,24 +143,10 @@ class AttributesPanel(QWidget):
         )
 
     def _make_table(self) -> QTableView:
-        table = QTableView()
-        table.setModel(self.model)
-        table.setShowGrid(False)
-        table.setWordWrap(False)
-        table.verticalHeader().hide()
-        table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-        table.verticalHeader().setDefaultSectionSize(25)
-        table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        widths = {NAME: 150, VALUE: 170, TAG: 92}
+        table = row_table(self.model, "DICOM attributes", row_height=25, widths=widths)
         table.setTextElideMode(Qt.TextElideMode.ElideRight)
-        table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        table.setAccessibleName("DICOM attributes")
-        table.setTabKeyNavigation(False)  # Tab would never leave a table of thousands of cells
-        header = table.horizontalHeader()
-        header.setStretchLastSection(True)
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
-        for column, width in ((NAME, 150), (VALUE, 170), (TAG, 92)):
-            table.setColumnWidth(column, width)
+        table.horizontalHeader().setStretchLastSection(True)
         copy = QShortcut(QKeySequence.StandardKey.Copy, table)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)
         copy.activated.connect(self._copy)
