@@ -85,3 +85,18 @@ def test_a_remote_model_that_goes_on_is_sent_only_what_the_user_allows_then(tmp_
         assert approvals(played)[:2] == ["conversation", "pictures"]
         assert kinds.index("tool_finished") < kinds.index("approval_requested")
         assert sum(len(message.pictures) for message in played.model.requests[0]) == sent
+
+
+def test_a_remote_model_that_may_not_be_asked_is_sent_nothing_where_rules_gave_up(tmp_path: Path):
+    played = shown(
+        tmp_path,
+        COUNTS,
+        "Count",
+        found=0,
+        rules_first=True,
+        remote_host="cloud.example",
+        approve=User(False),
+    )
+    assert approvals(played) == ["conversation"]
+    assert not played.model.requests
+    assert "Nothing was sent" in played.events[-1].error
