@@ -191,6 +191,12 @@ def test_the_defaults_of_the_settings_are_those_of_the_loop(program: Program):
     assert program.loop(OfflineModel()).limits == Limits()
 
 
+def test_whether_rules_come_before_the_model_is_in_the_settings(program: Program):
+    assert program.loop(OfflineModel()).rules_first
+    program.change_settings(Settings(limits=LimitSettings(rules_first=False)))
+    assert not program.loop(OfflineModel()).rules_first
+
+
 def test_the_rules_of_the_settings_reach_the_gate(program: Program):
     tool = FakeTool("looks", Strict, ok(), approval=Approval.READ)
     assert program.loop(OfflineModel()).approvals.policy.rule(tool.spec) is Rule.ALLOW

@@ -31,6 +31,7 @@ _NUMBERED = re.compile(
     rf"({_NUMBERS})\b(?![./]\d)",
     re.IGNORECASE,
 )
+_LIST = re.compile(r"(?:^|\s)1\s?[).:]")
 _OF = (
     r"(?:in|on|of|for|from|im|auf|bei|von|vom|des|der|fuer|für|aus)\s+"
     r"(?:(?:the|dem|der|den)\s+)?"
@@ -84,6 +85,8 @@ def which_image(text: str, images: Sequence[Mapping[str, Any]]) -> Which:
     blank = masked(text)
     named = [f"image-{int(match[1])}" for match in IMAGE_ID.finditer(blank)]
     for match in _NUMBERED.finditer(blank):
+        if blank[match.end() :][:1] in tuple(").:") and _LIST.search(blank[: match.start()]):
+            continue  # "1) this on the image 2) that on it"
         named += [f"image-{int(number)}" for number in re.findall(r"\d+", match[1])]
     if len(images) > 1:
         low = text.lower()

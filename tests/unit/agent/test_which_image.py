@@ -101,6 +101,15 @@ def test_two_files_of_one_name_are_not_one_image():
     assert which_image("CTR of 1.dcm", notes).ids == ("image-1", "image-2")
 
 
+def test_the_number_of_the_next_item_of_a_list_is_no_image():
+    asked = "In this order: 1) chest_xray_classifier on the image 2) image_visualizer on it"
+    assert which_image(asked, [note(1)]).ids == ()
+    plan = decide(asked, scene(1))
+    assert isinstance(plan, Steps)
+    assert [step.tool for step in plan.steps] == ["chest_xray_classifier", "image_visualizer"]
+    assert which_image("CTR (see image 2).", [note(1)]).ids == ("image-2",)
+
+
 def test_files_without_an_ending_are_named_too():
     notes = [{**note(n), "path": f"/open/{name}"} for n, name in enumerate(("IM0001", "7"), 1)]
     assert which_image("CTR of im0001", notes).ids == ("image-1",)
