@@ -31,7 +31,7 @@ _NUMBERED = re.compile(
     rf"({_NUMBERS})\b(?![./]\d)",
     re.IGNORECASE,
 )
-_LIST = re.compile(r"(?:^|\s)1\s?[).:]")
+_THE = re.compile(r"\b(?:the|this|that|same|open|current|das|dem|diese[sm])\s+$", re.IGNORECASE)
 _OF = (
     r"(?:in|on|of|for|from|im|auf|bei|von|vom|des|der|fuer|für|aus)\s+"
     r"(?:(?:the|dem|der|den)\s+)?"
@@ -84,9 +84,7 @@ def which_image(text: str, images: Sequence[Mapping[str, Any]]) -> Which:
     """
     blank = masked(text)
     named = [f"image-{int(match[1])}" for match in IMAGE_ID.finditer(blank)]
-    for match in _NUMBERED.finditer(blank):
-        if blank[match.end() :][:1] in tuple(").:") and _LIST.search(blank[: match.start()]):
-            continue  # "1) this on the image 2) that on it"
+    for match in _numbers(blank):
         named += [f"image-{int(number)}" for number in re.findall(r"\d+", match[1])]
     if len(images) > 1:
         low = text.lower()
@@ -99,9 +97,18 @@ def which_image(text: str, images: Sequence[Mapping[str, Any]]) -> Which:
     return Which(found, " ".join(other[0].split()) if other else "")
 
 
+def _numbers(text: str) -> list[re.Match[str]]:
+    """Where a text numbers an image; not in "1) this on the image 2) that on it"."""
+    return [
+        match
+        for match in _NUMBERED.finditer(text)
+        if not (text[match.end() :][:1] in tuple(").:") and _THE.search(text[: match.start()]))
+    ]
+
+
 def numbered(text: str) -> str:
     """The app's id of the image that a text names first: "image-2", "image 2", "Bild 2"."""
-    match = IMAGE_ID.search(text) or _NUMBERED.search(text)
+    match = IMAGE_ID.search(text) or next(iter(_numbers(text)), None)
     return f"image-{int(re.split(r'[^0-9]', match[1])[0])}" if match else ""
 
 
