@@ -43,7 +43,7 @@ from installer.console import Console, SetupError
 from installer.environment import Environment
 
 # `app`'s own commands, which open no window; and its options that take a value.
-COMMANDS = {"render", "info", "ask", "tools", "tool", "models", "sessions"}
+COMMANDS = {"render", "info", "ask", "tools", "tool", "models", "sessions", "audit"}
 WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm"}
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as lint; lint()"
