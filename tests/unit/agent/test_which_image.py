@@ -186,3 +186,23 @@ def test_a_result_on_the_image_whose_file_is_named_reaches_the_goal(tmp_path: Pa
         notes=(note(1), note(2)),
     )
     assert played.plan[-1].goal == "done"
+
+
+@pytest.mark.parametrize(
+    ("question", "ids"),
+    [
+        ("Run in this order: 1) classify the image 2) outline the image 3) measure", ()),
+        ("1) classify image 1 2) outline image 2 3) measure", ("image-1", "image-2")),
+        ("What is in the lungs (see image 2) and why?", ("image-2",)),
+    ],
+)
+def test_the_number_of_a_step_is_no_image(question: str, ids: tuple[str, ...]):
+    assert which_image(question, scene().images).ids == ids
+
+
+def test_tools_in_a_numbered_list_run_on_the_open_image():
+    asked = "Run in this order: 1) chest_xray_classifier on the image 2) image_visualizer on it"
+    plan = decide(asked, scene(1))
+    assert isinstance(plan, Steps)
+    assert [step.tool for step in plan.steps] == ["chest_xray_classifier", "image_visualizer"]
+    assert all(step.target in (OpenImage(), OpenImage("image-1")) for step in plan.steps[:1])
