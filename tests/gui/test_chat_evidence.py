@@ -120,7 +120,9 @@ def test_a_citation_is_reached_by_tab_and_followed_by_enter(chat: Chat, wait_unt
     ask(chat, wait_until)
     tool(chat, 1, [heart])
     view = answer(chat, wait_until, "It is large [1]. It is clear [1].", 1)
+    chat.dock.activateWindow()
     view.setFocus(Qt.FocusReason.TabFocusReason)
+    wait_until(view.hasFocus)
     assert view.focused_link().isEmpty()
     QTest.keyClick(view, Qt.Key.Key_Tab)
     assert view.textCursor().selectedText() == "[1]"

@@ -172,14 +172,14 @@ class AuditWindow(QDialog):
     # the key that pressed this one would do something else.
 
     def _rest(self, button: QPushButton) -> None:
-        if button.hasFocus():
+        if self.focusWidget() is button:
             self._pressed = button
             self.table.setFocus()
         button.setEnabled(False)
 
     def _wake(self, button: QPushButton) -> None:
         button.setEnabled(True)
-        if self._pressed is button and self.table.hasFocus():
+        if self._pressed is button and self.focusWidget() is self.table:
             button.setFocus()
         self._pressed = None if self._pressed is button else self._pressed
 
