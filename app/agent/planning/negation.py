@@ -50,7 +50,10 @@ _ONLY = (
     *("do not do anything except", "don't do anything except", "don't do anything but"),
     *("lass alles weg ausser", "nichts anderes als"),
 )
-_AROUND = ("leave .. out", "leave .. away", "leave .. aside", "lass .. weg", "lasse .. weg")
+_AROUND = (
+    *("leave .. out", "leave .. away", "leave .. aside", "leave .. alone"),
+    *("lass .. weg", "lasse .. weg", "lass .. in ruhe"),
+)
 _AFTER = (
     "not needed",
     "isn't needed",

@@ -45,9 +45,12 @@ def find_values(
     found: dict[str, list[Any]] = {}
     for item, match in _named(rule, tokens):
         if _excluded(match, denied):
-            continue
-        values = found.setdefault(item.argument, [])
-        values += [value for value in _sided(item, match, tokens) if value not in values]
+            wanted = _other_one(item, match, tokens, denied)
+        else:
+            wanted = _sided(item, match, tokens)
+        if wanted:
+            values = found.setdefault(item.argument, [])
+            values += [value for value in wanted if value not in values]
     return found
 
 
@@ -125,6 +128,25 @@ def _sided(item: ValueWords, match: Match, tokens: Sequence[Token]) -> list[Any]
         other = _against(match, tokens)
         sides += [other] if other and other not in sides else []
     return [item.value.format(side=side) for side in sides or ("Left", "Right")]
+
+
+def _other_one(
+    item: ValueWords, match: Match, tokens: Sequence[Token], denied: Sequence[Denial]
+) -> list[Any]:
+    """What is left out on one side is asked for on the other: "..., only the right one"."""
+    if not item.sided:
+        return []
+    start = max(match.at) + 1
+    for position in range(start, min(len(tokens), start + _REACH)):
+        token = tokens[position]
+        if token.sentence != tokens[match.first].sentence:
+            break
+        side = _SIDES.get(token.text)
+        if side and position + 1 < len(tokens) and tokens[position + 1].text in _ONE:
+            value = item.value.format(side=side)
+            out = any(position in denial.at for denial in denied)
+            return [] if out or value in _sided(item, match, tokens) else [value]
+    return []
 
 
 def _before(match: Match, tokens: Sequence[Token]) -> list[str]:
