@@ -195,6 +195,7 @@ class ImageSnapshot:
         derived: Whether `path` is a file made in this run.
         inverted: Whether the user has exchanged black and white in the viewer; not in `display`,
             since models expect the natural greys.
+        drawn: Points and boxes that the user has drawn on it and not tools, the latest last.
     """
 
     ref: ImageRef
@@ -205,6 +206,7 @@ class ImageSnapshot:
     window: Window | None
     derived: bool = False
     inverted: bool = False
+    drawn: tuple[Finding, ...] = ()
 
 
 class Images(Protocol):
@@ -271,6 +273,9 @@ class ToolContext:
         device: "cpu", "cuda", "mps" or "auto".
         cancel: Checked between steps.
         progress: `progress(fraction 0..1, text)`.
+        confirm: `confirm(title, detail)` asks the user, and nobody else, whether to go on although
+            something speaks against it ("the file says that this is a head: use it anyway?");
+            waits for the answer. Where nobody can be asked the answer is no.
     """
 
     run_id: str
@@ -282,6 +287,7 @@ class ToolContext:
     device: str
     cancel: CancelToken
     progress: Callable[[float, str], None]
+    confirm: Callable[[str, str], bool] = lambda title, detail: False
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Provenance of a finding made by this call."""
