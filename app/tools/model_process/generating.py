@@ -34,4 +34,5 @@ class ToldTokens(StoppingCriteria):
         self._progress(
             self._start + (0.98 - self._start) * share, f"{self._written} tokens written"
         )
-        return torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
+        going_on = torch.zeros(input_ids.shape[0], dtype=torch.bool, device=input_ids.device)
+        return cast("torch.BoolTensor", going_on)
