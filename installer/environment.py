@@ -34,9 +34,8 @@ BATCH = 12
 INTERPRETER = (
     "import sys; print(sys.implementation.cache_tag, getattr(sys, 'abiflags', ''), sys.platform)"
 )
-# Free space needed, in GiB, as measured on Linux x86-64 (where torch brings its CUDA libraries):
-# what is installed, and the largest download on top.
-SPACE = {"viewer": 1.8, "ai": 7.2, "test": 0.7}
+# What a lock file says of the space that its set takes.
+SPACE = re.compile(r"^# Takes ([\d.]+) GiB", re.MULTILINE)
 
 
 class Environment:
@@ -100,6 +99,12 @@ class Environment:
     def _digest(self, name: str) -> str:
         return hashlib.sha256((self._locks / f"{name}.txt").read_bytes()).hexdigest()
 
+    def _space(self, name: str) -> float:
+        """GiB that a set takes, as its lock file says; 0 where it does not."""
+        path = self._locks / f"{name}.txt"
+        said = SPACE.search(path.read_text(encoding="utf-8")) if path.is_file() else None
+        return float(said[1]) if said else 0.0
+
     def _interpreter(self) -> str | None:
         """What kind of Python the environment's interpreter is, or None if it does not run."""
         try:
@@ -124,7 +129,7 @@ class Environment:
             self._clear_away()
         self.folder.mkdir()
         self._console.log_to(self._log)
-        self._check_space(SPACE["viewer"])
+        self._check_space(self._space("viewer"))
         self._console.say(f"making {self.folder} with Python {sys.version.split()[0]}")
         command = [sys.executable, "-m", "venv", str(self.folder)]
         done = subprocess.run(
@@ -159,7 +164,7 @@ class Environment:
         missing = [n for n, entry in wanted.items() if installed.get(n) != _digest_of(entry)]
         if not missing:
             return
-        self._check_space(sum(SPACE[s] for s in sets) * len(missing) / len(wanted))
+        self._check_space(sum(map(self._space, sets)) * len(missing) / len(wanted))
         pip = pip_runner.Pip(self.python, self.folder, self._console, handle)
         done = len(wanted) - len(missing)
         self._console.say(f"installing {len(missing)} of {len(wanted)} locked packages")

@@ -22,6 +22,7 @@ from tests.unit.installer.tiny import REPO, TinyCopy, write_pip_wheel, write_whe
 
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="the fakes here are POSIX scripts")
 
+SETS = ("viewer", "ai", "test")
 SHOT = ("run", "--", "--screenshot", "shot.png")
 
 
@@ -436,14 +437,20 @@ def test_root_on_debian_gets_the_witness_of_the_tests(
 
 
 def test_a_full_disk_is_told_before_anything_is_done(
-    copy: TinyCopy, monkeypatch: pytest.MonkeyPatch
+    copy: TinyCopy, entries: dict[str, str]
 ) -> None:
     shutil.rmtree(copy.venv)
-    monkeypatch.setitem(environment.SPACE, "viewer", 1e9)
+    copy.lock(viewer=f"# Takes 1000000000 GiB of disk while it is installed.\n{entries['viewer']}")
     with pytest.raises(SetupError, match="not enough space") as caught:
         environment.Environment(copy.folder, Console()).ensure(["viewer"])
     assert "--viewer-only" in caught.value.remedy
     assert copy.pip_installs() == []
+
+
+def test_the_real_lock_files_say_how_much_space_they_take() -> None:
+    folder = REPO / "installer" / "requirements"
+    takes = {name: environment.SPACE.search((folder / f"{name}.txt").read_text()) for name in SETS}
+    assert all(said is not None and float(said[1]) > 0.5 for said in takes.values()), takes
 
 
 @pytest.mark.parametrize(
