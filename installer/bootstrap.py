@@ -8,9 +8,10 @@ nothing to open, it opens the demo study. A second start installs nothing. `--vi
 out torch and its kin. On a machine without a display, ARGS with `--screenshot FILE` work.
 
 `test` adds the test tools, then runs ruff, pyright, import-linter, the windows' tests offscreen,
-and last pytest: all tests in one session on a real window of its own (Xvfb on Linux). PYTEST ARGS
-are handed on to that session; with any, the offscreen one is left out. Every step runs, whatever
-became of the one before it.
+those of windows and of the whole program on a display of their own (Xvfb on Linux), one by one
+since they measure what the window does, and last all others, on all cores. With PYTEST ARGS it is
+one pytest session with these arguments instead of the last three. Every step runs, whatever became
+of the one before it.
 
 Nothing outside this folder is changed, but for missing system packages where it may install them
 (Debian and Ubuntu, as root); elsewhere it prints the command.
@@ -46,6 +47,8 @@ from installer.environment import Environment
 COMMANDS = {"render", "info", "ask", "tools", "tool", "models", "sessions", "audit"}
 WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm"}
+# Tests that measure how quickly windows answer, or start them: with nothing else beside them.
+TIMED = ("gui", "e2e")
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as lint; lint()"
 
 
@@ -173,26 +176,39 @@ def test(pytest_arguments: list[str], console: Console) -> int:
             code, output = windows.result()
             print(output, flush=True)
             results["windows offscreen"] = code
-    console.say("---- pytest")
+    sessions = {"pytest": pytest_arguments} if pytest_arguments else sessions_of(REPO)
     with real_window(lacking, console) as variables:
-        command = [python, "-m", "pytest", *pytest_arguments]
-        done = subprocess.run(command, cwd=REPO, env={**os.environ, **variables}, check=False)
-    results["pytest"] = done.returncode
+        for name, arguments in sessions.items():
+            console.say(f"---- {name}")
+            command = [python, "-m", "pytest", *arguments]
+            done = subprocess.run(command, cwd=REPO, env={**os.environ, **variables}, check=False)
+            results[name] = done.returncode
     told = ", ".join(f"{name} {'FAILED' if code else 'ok'}" for name, code in results.items())
     console.say(told)
     return 1 if any(results.values()) else 0
 
 
+def sessions_of(repo: Path) -> dict[str, list[str]]:
+    """The pytest sessions of a whole run, by name, with their arguments."""
+    tests = repo / "tests"
+    timed = [f"tests/{name}" for name in TIMED if (tests / name).is_dir()]
+    rest = [f"--ignore={folder}" for folder in timed]
+    # A file's tests stay in one process: they share what takes long to make.
+    sessions = {"pytest": ["-n", "auto", "--dist", "loadfile", *rest]}
+    return {"windows": timed, **sessions} if timed else sessions
+
+
 def test_offscreen(python: str) -> tuple[int, str]:
     """The windows' tests where there is no screen at all, as pictures are made.
 
-    What takes long measures memory, or a language model: that needs no second platform.
+    What takes long measures memory, or a language model: that needs no second platform. Nor are
+    stalls measured, since other programs run beside it.
 
     Returns:
         Exit code and output.
     """
     command = [python, "-m", "pytest", "-q", "tests/gui", "-m", "not slow"]
-    offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen"}
+    offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "SIGHTLINE_UNTIMED": "1"}
     done = subprocess.run(
         command,
         cwd=REPO,

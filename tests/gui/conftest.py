@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 import time
@@ -98,7 +99,8 @@ def _measured(request: pytest.FixtureRequest) -> Iterator[None]:
     beat.stop()
     declared = request.node.get_closest_marker("stall_limit")
     complaint = beat.complaint(declared.args[0] if declared is not None else None)
-    assert not complaint, complaint
+    # Set where other programs run beside the tests, whose stalls then say nothing.
+    assert not complaint or "SIGHTLINE_UNTIMED" in os.environ, complaint
 
 
 @pytest.fixture

@@ -331,6 +331,15 @@ def test_test_runs_every_step_and_fails_if_one_did(copy: TinyCopy) -> None:
     assert "ruff check FAILED, ruff format FAILED, pyright ok" in done.err
 
 
+def test_a_whole_run_leaves_no_test_out_and_runs_none_twice(tmp_path: Path) -> None:
+    sessions = bootstrap.sessions_of(REPO)
+    assert list(sessions) == ["windows", "pytest"], "the last closing line is that of most tests"
+    left_out = [a.removeprefix("--ignore=") for a in sessions["pytest"] if "--ignore" in a]
+    assert sessions["windows"] == left_out == ["tests/gui", "tests/e2e"]
+    assert all((REPO / folder).is_dir() for folder in left_out)
+    assert list(bootstrap.sessions_of(tmp_path)) == ["pytest"]
+
+
 def test_without_a_display_it_says_so_and_offers_the_picture(copy: TinyCopy) -> None:
     shutil.rmtree(copy.venv)
     started = copy.start("run", "--", "scan.dcm", "--ask", "Where is the heart?")
