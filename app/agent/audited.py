@@ -166,6 +166,10 @@ class _Told:
             reached = [item.get("shown", "") for item in event.touches[:_MOST_REACHED]]
             if reached:
                 facts["reaches"] = [self._audit.name("reaches", item) for item in reached]
+        elif event.about == "override":
+            uid = self._uids().get(event.image)
+            facts |= self._call(event.call_id, event.tool)
+            facts["images"] = [self._audit.name("image", uid)] if uid else []
         else:
             shown = {
                 _stem(item.get("path", "")): item.get("image_id", "") for item in event.pictures
@@ -180,6 +184,8 @@ class _Told:
         if event.approval_id in self._questions:
             asked, told = self._questions[event.approval_id]
             facts |= {key: told[key] for key in ("about", "tool", "host") if key in told}
+            if asked.about == "override":
+                facts["images"] = told["images"]
             hosts = [item.get("shown", "")[:100] for item in asked.touches if _is_host(item)]
             # Only what the user let out: a model may write anything into the name of a host.
             if event.granted and hosts:

@@ -35,13 +35,15 @@ from app.agent.execute import (
 from app.agent.jsonable import artifact_json, finding_json
 from app.agent.limits import Meter, Stop, WallClock
 from app.agent.messages import Message, ToolCall
+from app.agent.overrides import Overrides
 from app.agent.plan_state import PlanState
 from app.agent.plan_tool import OWN
 from app.agent.policy import Scope
 from app.agent.request import RunRequest
 from app.agent.transcript import Transcript
+from app.agent.waited import Waited
 from app.errors import Cancelled
-from app.tools.api import CancelToken, Tool, ToolContext, ToolResult
+from app.tools.api import CancelToken, Confirm, Tool, ToolContext, ToolResult
 
 TOGETHER = 4
 """Calls that run at the same time, at most."""
@@ -87,6 +89,7 @@ class Calls:
         results: The results so far, without those of the loop's own tools.
         stop_after: Nothing is started any more; what runs now may end.
         scope: What arguments may name, as it was when last asked for.
+        overrides: Asks the user for tools that have begun.
     """
 
     request: RunRequest
@@ -104,6 +107,7 @@ class Calls:
     results: list[Message] = field(default_factory=list[Message])
     stop_after: bool = False
     scope: Scope | None = None
+    overrides: Overrides | None = None
 
     async def execute(self, calls: Sequence[ToolCall]) -> Stop | None:
         """Run the calls of one message; a `Stop` when a limit was reached on the way.
@@ -229,11 +233,13 @@ class Calls:
             return refused
         gate = ProgressGate(asyncio.get_running_loop(), self.emitter, call.id, tool.spec.name)
         token = self.running[call.id] = CancelToken()
+        waited = Waited()
         self.begun.add(call.id)
         try:
             timeout_s = tool.spec.timeout_s * patience
-            context = self._context(call, gate, token)
-            return await run_tool(tool, args, context, timeout_s, self._keep)
+            confirm = self._overrides().of(call.id, tool.spec.name, token, waited)
+            context = self._context(call, gate, token, confirm)
+            return await run_tool(tool, args, context, timeout_s, self._keep, waited)
         except asyncio.CancelledError:
             token.cancel()
             raise
@@ -343,7 +349,15 @@ class Calls:
             call.id, call.name, call.arguments, result, started, utc_now(), request.images
         )
 
-    def _context(self, call: ToolCall, gate: ProgressGate, cancel: CancelToken) -> ToolContext:
+    def _overrides(self) -> Overrides:
+        if self.overrides is None:
+            grants = self.approvals.grants
+            self.overrides = Overrides(self.request, self.emitter, self.clock, grants)
+        return self.overrides
+
+    def _context(
+        self, call: ToolCall, gate: ProgressGate, cancel: CancelToken, confirm: Confirm
+    ) -> ToolContext:
         request = self.request
         return ToolContext(
             run_id=request.run_id,
@@ -355,4 +369,5 @@ class Calls:
             device=request.device,
             cancel=cancel,
             progress=gate,
+            confirm=confirm,
         )

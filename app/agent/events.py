@@ -161,9 +161,11 @@ class ApprovalRequested(_Event):
     whole path with links followed, or the host in its plain spelling) and note ("" or what is odd
     about it).
 
-    `about` says what is asked: a call ("tool"), whether a conversation may be sent
-    ("conversation"), whether these pictures may ("pictures"), and once more for those that may show
-    who the patient is ("risky_pictures"). For all but the first, `host` and `model` say where to,
+    `about` says what is asked: a call ("tool"), whether a tool that has begun may use `image` (the
+    app's id) although something speaks against it ("override": the usual answer is no, and a yes
+    holds for this image in this conversation), whether a conversation may be sent ("conversation"),
+    whether these pictures may ("pictures"), and once more for those that may show who the patient
+    is ("risky_pictures"). For the last three, `host` and `model` say where to,
     `sent` names the kinds of data in plain words, and `pictures` are exactly those that would be
     sent: path of the PNG, caption, image_id and risk (why it needs a second yes, else "").
     `warning` says what the way there lacks, "" for nothing.
@@ -179,7 +181,8 @@ class ApprovalRequested(_Event):
     effect: str = ""
     scopes: list[Literal["once", "session"]] = ["once"]
     touches: list[dict[str, str]] = []
-    about: Literal["tool", "conversation", "pictures", "risky_pictures"] = "tool"
+    about: Literal["tool", "override", "conversation", "pictures", "risky_pictures"] = "tool"
+    image: str = ""
     host: str = ""
     model: str = ""
     sent: list[str] = []

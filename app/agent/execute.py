@@ -7,6 +7,7 @@ import dataclasses
 import difflib
 import logging
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -18,6 +19,7 @@ from pydantic import BaseModel, ValidationError
 from app.agent.context import error_message, result_message
 from app.agent.jsonable import plain
 from app.agent.messages import Message, ToolCall
+from app.agent.waited import Waited
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding
 from app.tools.api import (
@@ -31,6 +33,7 @@ from app.tools.api import (
     ToolSpec,
 )
 
+_SHORTEST_S = 0.05
 T = TypeVar("T")
 _log = logging.getLogger(__name__)
 
@@ -168,6 +171,7 @@ async def run_tool(
     context: ToolContext,
     timeout_s: float | None = None,
     keep: Callable[[ToolResult], dict[str, Any]] | None = None,
+    waited: Waited | None = None,
 ) -> Outcome:
     """Run a tool with its time-out and turn whatever happens into an outcome.
 
@@ -179,12 +183,17 @@ async def run_tool(
         context: What it is given.
         timeout_s: None for the tool's own.
         keep: Makes `Outcome.kept` of a result, still in the tool's thread: it may write pictures.
+        waited: Time in which it waits for the user, which does not count.
     """
     spec = tool.spec
     limit_s = spec.timeout_s if timeout_s is None else timeout_s
     future = in_thread(lambda: _checked(spec, tool.run(args, context), keep), spec.name)
     # Not wait_for: where the result and a cancel come together, that one loses the cancel.
-    await asyncio.wait((future,), timeout=limit_s)
+    ends = time.monotonic() + limit_s
+    left_s = limit_s
+    while not future.done() and left_s > 0:
+        await asyncio.wait((future,), timeout=max(left_s, _SHORTEST_S))
+        left_s = ends - time.monotonic() + (waited.seconds if waited is not None else 0.0)
     if not future.done():
         future.cancel()
         context.cancel.cancel()

@@ -26,6 +26,7 @@ from app.agent.policing.data import EVERY, PARTS, Additions, additions, rule_of,
 from app.agent.policing.scope import NO_SCOPE, Scope
 from app.agent.policing.verdicts import STRICTNESS, Judgement, Rule, Touch, strictest
 from app.agent.policing.walk import TooDeep, pieces
+from app.imaging.types import ImageRef
 from app.tools.api import Approval, ToolSpec
 
 __all__ = [
@@ -240,6 +241,7 @@ class Grants:
     def __init__(self) -> None:
         self._given: set[Grant] = set()
         self._refused: set[Refusal] = set()
+        self._overridden: set[tuple[str, ImageRef, str]] = set()
         self._strict: Strict = ""
         self.changed: Callable[[str, str], object] = lambda _what, _to: None
         self.withdrawn: Callable[[str], object] = lambda _tool: None  # is told of it
@@ -286,6 +288,14 @@ class Grants:
         """Whether the user does not want that tool in this thread."""
         return Refusal(thread_id, tool) in self._refused
 
+    def override(self, thread_id: str, image: ImageRef, objection: str) -> None:
+        """Remember a yes to using an image although something speaks against it."""
+        self._overridden = {*self._overridden, (thread_id, image, objection)}
+
+    def overridden(self, thread_id: str, image: ImageRef, objection: str) -> bool:
+        """Whether the user said yes to exactly this, for this image in this thread."""
+        return (thread_id, image, objection) in self._overridden
+
     def listed(self, thread_id: str = "") -> tuple[Grant, ...]:
         """What is allowed now, in one thread or ("") in all."""
         found = (item for item in tuple(self._given) if thread_id in ("", item.thread_id))
@@ -303,6 +313,9 @@ class Grants:
             for item in tuple(self._given)
             if (thread_id and item.thread_id != thread_id) or (tool and item.tool != tool)
         }
+        if not tool:
+            kept = self._overridden if thread_id else set[tuple[str, ImageRef, str]]()
+            self._overridden = {item for item in kept if item[0] != thread_id}
         self.withdrawn(tool)
 
     def ask_again(self, *, thread_id: str = "", tool: str = "") -> None:

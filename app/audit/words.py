@@ -37,6 +37,7 @@ _ACTIONS = {
 }
 _ABOUT = {
     "tool": "may this tool run",
+    "override": "may an unsuitable image be used",
     "conversation": "may the conversation be sent",
     "pictures": "may pictures be sent",
     "risky_pictures": "may pictures with possible burnt-in text be sent",
@@ -68,7 +69,9 @@ def what_of(entry: Entry) -> str:
             whole = facts.get("scope") == "session"
             hosts = ", ".join(map(str, facts.get("hosts", ())))
             to = f"to {hosts}" if hosts else ""
-            return _joined(_subject(facts), to, "for this conversation" if whole else "")
+            return _joined(
+                _subject(facts), _images(facts), to, "for this conversation" if whole else ""
+            )
         case "data_sent":
             sent = f"{facts.get('characters', 0)} characters to {facts.get('host', '')}"
             return _joined(sent, _images(facts), str(facts.get("model", "")))

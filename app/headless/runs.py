@@ -139,6 +139,8 @@ def _approver(model: LanguageModel) -> Approve:
             return Decision(granted=True)
         if variable:
             reason = f"Nobody can be asked here. Set {variable}={host} to allow it."
+        elif event.about == "override":
+            reason = "Nobody can be asked here: in the window you are asked, and can say yes."
         else:
             reason = "Nobody can be asked here: what acts needs the window, where you see it first."
         print(f"sightline: {printable(event.title)} Not allowed. {reason}", file=sys.stderr)

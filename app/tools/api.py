@@ -259,6 +259,32 @@ class ModelHost(Protocol):
         ...
 
 
+class Confirm(Protocol):
+    """Asks the user, and nobody else."""
+
+    def __call__(self, title: str, detail: str, *, image: ImageRef | None = None) -> bool:
+        """Whether to go on although something speaks against it; waits for the answer.
+
+        Args:
+            title: The question, in words of the program's own.
+            detail: What speaks against it.
+            image: The image that it is about. A yes then holds for this title, detail and image
+                in the whole conversation, a no for the run.
+
+        Returns:
+            The answer; False where nobody can be asked.
+
+        Raises:
+            Cancelled: The run was stopped meanwhile.
+        """
+        ...
+
+
+def _nobody(title: str, detail: str, *, image: ImageRef | None = None) -> bool:
+    del title, detail, image
+    return False
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a running call is given.
@@ -287,7 +313,7 @@ class ToolContext:
     device: str
     cancel: CancelToken
     progress: Callable[[float, str], None]
-    confirm: Callable[[str, str], bool] = lambda title, detail: False
+    confirm: Confirm = _nobody
 
     def provenance(self, spec: ToolSpec, model: str = "", weights_sha256: str = "") -> Provenance:
         """Provenance of a finding made by this call."""

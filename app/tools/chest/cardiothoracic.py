@@ -89,7 +89,7 @@ class CardiothoracicRatio:
         """Measure; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot)
+        admission = gate.admit(snapshot, context, turns=True)
         model = self._segmenter.choose(context)
         found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
         context.cancel.check()

@@ -67,7 +67,7 @@ class ChestXRayClassifier:
         """Classify; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot)
+        admission = gate.admit(snapshot, context)
         store = WeightStore(context.models_dir)
         weights = store.require(DENSENET, "The chest classifier")
         require_packages("The chest classifier", "torch", "torchvision", "torchxrayvision")

@@ -1,25 +1,28 @@
 """What a chest model may be given: frontal chest radiographs. Anything else is refused, and why.
 
-CT slices, ultrasound and laterals must never reach these models: they answer with confidence on
-whatever they are shown.
+CT slices, ultrasound and laterals must not reach these models: they answer with confidence on
+whatever they are shown. Attributes err, so the user (and nobody else) may say that it is a chest
+radiograph all the same; every result then says so.
 """
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.types import Instance
-from app.tools.api import ImageSnapshot, ToolFailed, ToolRetry
+from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 
 Position = Literal["PA", "AP", "lateral", "unknown"]
 
 RADIOGRAPHY = frozenset({"CR", "DX", "RG", "XR"})
 """Modality (0008,0060) of projection radiographs: computed, digital, film; XR is seen too."""
+SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
+"""Secondary Capture Image Storage and, with more parts, its multi-frame relatives (PS3.4 B.5)."""
 
 _LATERAL = re.compile(r"^(LL|RL|LLO|RLO|LAT|LATERAL|LEFT LATERAL|RIGHT LATERAL)$")
 _DECUBITUS = re.compile(r"^(LLD|RLD)$")
@@ -31,12 +34,24 @@ _OTHER_PARTS = re.compile(
 _CHEST = re.compile(r"CHEST|THORAX|TORAX|LUNG")
 _REMEDY = "Open a frontal chest radiograph (PA or AP) and ask again."
 _LATERAL_TEXT = "a lateral view; only frontal chest radiographs (PA or AP) can be used"
+_TITLE = "Use this image as a frontal chest radiograph all the same?"
+_WORD = re.compile(r"[^\w /.-]")
+_WORD_LIMIT = 40
 
 COLOUR_SPREAD = 24
 """Difference of a pixel's red, green and blue above which it is coloured."""
 COLOUR_LIMIT = 0.2
 """Share of coloured pixels from which a picture is no radiograph."""
 COLOUR_DOUBT = 0.002
+SMALLEST = 32
+"""Rows or columns below which nothing can be seen."""
+SMALL = 128
+"""Rows or columns below which hardly any sign of a disease can be seen."""
+OBLONG = 2.0
+"""Longer over shorter side from which it is hardly a radiograph of a chest."""
+FEWEST_GREYS = 16
+FLAT = 0.98
+"""Share of one grey value from which a picture is no radiograph: an empty document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,25 +61,69 @@ class Admission:
     Attributes:
         position: The view that the file's attributes state.
         warnings: What makes results doubtful, in plain words.
+        overridden: What speaks against the image and was overruled by the user.
     """
 
     position: Position
     warnings: tuple[str, ...]
+    overridden: tuple[str, ...] = ()
 
 
-def admit(snapshot: ImageSnapshot) -> Admission:
-    """Check an image's attributes and colours.
+@dataclass(slots=True)
+class _Look:
+    """What was seen so far."""
+
+    position: Position = "unknown"
+    warnings: list[str] = field(default_factory=list[str])
+    objections: list[str] = field(default_factory=list[str])
+
+
+def admit(
+    snapshot: ImageSnapshot, context: ToolContext | None = None, *, turns: bool = False
+) -> Admission:
+    """Check an image: modality, body part, view, orientation, and the picture itself.
+
+    Args:
+        snapshot: The image.
+        context: With it the user is asked where something speaks against the image, and a model
+            looks at the picture; without it what speaks against it ends the call.
+        turns: The tool turns a mirrored image for its model by itself.
 
     Raises:
         ToolFailed: It is no frontal chest radiograph.
         ToolRetry: It is a picture this run made with colours drawn into it.
+        Cancelled: The run was stopped while the user was asked.
     """
-    instance = snapshot.instance
-    warnings = [*_check_modality(instance), *_check_body_part(instance)]
-    position, doubts = _check_view(snapshot)
-    warnings += doubts
-    warnings += _check_colours(snapshot)
-    return Admission(position, tuple(warnings))
+    _check_size(snapshot)
+    look = _Look()
+    _check_modality(snapshot.instance, look)
+    _check_body_part(snapshot.instance, look)
+    _check_view(snapshot, look)
+    _check_orientation(snapshot, look, turns=turns)
+    _check_colours(snapshot, look)
+    _check_greys(snapshot, look)
+    if look.objections:
+        return _overruled(snapshot, look, context)
+    return Admission(look.position, tuple(look.warnings))
+
+
+def _overruled(snapshot: ImageSnapshot, look: _Look, context: ToolContext | None) -> Admission:
+    """The admission that the user gives in spite of what speaks against it.
+
+    Raises:
+        ToolFailed: They do not, or nobody can be asked.
+    """
+    reason = "; ".join(look.objections)
+    detail = (
+        f"Against it speaks: {reason}. Chest models answer with confidence on whatever they are "
+        "shown: on an image of anything else their results mean nothing. Your yes holds for this "
+        "image in this conversation, and every result on it will say so."
+    )
+    if context is None or not context.confirm(_TITLE, detail, image=snapshot.ref):
+        raise ToolFailed(reason, remedy=_REMEDY)
+    context.cancel.check()
+    warning = f"used although {reason}: you said that it is to be used; results may mean nothing"
+    return Admission(look.position, (warning, *look.warnings), tuple(look.objections))
 
 
 def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -76,56 +135,110 @@ def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return np.clip(np.rint(luma), 0, 255).astype(np.uint8)
 
 
-def _check_modality(instance: Instance) -> list[str]:
+def _check_size(snapshot: ImageSnapshot) -> None:
+    rows, columns = snapshot.display.shape[:2]
+    if min(rows, columns) < SMALLEST:
+        raise ToolFailed(
+            f"the image has {columns} x {rows} pixels: too few to see anything", remedy=_REMEDY
+        )
+    if int(snapshot.display.max()) == int(snapshot.display.min()):
+        raise ToolFailed(
+            "the image is blank: all of its pixels have the same value",
+            remedy="Look whether it was exposed and sent correctly, or open another image.",
+        )
+
+
+def _check_modality(instance: Instance, look: _Look) -> None:
     if instance.kind != "dicom":
-        return [
+        look.warnings.append(
             "a picture without DICOM attributes: that it is a chest radiograph is taken as said"
-        ]
-    modality = instance.get("Modality").strip().upper()
+        )
+        return
+    modality = _said(instance.get("Modality"))
     if not modality:
-        return ["the file does not say its modality"]
-    if modality not in RADIOGRAPHY:
-        raise ToolFailed(
-            f"this image is {modality}, not a chest radiograph (CR, DX)", remedy=_REMEDY
+        look.warnings.append("the file does not say its modality")
+    elif modality not in RADIOGRAPHY:
+        look.objections.append(f"this image is {modality}, not a chest radiograph (CR, DX)")
+    if instance.get("SOPClassUID").startswith(SECONDARY_CAPTURE):
+        look.warnings.append(
+            "a secondary capture (a screenshot or a converted picture): its greys and its size may "
+            "not be those of the exposure"
         )
-    return []
 
 
-def _check_body_part(instance: Instance) -> list[str]:
-    part = instance.get("BodyPartExamined").strip().upper()
+def _check_body_part(instance: Instance, look: _Look) -> None:
+    part = _said(instance.get("BodyPartExamined"))
     if part and not _CHEST.search(part) and _OTHER_PARTS.search(part):
-        raise ToolFailed(
-            f"the file says that this image shows the {part.lower()}, not the chest", remedy=_REMEDY
+        look.objections.append(
+            f"the file says that this image shows the {part.lower()}, not the chest"
         )
-    return []
 
 
-def _check_view(snapshot: ImageSnapshot) -> tuple[Position, list[str]]:
+def _check_view(snapshot: ImageSnapshot, look: _Look) -> None:
     view = snapshot.instance.get("ViewPosition").strip().upper()
     # PatientOrientation of a lateral: rows run to the patient's front or back.
     if _LATERAL.match(view) or snapshot.frame.orientation.row[:1] in ("A", "P"):
-        raise ToolFailed(f"the file says that this is {_LATERAL_TEXT}", remedy=_REMEDY)
-    if _DECUBITUS.match(view):
-        return "unknown", ["a decubitus view: free fluid and air lie elsewhere than upright"]
-    if view == "PA":
-        return "PA", []
-    if view.startswith("AP"):
-        return "AP", []
-    return "unknown", []
+        look.position = "lateral"
+        look.objections.append(f"the file says that this is {_LATERAL_TEXT}")
+    elif _DECUBITUS.match(view):
+        look.warnings.append("a decubitus view: free fluid and air lie elsewhere than upright")
+    elif view == "PA":
+        look.position = "PA"
+    elif view.startswith("AP"):
+        look.position = "AP"
 
 
-def _check_colours(snapshot: ImageSnapshot) -> list[str]:
+def _check_orientation(snapshot: ImageSnapshot, look: _Look, *, turns: bool) -> None:
+    """The patient's right belongs on the viewer's left, and the head up."""
+    orientation = snapshot.frame.orientation
+    row, column = orientation.row[:1], orientation.column[:1]
+    if row in ("H", "F") or column in ("L", "R"):
+        look.objections.append("the file says that the image lies on its side")
+    elif not turns and row == "R":
+        look.warnings.append(
+            "the image is stored mirrored: what the model calls left is the patient's right"
+        )
+    if not turns and column == "H":
+        look.warnings.append("the image is stored upside down, as the model never saw one")
+
+
+def _check_colours(snapshot: ImageSnapshot, look: _Look) -> None:
     display = snapshot.display
     if display.ndim == 2:
-        return []
+        return
     spread = display.max(axis=2).astype(np.int16) - display.min(axis=2)
     share = float((spread > COLOUR_SPREAD).mean())
     if share <= COLOUR_DOUBT:
-        return []
+        return
     if snapshot.derived:
         raise ToolRetry(
             "this picture has colours drawn into it by a tool; name the original image instead"
         )
     if share >= COLOUR_LIMIT:
-        raise ToolFailed("this is a colour picture, not a radiograph", remedy=_REMEDY)
-    return ["the picture has coloured marks, which may mislead the model"]
+        look.objections.append("this is a colour picture, not a radiograph")
+    else:
+        look.warnings.append("the picture has coloured marks, which may mislead the model")
+
+
+def _check_greys(snapshot: ImageSnapshot, look: _Look) -> None:
+    rows, columns = snapshot.display.shape[:2]
+    counts = np.bincount(grey(snapshot.display).ravel(), minlength=256)
+    if float(counts.max()) > FLAT * float(counts.sum()):
+        look.objections.append(
+            "nearly all of the picture is one grey: an empty exposure, or a document"
+        )
+    elif int((counts > 0).sum()) < FEWEST_GREYS:
+        look.warnings.append("the picture has hardly any greys, as a drawing or a screenshot has")
+    if max(rows, columns) > OBLONG * min(rows, columns):
+        look.warnings.append(
+            f"the image is far from square ({columns} x {rows}): models see its middle at most"
+        )
+    if min(rows, columns) < SMALL:
+        look.warnings.append(
+            f"the image is small ({columns} x {rows} pixels): fine signs cannot be seen in it"
+        )
+
+
+def _said(value: str) -> str:
+    """An attribute for people: whatever else a file writes there is no sentence of ours."""
+    return " ".join(_WORD.sub(" ", value).split())[:_WORD_LIMIT].upper()

@@ -98,7 +98,7 @@ class ChestXRaySegmentation:
         wanted = organs.match(args.organs, organs.ALL)
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot)
+        admission = gate.admit(snapshot, context, turns=True)
         model = self._segmenter.choose(context)
         able = tuple(organ for organ in wanted if organ in model.organs)
         unavailable = tuple(organ for organ in wanted if organ not in model.organs)
