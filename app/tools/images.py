@@ -21,6 +21,8 @@ import numpy as np
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
+from app.imaging.files import synthetic
+from app.imaging.findings import Finding
 from app.imaging.pixels import pipeline
 from app.imaging.types import Content, Frame, Instance, Window
 from app.tools import lineage
@@ -56,6 +58,7 @@ class OpenImage:
         window: The window it was shown with; None for the file's own.
         invert: Whether the user had inverted the greys. The tools get the natural polarity, which
             is what their models expect.
+        drawn: What the user has marked on it with boxes and points, of any frame, the latest last.
     """
 
     id: str
@@ -63,6 +66,7 @@ class OpenImage:
     frame_index: int = 0
     window: Window | None = None
     invert: bool = False
+    drawn: tuple[Finding, ...] = ()
 
 
 class FrameSource(Protocol):
@@ -257,7 +261,9 @@ class RunImages:
         frame = self._decode(image.instance, number)
         self._note_used(image, frame)
         window = None if frame.is_color else image.window or pipeline.default_window(frame)
-        made = replace(_snapshot(image.instance, frame, window), inverted=image.invert)
+        drawn = tuple(finding for finding in image.drawn if finding.image == frame.ref)
+        natural = _snapshot(image.instance, frame, window)
+        made = replace(natural, inverted=image.invert, drawn=drawn)
         return self._keep(key, made)
 
     def _note_used(self, image: OpenImage, frame: Frame) -> None:
@@ -289,7 +295,9 @@ class RunImages:
         source = self._source_of(path)
         if source is None or display.shape[:2] != (source.frame.rows, source.frame.columns):
             uid = frame.ref.sop_instance_uid
-            instance = Instance(path, uid, "picture", frame.rows, frame.columns)
+            model = synthetic.file_made_by(path)
+            says = {synthetic.ATTRIBUTE: model} if model else {}
+            instance = Instance(path, uid, "picture", frame.rows, frame.columns, attributes=says)
             made = ImageSnapshot(frame.ref, path, instance, frame, display, None, derived=True)
         else:
             made = ImageSnapshot(
@@ -300,6 +308,7 @@ class RunImages:
                 display=display,
                 window=source.window,
                 derived=True,
+                drawn=source.drawn,
             )
         return self._keep(key, made)
 

@@ -60,6 +60,8 @@ _FILTER = ";;".join(
         "All files (*)",
     )
 )
+SEGMENT_MARKED = "Segment what I marked with medsam2_segment"
+"""Names the tool: the question is answered the same way with and without a language model."""
 NARROW = 480  # px of the middle below which canvas and panes lie one below the other
 _AREA = Qt.DockWidgetArea
 
@@ -74,6 +76,7 @@ class MainWindow(QMainWindow):
         open_demo: Opens the demo study; None leaves the menu entry out.
         open_settings: Shows the settings; None leaves the menu entry out.
         open_audit: Shows the audit log; None leaves the menu entry out.
+        open_models: Shows the models; None leaves the menu entry out.
         layout_file: Where the layout is remembered; None for the user's settings folder, or
             nowhere for a window that is only drawn for a picture.
     """
@@ -87,6 +90,7 @@ class MainWindow(QMainWindow):
         open_demo: Callable[[], object] | None = None,
         open_settings: Callable[[], object] | None = None,
         open_audit: Callable[[], object] | None = None,
+        open_models: Callable[[], object] | None = None,
         layout_file: Path | None = None,
     ) -> None:
         super().__init__()
@@ -95,6 +99,7 @@ class MainWindow(QMainWindow):
         self._open_demo = open_demo
         self._open_settings = open_settings
         self._open_audit = open_audit
+        self._open_models = open_models
         self._closed = False
         self.background = Background(parent=self)
         self.loader = Loader(
@@ -227,6 +232,8 @@ class MainWindow(QMainWindow):
             key_image=self.documents.key_images.step,
             has_key_images=lambda: bool(self.documents.key_images.links),
             step_series=self.study_list.step,
+            open_models=self._open_models,
+            segment_marked=self.segment_marked if isinstance(self.chat, ChatDock) else None,
         )
 
     # What the window can do
@@ -251,6 +258,12 @@ class MainWindow(QMainWindow):
         name = QFileDialog.getExistingDirectory(self, "Open a folder of images")
         if name:
             self.open_paths([Path(name)])
+
+    def segment_marked(self) -> None:
+        """Ask the assistant to segment what the user has marked on the shown image."""
+        if isinstance(self.chat, ChatDock) and self.workspace.marks_shown():
+            self.docks["Assistant"].show()
+            self.chat.submit(SEGMENT_MARKED)
 
     def close_study(self) -> None:
         """Close the study that is shown, else the last one."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QDockWidget,
@@ -23,7 +23,7 @@ from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.image_menus import PlaneMenu, PresetMenu
 from app.views.toolbar import Toolbar
 from app.views.widgets import plain_tip
-from app.workspace import measurements
+from app.workspace import marks, measurements
 from app.workspace.workspace import Workspace
 
 
@@ -43,6 +43,8 @@ class Commands:
     key_image: Callable[[int], object]
     has_key_images: Callable[[], bool]
     step_series: Callable[[int], object]
+    open_models: Callable[[], object] | None = None
+    segment_marked: Callable[[], object] | None = None
 
 
 class WindowActions:
@@ -92,6 +94,7 @@ class WindowActions:
         canvas.status_changed.connect(self.refresh)
         canvas.scroller.playing_changed.connect(lambda _on: self.refresh())
         canvas.measuring.tool_changed.connect(lambda _tool: self.refresh())
+        canvas.menu_wanted.connect(self._show_menu)
         self.refresh()
 
     def close(self) -> None:
@@ -178,6 +181,7 @@ class WindowActions:
             "angle",
             checkable=True,
         )
+        self._make_marks()
         self.play = self._action("Play cine", scroll.toggle, "P", "play", checkable=True)
         self.faster = self._action("Faster cine", lambda: scroll.change_speed(1), ".")
         self.slower = self._action("Slower cine", lambda: scroll.change_speed(-1), ",")
@@ -205,7 +209,28 @@ class WindowActions:
             self.turn_right,
             self.ruler,
             self.angle,
+            self.mark_box,
+            self.mark_point,
+            self.mark_outside,
         )
+
+    def _make_marks(self) -> None:
+        draw, do = self._canvas.measuring.toggle, self._commands
+        self.mark_box = self._action(
+            "Mark a box", lambda: draw(marks.BOX), "B", "scan", checkable=True
+        )
+        self.mark_point = self._action(
+            "Mark a point", lambda: draw(marks.POINT), "M", "crosshair", checkable=True
+        )
+        self.mark_outside = self._action(
+            "Mark a point outside", lambda: draw(marks.OUTSIDE), "Shift+M", checkable=True
+        )
+        self.segment_marked = self._action(
+            "Segment what I marked", do.segment_marked or (lambda: None), "Ctrl+M", "shapes"
+        )
+        self.segment_marked.setVisible(do.segment_marked is not None)
+        self.models = self._action("Models…", do.open_models or (lambda: None), icon="cpu")
+        self.models.setVisible(do.open_models is not None)
 
     def _make_findings(self) -> None:
         annotations, stack = self._workspace.annotations, self._workspace.commands
@@ -284,6 +309,14 @@ class WindowActions:
                 self.delete_finding,
                 self.delete_findings,
             ],
+            "Tools": [
+                self.mark_box,
+                self.mark_point,
+                self.mark_outside,
+                self.segment_marked,
+                None,
+                self.models,
+            ],
             "Help": [self.shortcuts, self.audit, self.about],
         }
         for name, entries in parts.items():
@@ -295,6 +328,33 @@ class WindowActions:
                     menu.addMenu(entry)
                 else:
                     menu.addAction(entry)
+
+    def _show_menu(self, place: QPoint) -> None:
+        """What can be done with the image and what is marked on it, at `place` of the screen."""
+        menu = QMenu(self._window)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        parts: tuple[QAction | None, ...] = (
+            self.segment_marked,
+            None,
+            self.mark_box,
+            self.mark_point,
+            self.mark_outside,
+            None,
+            self.ruler,
+            self.angle,
+            None,
+            self.delete_finding,
+            None,
+            self.fit,
+            self.reset,
+            self.invert,
+        )
+        for action in parts:
+            if action is None:
+                menu.addSeparator()
+            else:
+                menu.addAction(action)
+        menu.popup(place)
 
     def _toggle(self, name: str, dock: QDockWidget) -> QAction:
         action = dock.toggleViewAction()
@@ -331,6 +391,9 @@ class WindowActions:
         bar.addAction(self.ruler)
         bar.addAction(self.angle)
         bar.addSeparator()
+        for action in (self.mark_box, self.mark_point, self.segment_marked):
+            bar.addAction(action)
+        bar.addSeparator()
         bar.addAction(self.play)
         bar.addAction(self.undo)
         bar.addAction(self.redo)
@@ -365,6 +428,10 @@ class WindowActions:
         tool = self._canvas.measuring.tool
         self.ruler.setChecked(tool == measurements.RULER)
         self.angle.setChecked(tool == measurements.ANGLE)
+        self.mark_box.setChecked(tool == marks.BOX)
+        self.mark_point.setChecked(tool == marks.POINT)
+        self.mark_outside.setChecked(tool == marks.OUTSIDE)
+        self.segment_marked.setEnabled(has_image and bool(self._workspace.marks_shown()))
         scroll = self._canvas.scroller
         for action in (self.play, self.faster, self.slower):
             action.setEnabled(scroll.playable)

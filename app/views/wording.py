@@ -7,11 +7,12 @@ from collections.abc import Sequence
 
 from app.imaging.findings import Finding
 from app.imaging.types import Spacing, Window
-from app.workspace import measurements
+from app.workspace import marks, measurements
 
 NOT_FOR_DIAGNOSIS = "AI results: not for diagnosis"
 VOI_LUT = "VOI LUT"
 BY_HAND = "Measured by hand"
+MARKED = "Marked by hand"
 DOT = " · "  # between the parts of a line; a line that is too long is broken there
 UNKNOWN_SPACING = "Pixel spacing unknown: lengths in px"
 REGION_SPACING = "Each region has its own scale: lengths in px across them"
@@ -128,9 +129,11 @@ def chip_text(finding: Finding) -> str:
 
 
 def maker_text(finding: Finding) -> str:
-    """Which tool and model made it, or that it was measured by hand."""
+    """Which tool and model made it, or that it was drawn by hand."""
     if measurements.by_hand(finding):
         return BY_HAND
+    if marks.is_mark(finding):
+        return MARKED
     made = finding.provenance
     tool = f"{made.tool} {made.tool_version}".strip()
     return DOT.join(one_line(part) for part in (tool, made.model) if part)

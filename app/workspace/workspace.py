@@ -12,6 +12,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance, ScanResult, Study, Window
 from app.tools.api import Artifact
 from app.tools.images import OpenImage
+from app.workspace import marks
 from app.workspace.annotations import Annotations
 from app.workspace.commands import CommandStack
 from app.workspace.layers import Layers
@@ -179,10 +180,33 @@ class Workspace:
         if shown is not None:
             display = self.viewport.display
             images.append(OpenImage("image-1", shown, index, display.window, display.invert))
+        drawn = self._drawn()
         rest = (item for item in self._images() if item is not shown)
         for instance in islice(rest, MOST_IMAGES - len(images)):
             images.append(OpenImage(f"image-{len(images) + 1}", instance, 0, None, False))
-        return tuple(images)
+        return tuple(
+            replace(image, drawn=found)
+            if (found := drawn.get(image.instance.sop_instance_uid))
+            else image
+            for image in images
+        )
+
+    def _drawn(self) -> dict[str, tuple[Finding, ...]]:
+        """What the user has marked and sees, by SOP Instance UID; the latest last."""
+        found: dict[str, tuple[Finding, ...]] = {}
+        for item in self.annotations.all():
+            if item.visible and marks.is_mark(item.finding):
+                uid = item.finding.image.sop_instance_uid
+                found[uid] = (*found.get(uid, ()), item.finding)
+        return found
+
+    def marks_shown(self) -> tuple[Finding, ...]:
+        """What the user has marked, and sees, on the frame that is on the screen."""
+        frame = self.viewport.frame
+        if frame is None or self.acquired is not self.viewport.instance:
+            return ()
+        uid = frame.ref.sop_instance_uid
+        return tuple(item for item in self._drawn().get(uid, ()) if item.image == frame.ref)
 
     def _images(self) -> Iterator[Instance]:
         """Open images, those of the shown study first."""

@@ -18,7 +18,7 @@ from app.imaging.findings import Finding
 from app.imaging.types import ImageRef
 from app.views import wording
 from app.views.widgets import plain_tip
-from app.workspace import measurements
+from app.workspace import drawing
 from app.workspace.annotations import Annotation
 from app.workspace.workspace import Workspace
 
@@ -33,7 +33,7 @@ class MakerRow:
     maker: str
     ids: tuple[str, ...]
     visible: bool
-    by_hand: bool = False  # the user measured them
+    by_hand: bool = False  # the user drew them
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class FindingsModel(QAbstractListModel):
         rows: list[Row] = []
         for maker, members in groups.items():
             ids = tuple(item.finding.id for item in members)
-            by_hand = measurements.by_hand(members[0].finding)
+            by_hand = drawing.by_hand(members[0].finding)
             rows.append(MakerRow(maker, ids, any(item.visible for item in members), by_hand))
             rows.extend(FindingRow(item, item.finding.image == shown) for item in members)
         return rows

@@ -18,7 +18,7 @@ from app.views.canvas.image_view import ImageView
 from app.views.canvas.items import AnnotationItem, Look, make_item
 from app.views.canvas.labels import Chip
 from app.views.theme import THEME
-from app.workspace import measurements
+from app.workspace import drawing
 from app.workspace.annotations import Annotation, Annotations
 
 REACH = 8.0  # px on screen within which a click hits a line
@@ -189,7 +189,7 @@ class AnnotationLayer(QObject):
         finding_id = annotation.finding.id
         drawn = self._draft is not None and finding_id == self._draft.id
         strong = drawn or finding_id in (self._annotations.selected, self._hovered)
-        handles = strong and bool(measurements.points_of(annotation.finding))
+        handles = strong and bool(drawing.points_of(annotation.finding))
         return Look(THEME.annotation_color(annotation.color), strong, handles=handles)
 
     def chips(self) -> list[Chip]:

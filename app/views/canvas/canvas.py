@@ -1,14 +1,15 @@
 """The canvas: one image with its findings, corner text and mouse tools.
 
-Mouse: left drag = window, or what the measuring tool that is on draws; middle or space + left =
-pan, right = zoom, double click = fit; the wheel scrolls through frames or the series where there
-is something to scroll, else it zooms; Ctrl + wheel always zooms. Keys: see `keys`.
+Mouse: left drag = window, or what the drawing tool that is on draws; middle or space + left =
+pan, right = zoom, right click = menu, double click = fit; the wheel scrolls through frames or the
+series where there is something to scroll, else it zooms; Ctrl + wheel always zooms. Keys: see
+`keys`.
 """
 
 from __future__ import annotations
 
-from PySide6.QtCore import QEvent, QPointF, Qt
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QMouseEvent, QWheelEvent
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
+from PySide6.QtGui import QContextMenuEvent, QFocusEvent, QKeyEvent, QMouseEvent, QWheelEvent
 from PySide6.QtWidgets import QWidget
 
 from app.imaging.types import Window
@@ -33,7 +34,12 @@ class Canvas(PictureView):
         workspace: The models.
         background: Threads for outlines and layers; closed by its owner.
         parent: Qt parent.
+
+    Attributes:
+        menu_wanted: The user asks what can be done here, at this place of the screen.
     """
+
+    menu_wanted = Signal(QPoint)
 
     def __init__(
         self, workspace: Workspace, background: Background, parent: QWidget | None = None
@@ -102,11 +108,21 @@ class Canvas(PictureView):
             if left and not self.measuring.release(ev.position()):
                 self._workspace.annotations.select(self._hover(ev.position()))
             return
-        clicked = self._press[1] is not Drag.ZOOM and not self._moved
+        zooming = self._press[1] is Drag.ZOOM
+        clicked = not zooming and not self._moved
+        asked = zooming and not self._moved
         self._press = self._drag_from = None
         self._show_cursor(Qt.CursorShape.OpenHandCursor if self._space else None)
         if clicked and ev.button() == Qt.MouseButton.LeftButton:
             self._workspace.annotations.select(self._hover(ev.position()))
+        elif asked:
+            self.menu_wanted.emit(ev.globalPosition().toPoint())
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        # The mouse's comes when the right button goes down, and that may begin a zoom.
+        if event.reason() != QContextMenuEvent.Reason.Mouse and self._picture is not None:
+            self.menu_wanted.emit(self.viewport().mapToGlobal(self.viewport().rect().center()))
+        event.accept()
 
     def mouseDoubleClickEvent(self, ev: QMouseEvent) -> None:
         if self.measuring.tool:

@@ -15,7 +15,7 @@ from app.imaging.space import geometry, planes
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
 from app.views.canvas.turning import UPRIGHT
-from app.workspace import measurements
+from app.workspace import drawing
 from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT
 
@@ -274,7 +274,7 @@ def _scale_text(frame: Frame) -> str:
 
 def warning_lines(findings: Sequence[Finding]) -> Lines:
     """The mark of AI results with the tools and models that made them; empty without any."""
-    made = [finding for finding in findings if not measurements.by_hand(finding)]
+    made = [finding for finding in findings if not drawing.by_hand(finding)]
     if not made:
         return ()
     makers = dict.fromkeys(wording.maker_text(finding) for finding in made)

@@ -1,8 +1,8 @@
 """What keys do on the canvas.
 
 Arrows, Page Up and Down, Home, End = frames; I invert, R reset, F fit, 1 = 1:1, + and - zoom; H and
-V flip, [ and ] turn; L measures a length; Escape drops what is being drawn, puts the measuring tool
-away, then deselects; Delete removes the selected finding.
+V flip, [ and ] turn; L measures a length; B marks a box, M a point; Escape drops what is being
+drawn, puts the drawing tool away, then deselects; Delete removes the selected finding.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 
 from app.views.canvas.image_view import WHEEL_STEP
-from app.workspace import measurements
+from app.workspace import marks, measurements
 from app.workspace.annotations import Annotations
 
 if TYPE_CHECKING:
@@ -53,6 +53,8 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_BracketLeft: lambda: canvas.rotate(-1),
         key.Key_BracketRight: lambda: canvas.rotate(1),
         key.Key_L: lambda: measuring.toggle(measurements.RULER),
+        key.Key_B: lambda: measuring.toggle(marks.BOX),
+        key.Key_M: lambda: measuring.toggle(marks.POINT),
         key.Key_Escape: escape,
         key.Key_Delete: lambda: annotations.remove([annotations.selected]),
     }

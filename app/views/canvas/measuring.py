@@ -1,4 +1,4 @@
-"""Drawing and mending of lengths and angles with the mouse."""
+"""Drawing and mending of lengths, angles and marks with the mouse."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from app.imaging.types import Frame
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.interaction import DRAG_THRESHOLD
-from app.workspace import measurements
+from app.workspace import drawing
 from app.workspace.annotations import Annotations
 
 GRAB = 9.0  # px on screen within which a point can be taken hold of
 
 
 class Measuring(QObject):
-    """What the left button does while a measuring tool is on, or over a measurement's point.
+    """What the left button does while a drawing tool is on, or over the point of what was drawn.
 
-    A length is one drag. An angle is three clicks, or a drag and a click; its second point is the
-    vertex. Each becomes a finding that can be undone.
+    A length or a box is one drag, a point one click. An angle is three clicks, or a drag and a
+    click; its second point is the vertex. Each becomes a finding that can be undone.
 
     Args:
         view: Where the mouse is; its coordinates are turned into the image's.
@@ -53,7 +53,7 @@ class Measuring(QObject):
 
     @property
     def tool(self) -> str:
-        """`measurements.RULER` or ANGLE while one is on, else ""."""
+        """One of `drawing.POINTS` while one is on, else ""."""
         return self._tool
 
     def set_tool(self, tool: str) -> None:
@@ -81,11 +81,11 @@ class Measuring(QObject):
         return was
 
     def over_point(self, position: QPointF) -> bool:
-        """Whether a point of a measurement can be taken hold of there."""
+        """Whether a point of something drawn by hand can be taken hold of there."""
         return self._point_at(position) is not None
 
     def press(self, position: QPointF) -> bool:
-        """The left button went down; returns whether it is meant for a measurement."""
+        """The left button went down; returns whether it is meant for drawing."""
         frame = self._frame()
         if frame is None:
             return False
@@ -110,10 +110,11 @@ class Measuring(QObject):
             finding, place = self._held
             if self._moved:
                 at = self._image_point(position)
-                self._layer.set_draft(measurements.moved(finding, frame, place, at))
+                self._layer.set_draft(drawing.moved(finding, frame, place, at))
         else:
-            points = [*self._points, self._image_point(position)]
-            self._layer.set_draft(measurements.measure(self._tool, frame, points))
+            at = self._image_point(position)
+            points = [at] if self._single else [*self._points, at]
+            self._layer.set_draft(drawing.draw(self._tool, frame, points))
         return True
 
     def release(self, position: QPointF) -> bool:
@@ -123,14 +124,22 @@ class Measuring(QObject):
             return False
         if self._held is not None:
             return self._let_go(frame, position)
-        if _apart(position, self._last):
+        if self._single:
+            self._points.clear()  # it lies where the button was let go
             self._set_point(position)
-        elif self._tool == measurements.RULER:
+        elif _apart(position, self._last):
+            self._set_point(position)
+        elif self._tool in drawing.DRAGGED:
             self.cancel()
             return False
-        if len(self._points) == measurements.POINTS[self._tool]:
-            self._finish(measurements.measure(self._tool, frame, self._points), "Measure")
+        if len(self._points) == drawing.POINTS[self._tool]:
+            made = drawing.draw(self._tool, frame, self._points)
+            self._finish(made, drawing.verb(self._tool))
         return True
+
+    @property
+    def _single(self) -> bool:
+        return drawing.POINTS[self._tool] == 1
 
     def _let_go(self, frame: Frame, position: QPointF) -> bool:
         assert self._held is not None
@@ -139,7 +148,7 @@ class Measuring(QObject):
             self.cancel()
             return False
         at = self._image_point(position)
-        self._finish(measurements.moved(finding, frame, place, at), "Change")
+        self._finish(drawing.moved(finding, frame, place, at), "Change")
         return True
 
     def _finish(self, finding: Finding, verb: str) -> None:
@@ -156,11 +165,11 @@ class Measuring(QObject):
         return at.x(), at.y()
 
     def _point_at(self, position: QPointF) -> tuple[Finding, int] | None:
-        """The measurement's point nearest to a position within reach; the selected one's first."""
+        """The drawn point nearest to a position within reach; those of the selected come first."""
         best: tuple[Finding, int] | None = None
         best_key = (True, math.inf)
         for finding in self._layer.findings:
-            for place, (x, y) in enumerate(measurements.points_of(finding)):
+            for place, (x, y) in enumerate(drawing.points_of(finding)):
                 offset = self._view.to_widget(x, y) - position
                 distance = math.hypot(offset.x(), offset.y())
                 key = (finding.id != self._annotations.selected, distance)

@@ -15,7 +15,7 @@ from app.views import wording
 from app.views.chat.text import tooltip
 from app.views.style import ui_font
 from app.views.theme import THEME, TYPE
-from app.workspace import measurements
+from app.workspace import drawing
 from app.workspace.workspace import Workspace
 
 _DOT = 8
@@ -104,7 +104,7 @@ class FindingLinks:
         """Label to finding id: those on open images, overruled by `findings`."""
         everything = (item.finding for item in self._workspace.annotations.all())
         # "Length" in an answer does not mean what the user measured.
-        found = {item.label: item.id for item in everything if not measurements.by_hand(item)}
+        found = {item.label: item.id for item in everything if not drawing.by_hand(item)}
         found.update({finding.label: finding.id for finding in findings})
         return {label: key for label, key in found.items() if label.strip()}
 

@@ -1,0 +1,103 @@
+"""What the user marks for a tool: a box around something, points in it or beside it.
+
+They say where to look, and are neither measurements nor results of an AI.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from app.imaging.findings import XY, Box, Finding, Point, Provenance, new_id
+from app.imaging.types import Frame
+
+BOX = "mark_box"
+POINT = "mark_point"
+OUTSIDE = "mark_outside"
+"""A point that does not belong to what is meant."""
+
+POINTS = {BOX: 2, POINT: 1, OUTSIDE: 1}
+"""How many points each tool takes."""
+
+LABELS = {BOX: "Box", POINT: "Point", OUTSIDE: "Point outside"}
+
+
+def is_mark(finding: Finding) -> bool:
+    """Whether the user drew it to mark something; what a run made has the run's id."""
+    return finding.provenance.tool in POINTS and not finding.provenance.run_id
+
+
+def points_of(finding: Finding) -> tuple[XY, ...]:
+    """The points that can be moved: a box's corners, clockwise from its top left."""
+    shape = finding.geometry
+    if not is_mark(finding):
+        return ()
+    if isinstance(shape, Box):
+        x0, y0, x1, y1 = shape.x0, shape.y0, shape.x1, shape.y1
+        return (x0, y0), (x1, y0), (x1, y1), (x0, y1)
+    return ((shape.x, shape.y),) if isinstance(shape, Point) else ()
+
+
+def mark(tool: str, frame: Frame, points: Sequence[XY], finding_id: str = "") -> Finding:
+    """A mark.
+
+    Args:
+        tool: BOX, POINT or OUTSIDE.
+        frame: The image.
+        points: (x, y) in its pixels: of a box two opposite corners, or one of them twice. What is
+            outside the image is moved to its border.
+        finding_id: Of the mark that it replaces; "" for a new one.
+
+    Returns:
+        A box's sides lie on the edges of pixels, and it holds one pixel at least.
+    """
+    shape = _box(frame, points[0], points[-1]) if tool == BOX else _point(frame, points[-1])
+    return Finding(
+        id=finding_id or new_id(),
+        image=frame.ref,
+        geometry=shape,
+        label=LABELS[tool],
+        score=None,
+        units="",
+        provenance=Provenance(tool, "", "", "", "", ""),
+        description=_where(shape),
+    )
+
+
+def moved(finding: Finding, frame: Frame, place: int, to: XY) -> Finding:
+    """The mark with one of its points elsewhere; a box's opposite corner stays."""
+    points = points_of(finding)
+    opposite = points[(place + 2) % 4] if len(points) == 4 else to
+    return mark(finding.provenance.tool, frame, (opposite, to), finding.id)
+
+
+def _where(shape: Box | Point) -> str:
+    if isinstance(shape, Point):
+        return f"x {shape.x:.1f}, y {shape.y:.1f} px"
+    columns, rows = shape.x1 - shape.x0, shape.y1 - shape.y0
+    return f"{columns:.0f} × {rows:.0f} px from x {shape.x0 + 0.5:.0f}, y {shape.y0 + 0.5:.0f}"
+
+
+def _point(frame: Frame, at: XY) -> Point:
+    x = min(max(at[0], -0.5), frame.columns - 0.5)
+    y = min(max(at[1], -0.5), frame.rows - 0.5)
+    return Point(x, y)
+
+
+def _box(frame: Frame, one: XY, other: XY) -> Box:
+    x0, x1 = _span(one[0], other[0], frame.columns)
+    y0, y1 = _span(one[1], other[1], frame.rows)
+    return Box(x0, y0, x1, y1)
+
+
+def _span(fixed: float, free: float, size: int) -> tuple[float, float]:
+    """From edge to edge of whole pixels, at least one wide."""
+    low, high = sorted((_edge(fixed, size), _edge(free, size)))
+    if low == high:  # it grows to the side that it was drawn to
+        grows_up = (free >= fixed and high < size - 0.5) or low <= -0.5
+        low, high = (low, high + 1) if grows_up else (low - 1, high)
+    return low, high
+
+
+def _edge(value: float, size: int) -> float:
+    return min(max(math.floor(value) + 0.5, -0.5), size - 0.5)

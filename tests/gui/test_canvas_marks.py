@@ -1,0 +1,128 @@
+"""Boxes and points that the user marks for a tool: by mouse and keys, moved, undone, listed."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QContextMenuEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication
+
+from app.imaging.findings import Box, Finding, Point
+from app.views import wording
+from app.views.browser.findings_model import FindingsModel, MakerRow
+from app.workspace import marks
+from app.workspace.viewport import Display
+from tests.gui.canvas_scene import LEFT, RIGHT, Scene
+
+pytestmark = pytest.mark.gui
+
+
+def drag_to(scene: Scene, start: tuple[float, float], end: tuple[float, float]) -> None:
+    first, last = scene.at(*start), scene.at(*end)
+    scene.drag(LEFT, first, ((last - first).x(), (last - first).y()))
+
+
+def only(scene: Scene) -> Finding:
+    (annotation,) = scene.workspace.annotations.all()
+    return annotation.finding
+
+
+@pytest.mark.parametrize("turn", [Display(), Display(flip_h=True, quarter_turns=1)])
+def test_b_and_a_drag_mark_a_box_in_the_image_s_own_pixels(scene: Scene, turn: Display):
+    scene.show()
+    scene.workspace.viewport.set_display(turn)
+    scene.settle()
+    scene.key(Qt.Key.Key_B)
+    drag_to(scene, (20, 10), (60, 50))
+    shape = only(scene).geometry
+    assert isinstance(shape, Box)
+    for side, wanted in zip(
+        (shape.x0, shape.y0, shape.x1, shape.y1), (20, 10, 60, 50), strict=True
+    ):
+        assert side == pytest.approx(wanted, abs=1)
+        assert side % 1 == 0.5
+    assert only(scene).image == scene.canvas.frame.ref
+    assert scene.workspace.marks_shown() == (only(scene),)
+    assert scene.workspace.viewport.display.window is None  # the drag was no window drag
+
+
+def test_m_and_a_click_mark_a_point_and_shift_m_s_tool_one_outside(scene: Scene):
+    scene.show()
+    scene.key(Qt.Key.Key_M)
+    QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(30, 20))
+    scene.canvas.measuring.set_tool(marks.OUTSIDE)
+    QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(70, 60))
+    inside, outside = (item.finding for item in scene.workspace.annotations.all())
+    assert isinstance(inside.geometry, Point)
+    assert inside.geometry.x == pytest.approx(30, abs=0.5)
+    assert inside.geometry.y == pytest.approx(20, abs=0.5)
+    assert (inside.label, outside.label) == ("Point", "Point outside")
+    assert [item.finding.provenance.tool for item in scene.workspace.annotations.all()] == [
+        marks.POINT,
+        marks.OUTSIDE,
+    ]
+
+
+def test_a_point_lies_where_the_button_was_let_go(scene: Scene):
+    scene.show()
+    scene.key(Qt.Key.Key_M)
+    drag_to(scene, (20, 20), (60, 40))
+    shape = only(scene).geometry
+    assert isinstance(shape, Point)
+    assert (shape.x, shape.y) == (pytest.approx(60, abs=0.5), pytest.approx(40, abs=0.5))
+
+
+def test_a_corner_can_be_moved_and_each_step_undone(scene: Scene):
+    scene.show()
+    scene.key(Qt.Key.Key_B)
+    drag_to(scene, (20, 10), (60, 50))
+    drawn = only(scene)
+    drag_to(scene, (60, 50), (80, 70))
+    shape = only(scene).geometry
+    assert isinstance(shape, Box)
+    assert (shape.x1, shape.y1) == (pytest.approx(80, abs=1), pytest.approx(70, abs=1))
+    assert only(scene).id == drawn.id
+    scene.workspace.commands.undo()
+    assert only(scene) == drawn
+    scene.workspace.commands.undo()
+    assert scene.workspace.annotations.all() == ()
+    scene.workspace.commands.redo()
+    assert only(scene) == drawn
+
+
+def test_a_click_with_the_box_draws_nothing_and_escape_puts_it_away(scene: Scene):
+    scene.show()
+    scene.key(Qt.Key.Key_B)
+    QTest.mouseClick(scene.canvas.viewport(), LEFT, pos=scene.at(30, 20))
+    assert scene.workspace.annotations.all() == ()
+    scene.key(Qt.Key.Key_Escape)
+    assert scene.canvas.measuring.tool == ""
+
+
+def test_a_mark_is_listed_as_the_user_s_own_and_puts_no_ai_mark_on_the_image(scene: Scene):
+    scene.show()
+    scene.key(Qt.Key.Key_B)
+    drag_to(scene, (20, 10), (60, 50))
+    model = FindingsModel(scene.workspace)
+    head = model.row(model.index(0))
+    assert isinstance(head, MakerRow)
+    assert head.maker == wording.MARKED
+    assert head.by_hand
+    model.close()
+    assert scene.canvas.overlay.corners.warning == ()
+    assert [chip.text for chip in scene.canvas.overlay.chips] == ["Box"]
+
+
+def test_a_right_click_or_the_menu_key_asks_what_can_be_done_and_a_right_drag_zooms(scene: Scene):
+    scene.show()
+    asked: list[QPoint] = []
+    scene.canvas.menu_wanted.connect(asked.append)
+    scene.drag(RIGHT, scene.at(30, 30), (0, -40))
+    assert asked == []
+    view = scene.canvas.viewport()
+    QTest.mouseClick(view, RIGHT, pos=scene.at(30, 30))
+    assert asked == [view.mapToGlobal(scene.at(30, 30))]
+    menu_key = QContextMenuEvent(QContextMenuEvent.Reason.Keyboard, QPoint(1, 1), QPoint(1, 1))
+    QApplication.sendEvent(view, menu_key)
+    assert len(asked) == 2
