@@ -6,10 +6,11 @@ else each time, or change it once the tool is known; neither makes a call freer.
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Any, cast
 
 from app.tools.api import Approval, Tool, ToolContext, ToolFailed, ToolResult, ToolSpec
+from app.tools.synthetic import NotingImages, marked
 
 
 class PinnedTool:
@@ -39,7 +40,8 @@ class PinnedTool:
                 f"{self._spec.name} has changed what it says of itself since it was loaded",
                 remedy="It is not run. Start Sightline again, or remove the pack that brings it.",
             )
-        return self._tool.run(args, context)
+        images = NotingImages(context.images)
+        return marked(self._tool.run(args, replace(context, images=images)), images.models)
 
     def __getattr__(self, name: str) -> Any:
         # What else a pack's tool has (for its own tests and commands) stays within reach.

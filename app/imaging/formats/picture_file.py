@@ -6,7 +6,7 @@ from pathlib import Path
 
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
-from app.imaging.files import sources
+from app.imaging.files import sources, synthetic
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.formats.pictures import (
     decode_picture,
@@ -33,7 +33,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         columns=columns,
         frames=frames,
         frame_time_ms=frame_time_ms,
-        attributes={"Format": picture_format(data[:18])},
+        attributes={"Format": picture_format(data[:18]), **_made_by(data)},
         size_bytes=len(data),
         mtime_ns=mtime_ns,
     )
@@ -66,4 +66,11 @@ def read_rows(path: Path) -> list[AttributeRow]:
         AttributeRow("", "Rows", "", str(rows)),
         AttributeRow("", "Columns", "", str(columns)),
         AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
+        *(AttributeRow("", key, "", text) for key, text in _made_by(data).items()),
     ]
+
+
+def _made_by(data: bytes) -> dict[str, str]:
+    """Which generative model made it, where it says so."""
+    model = synthetic.made_by(data)
+    return {synthetic.ATTRIBUTE: model} if model else {}

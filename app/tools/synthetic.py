@@ -1,0 +1,94 @@
+"""What is said of every result that rests on an image which a model made: it shows no patient.
+
+It is done here for all tools, so that none can forget it: a run of a tool notes which images it
+looked at, and the mark of a synthetic one goes on to all that it returns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from app.imaging.files import synthetic
+from app.imaging.findings import Finding
+from app.tools.api import Artifact, Images, ImageSnapshot, ToolResult
+
+
+class NotingImages:
+    """The images of one call; remembers which models made those that were looked at."""
+
+    def __init__(self, images: Images) -> None:
+        self._images = images
+        self.models: list[str] = []
+
+    def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
+        """See `app.tools.api.Images`."""
+        snapshot = self._images.resolve(name, frame)
+        model = snapshot.instance.get(synthetic.ATTRIBUTE)
+        if model and model not in self.models:
+            self.models.append(model)
+        return snapshot
+
+    def add_derived(self, path: Path, source: ImageSnapshot | None) -> None:
+        """See `app.tools.api.Images`; what shows a synthetic image carries its mark."""
+        model = source.instance.get(synthetic.ATTRIBUTE) if source is not None else ""
+        if model:
+            _mark(path, model)
+        self._images.add_derived(path, source)
+
+    def names(self) -> tuple[str, ...]:
+        """See `app.tools.api.Images`."""
+        return self._images.names()
+
+    def __getattr__(self, name: str) -> Any:
+        # What else the images of a run can do stays within reach.
+        return getattr(self._images, name)
+
+
+def warning(models: Sequence[str]) -> str:
+    """The sentence that goes with every result."""
+    return (
+        f"a synthetic image, made by {' and '.join(models)}: this result says nothing of any "
+        "patient"
+    )
+
+
+def marked(result: ToolResult, models: Sequence[str]) -> ToolResult:
+    """The result of a call that looked at images made by `models`; as it is where there are none.
+
+    The warning is added to the summary, to metadata["warnings"] and to each finding; pictures get
+    the mark in their files and in their options.
+    """
+    if not models:
+        return result
+    said = warning(models)
+    told = result.metadata.get("warnings")
+    warnings = [str(item) for item in told] if isinstance(told, list | tuple) else []
+    if said not in warnings:
+        warnings.append(said)
+    return replace(
+        result,
+        summary=f"{result.summary} Note: {said}.",
+        metadata={**result.metadata, "warnings": warnings, "synthetic": True},
+        findings=tuple(_finding(finding, models) for finding in result.findings),
+        artifacts=tuple(_artifact(artifact, models) for artifact in result.artifacts),
+    )
+
+
+def _finding(finding: Finding, models: Sequence[str]) -> Finding:
+    said = f"Synthetic image, made by {' and '.join(models)}: no patient."
+    return replace(finding, description=f"{said} {finding.description}".strip())
+
+
+def _artifact(artifact: Artifact, models: Sequence[str]) -> Artifact:
+    _mark(artifact.path, models[0])
+    return replace(artifact, options={**artifact.options, "synthetic": True, "model": models[0]})
+
+
+def _mark(path: Path, model: str) -> None:
+    # A file that is no PNG, or gone, still has the mark in the artifact's options.
+    with suppress(OSError, ValueError):
+        synthetic.mark(path, model)
