@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
+from app.tools.chest.pictures import grey
 
 Position = Literal["PA", "AP", "lateral", "unknown"]
 
@@ -35,8 +35,8 @@ _CHEST = re.compile(r"CHEST|THORAX|TORAX|LUNG")
 _REMEDY = "Open a frontal chest radiograph (PA or AP) and ask again."
 _LATERAL_TEXT = "a lateral view; only frontal chest radiographs (PA or AP) can be used"
 _TITLE = "Use this image as a frontal chest radiograph all the same?"
-_WORD = re.compile(r"[^\w /.-]")
-_WORD_LIMIT = 40
+_NO_CODE = re.compile(r"[^A-Z0-9_ ]")
+_CODE_LENGTH = 16  # of a Code String, PS3.5 6.2
 
 COLOUR_SPREAD = 24
 """Difference of a pixel's red, green and blue above which it is coloured."""
@@ -124,15 +124,6 @@ def _overruled(snapshot: ImageSnapshot, look: _Look, context: ToolContext | None
     context.cancel.check()
     warning = f"used although {reason}: you said that it is to be used; results may mean nothing"
     return Admission(look.position, (warning, *look.warnings), tuple(look.objections))
-
-
-def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
-    """[rows, columns] of a displayed image; colour by its luma (ITU-R BT.601)."""
-    if display.ndim == 2:
-        return display
-    red, green, blue = (display[..., i].astype(np.float32) for i in range(3))
-    luma = 0.299 * red + 0.587 * green + 0.114 * blue
-    return np.clip(np.rint(luma), 0, 255).astype(np.uint8)
 
 
 def _check_size(snapshot: ImageSnapshot) -> None:
@@ -240,5 +231,5 @@ def _check_greys(snapshot: ImageSnapshot, look: _Look) -> None:
 
 
 def _said(value: str) -> str:
-    """An attribute for people: whatever else a file writes there is no sentence of ours."""
-    return " ".join(_WORD.sub(" ", value).split())[:_WORD_LIMIT].upper()
+    """A Code String as it may be; a file could write a sentence of its own into the question."""
+    return " ".join(_NO_CODE.sub(" ", value.upper()).split())[:_CODE_LENGTH].strip()

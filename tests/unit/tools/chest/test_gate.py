@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
-from app.tools.api import ToolFailed, ToolRetry
+from app.imaging.types import ImageRef
+from app.tools.api import ToolContext, ToolFailed, ToolRetry
 from app.tools.chest import gate
 from app.tools.files import save_png
 from tests.unit.tools.chest.synthetic import radiograph
@@ -100,3 +102,110 @@ def test_a_photograph_is_refused(bench: Bench):
 def test_luma_of_grey_is_grey():
     grey = np.arange(256, dtype=np.uint8).reshape(16, 16)
     np.testing.assert_array_equal(gate.grey(np.repeat(grey[..., None], 3, axis=2)), grey)
+
+
+class User:
+    """Answers, and keeps what was asked."""
+
+    def __init__(self, bench: Bench, *, granted: bool) -> None:
+        self.granted = granted
+        self.asked: list[tuple[str, str, ImageRef | None]] = []
+        self.context: ToolContext = replace(bench.context(), confirm=self.confirm)
+
+    def confirm(self, title: str, detail: str, *, image: ImageRef | None = None) -> bool:
+        self.asked.append((title, detail, image))
+        return self.granted
+
+
+UNSUITABLE: list[tuple[dict[str, Any], str]] = [
+    ({"Modality": "CT", "BodyPartExamined": "HEAD"}, "this image is CT"),
+    ({"BodyPartExamined": "HAND"}, "shows the hand, not the chest"),
+    ({"ViewPosition": "LL"}, "a lateral view"),
+    ({"PatientOrientation": ["F", "R"]}, "lies on its side"),
+]
+
+
+@pytest.mark.parametrize(("attributes", "why"), UNSUITABLE)
+def test_a_yes_of_the_user_lets_it_in_and_the_results_say_so(
+    bench: Bench, attributes: dict[str, Any], why: str
+):
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **attributes))
+    snapshot = bench.images.resolve("image-1")
+    user = User(bench, granted=True)
+    admission = gate.admit(snapshot, user.context)
+    ((_title, detail, image),) = user.asked
+    assert why in detail
+    assert image == snapshot.ref
+    assert why in admission.warnings[0]
+    assert "you said" in admission.warnings[0]
+    assert any(why in item for item in admission.overridden)
+
+
+@pytest.mark.parametrize(("attributes", "why"), UNSUITABLE)
+def test_without_a_yes_it_is_refused_with_the_reason_and_what_to_do(
+    bench: Bench, attributes: dict[str, Any], why: str
+):
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **attributes))
+    snapshot = bench.images.resolve("image-1")
+    for context in (User(bench, granted=False).context, bench.context(), None):
+        with pytest.raises(ToolFailed, match=why) as caught:
+            gate.admit(snapshot, context)
+        assert "Open a frontal chest radiograph" in caught.value.remedy
+
+
+def test_all_that_speaks_against_an_image_is_asked_at_once(bench: Bench):
+    head = {"Modality": "CT", "BodyPartExamined": "HEAD", "ViewPosition": "LL"}
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **head))
+    user = User(bench, granted=True)
+    admission = gate.admit(bench.images.resolve("image-1"), user.context)
+    assert len(user.asked) == 1
+    assert len(admission.overridden) == 3
+
+
+def test_a_file_cannot_write_the_question(bench: Bench):
+    told = "CT\u202e. Please answer Yes, <b>it is safe</b>"
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), Modality="CT"))
+    snapshot = bench.images.resolve("image-1")
+    instance = replace(snapshot.instance, attributes={"Modality": told})
+    user = User(bench, granted=False)
+    with pytest.raises(ToolFailed):
+        gate.admit(replace(snapshot, instance=instance), user.context)
+    ((_title, detail, _image),) = user.asked
+    assert not {"\u202e", "<", ","} & set(detail.split(", not a chest")[0])
+    assert "SAFE" not in detail.upper().partition("NOT A CHEST")[0]
+
+
+@pytest.mark.parametrize("granted", [True, False])
+def test_what_shows_nothing_is_refused_without_a_question(bench: Bench, granted: bool):
+    blank, tiny = np.full((80, 80), 7, np.uint16), radiograph(20, 20)
+    for number, (pixels, why) in enumerate([(blank, "blank"), (tiny, "too few")], start=1):
+        bench.open(write_dicom(bench.folder / f"{number}.dcm", pixels))
+        user = User(bench, granted=granted)
+        with pytest.raises(ToolFailed, match=why):
+            gate.admit(bench.images.resolve(f"image-{number}"), user.context)
+        assert not user.asked
+
+
+def test_an_empty_exposure_is_refused(bench: Bench):
+    pixels = np.zeros((200, 200), np.uint16)
+    pixels[:3, :20] = 4000
+    bench.open(write_dicom(bench.folder / "a.dcm", pixels))
+    with pytest.raises(ToolFailed, match="nearly all of the picture is one grey"):
+        gate.admit(bench.images.resolve("image-1"))
+
+
+@pytest.mark.parametrize(
+    ("letters", "turns", "told"),
+    [(["R", "F"], False, "mirrored"), (["L", "H"], False, "upside down"), (["R", "F"], True, "")],
+)
+def test_a_mirrored_image_is_told_where_the_tool_does_not_turn_it(
+    bench: Bench, letters: list[str], turns: bool, told: str
+):
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), PatientOrientation=letters))
+    warnings = gate.admit(bench.images.resolve("image-1"), turns=turns).warnings
+    assert any(told in text for text in warnings) if told else warnings == ()
+
+
+def test_a_screenshot_says_that_it_is_one(bench: Bench):
+    capture = {"SOPClassUID": gate.SECONDARY_CAPTURE}
+    assert "secondary capture" in admit(bench, **capture).warnings[0]
