@@ -33,6 +33,7 @@ from app.views.chat.card import CardTools, ToolCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.message import AnswerView, Notice, QuestionMenu, UserBubble
 from app.views.chat.notes import NoteLine, RetryLine, Thinking
+from app.views.chat.override import OverrideCard
 from app.views.chat.plan import PlanView
 from app.views.chat.reasoning import ReasoningView
 from app.views.chat.request_card import Answer, RequestCard
@@ -334,6 +335,8 @@ class RunView(QWidget):
         answer, live = self._actions.answer, self._live
         if event.about == "tool":
             return ApprovalCard(event, answer, live=live)
+        if event.about == "override":
+            return OverrideCard(event, answer, live=live)
         return ConsentCard(event, answer, self._actions.cards.background, live=live)
 
     def _resolve(self, event: ApprovalResolved) -> None:
