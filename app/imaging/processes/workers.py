@@ -166,6 +166,18 @@ class Worker:
             return Cancelled()
         return WorkerDied(f"the {self.name} process {lost}", detail=entry)
 
+    def end(self) -> None:
+        """End the process once no call runs, to give its memory back; the next call starts one.
+
+        Raises:
+            Cancelled: The worker was closed.
+        """
+        self._take_turn(None)
+        try:
+            self._stop()
+        finally:
+            self._turn.release()
+
     def close(self) -> None:
         """End the process, and with it a call that runs. Idempotent."""
         self._closed = True

@@ -16,6 +16,7 @@ import pytest
 from app.errors import Cancelled
 from app.tools.api import CancelToken, ToolFailed, ToolRetry
 from app.tools.host import ProcessHost, default_threads
+from app.tools.hosting.devices import likely_device
 
 ENTRIES = "tests.unit.tools.entries"
 
@@ -55,10 +56,15 @@ def test_the_process_stays_warm_between_calls_and_is_not_this_one(host: ProcessH
 
 
 def test_each_device_has_its_own_process(host: ProcessHost):
-    auto = call(host, "echo", {"value": 1})["pid"]
+    cuda = call(host, "echo", {"value": 1, "device": "cuda"})["pid"]
     cpu = call(host, "echo", {"value": 1, "device": "cpu"})["pid"]
-    assert host.pids == {"auto": auto, "cpu": cpu}
-    assert auto != cpu
+    assert host.pids == {"cuda": cuda, "cpu": cpu}
+    assert cuda != cpu
+
+
+def test_auto_shares_the_process_of_the_device_that_it_means(host: ProcessHost):
+    auto = call(host, "echo", {"value": 1})["pid"]
+    assert call(host, "echo", {"value": 1, "device": likely_device()})["pid"] == auto
 
 
 def test_progress_arrives(host: ProcessHost):

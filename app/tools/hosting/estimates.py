@@ -1,0 +1,124 @@
+"""How long a call will still take, from how far it is and from what it took before.
+
+What it took is kept in a small file in the cache folder: names of entries, models and devices, and
+seconds; nothing of any image.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import statistics
+import threading
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+_KEPT = 5
+_MOST_KEYS = 300
+_WORTH_S = 2.0
+"""Calls that take less need no estimate, so they are not kept either."""
+_LEAST_LEFT_S = 3.0
+_EARLY = 0.1
+"""Before so much is done the fraction says little about the rest."""
+
+
+class Durations:
+    """What calls took on this machine.
+
+    Args:
+        file: Where it is kept; None to keep nothing.
+    """
+
+    def __init__(self, file: Callable[[], Path] | None) -> None:
+        self._file = file
+        self._lock = threading.Lock()
+        self._known: dict[str, list[float]] | None = None
+
+    def usual(self, key: str) -> float | None:
+        """Seconds that such a call usually takes; None where it is not known."""
+        with self._lock:
+            found = self._loaded().get(key)
+            return statistics.median(found) if found else None
+
+    def note(self, key: str, seconds: float) -> None:
+        """A call took so long."""
+        if seconds < _WORTH_S and self.usual(key) is None:
+            return
+        with self._lock:
+            known = self._loaded()
+            known[key] = [*known.pop(key, []), round(seconds, 1)][-_KEPT:]
+            for old in list(known)[:-_MOST_KEYS]:
+                del known[old]
+            self._save(known)
+
+    def _loaded(self) -> dict[str, list[float]]:
+        if self._known is None:
+            self._known = {}
+            if self._file is not None:
+                with suppress(OSError, ValueError, TypeError, AttributeError):
+                    read: dict[str, Any] = json.loads(self._file().read_text(encoding="utf-8"))
+                    self._known = {
+                        str(key): [float(one) for one in values][-_KEPT:]
+                        for key, values in read.items()
+                    }
+        return self._known
+
+    def _save(self, known: dict[str, list[float]]) -> None:
+        if self._file is None:
+            return
+        with suppress(OSError):  # an estimate is not worth a complaint
+            path = self._file()
+            new = path.with_name(f"{path.name}.{os.getpid()}")
+            new.write_text(json.dumps(known), encoding="utf-8")
+            new.replace(path)
+
+
+class Estimate:
+    """How long one call will still take.
+
+    Args:
+        usual: Seconds that such a call usually takes, or None.
+        clock: Seconds that only grow.
+    """
+
+    def __init__(self, usual: float | None, clock: Callable[[], float] = time.monotonic) -> None:
+        self._usual = usual
+        self._clock = clock
+        self._started = clock()
+
+    @property
+    def elapsed(self) -> float:
+        """Seconds since it began."""
+        return self._clock() - self._started
+
+    def left(self, fraction: float) -> float | None:
+        """Seconds that are left; None where nobody knows, or it is not worth telling.
+
+        Args:
+            fraction: How much is done, 0..1. The nearer to the end the more it counts against what
+                such calls took before.
+        """
+        elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
+        by_fraction = None
+        if fraction >= _EARLY and elapsed >= _WORTH_S:
+            by_fraction = elapsed * (1 - fraction) / fraction
+        before = None if self._usual is None else max(0.0, self._usual - elapsed)
+        if by_fraction is None:
+            left = before
+        elif before is None:
+            left = by_fraction
+        else:
+            left = fraction * by_fraction + (1 - fraction) * before
+        return left if left is not None and left >= _LEAST_LEFT_S else None
+
+
+def in_words(seconds: float) -> str:
+    """An estimate as people say it: "about 12 s left", "about 3 min left"."""
+    if seconds < 20:
+        return f"about {round(seconds)} s left"
+    if seconds < 90:
+        return f"about {round(seconds / 5) * 5} s left"
+    return f"about {round(seconds / 60)} min left"
