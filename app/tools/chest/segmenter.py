@@ -19,19 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from app.imaging.pixels import pipeline
-from app.imaging.types import Orientation
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed
 from app.tools.chest import organs
-from app.tools.chest.gate import grey
+from app.tools.chest.pictures import Hanging as Hanging
+from app.tools.chest.pictures import model_pixels as model_pixels
+from app.tools.chest.pictures import squared
 from app.tools.needs import require_packages
 from app.tools.weight_specs import PSPNET, THORAX_NET, WeightSpec
 from app.tools.weights import WeightStore, sha256_of
 
 _TIMEOUT_S = 110.0
 _KEPT = 8
-_SQUARE = 0.02  # relative difference of a pixel's sides that a model need not be told about
-_ODDEST = 4.0  # beyond this an aspect is rather a mistake in the file
 _EMBEDDED_SIZE = (256, 256)
 
 Mask = NDArray[np.bool_]
@@ -154,7 +152,7 @@ class Segmenter:
         context: ToolContext,
     ) -> Segmentation:
         hanging = Hanging.of(snapshot.frame.orientation)
-        upright = hanging.turned(_squared(pixels, snapshot.frame.spacing.aspect))
+        upright = hanging.turned(squared(pixels, snapshot.frame.spacing.aspect))
         payload: dict[str, Any] = {
             "pixels": upright,
             "weights": str(model.path),
@@ -192,56 +190,11 @@ class Segmenter:
         )
 
 
-def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
-    """What a model is shown: the file's own window, not the one dragged on screen.
-
-    Otherwise the same question about the same image would have another answer after each drag. A
-    picture made in this run is taken as it is.
-    """
-    if snapshot.derived or snapshot.frame.is_color:
-        return grey(snapshot.display)
-    window = pipeline.default_window(snapshot.frame)
-    return grey(pipeline.render(snapshot.frame, window))
-
-
 def other_weights(path: Path) -> str:
     """The warning for weights that are not the published ones."""
     return (
         f"the weights {path.name} differ from the published file: results are as good as they are"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Hanging:
-    """How an image must be turned so that it hangs the usual way, as the models learned it.
-
-    The patient's right is on the viewer's left and the head is up. The same turn undoes itself.
-    """
-
-    mirror: bool = False
-    upside_down: bool = False
-    warnings: tuple[str, ...] = ()
-
-    @classmethod
-    def of(cls, orientation: Orientation) -> Hanging:
-        """From the direction letters: x should grow to the patient's left, y to the feet."""
-        row, column = orientation.row[:1], orientation.column[:1]
-        if row in ("H", "F") or column in ("L", "R"):
-            return cls(warnings=("the image lies on its side: the model expects it upright",))
-        notes: list[str] = []
-        if row == "R":
-            notes.append("the image is stored mirrored; it was turned for the model")
-        if column == "H":
-            notes.append("the image is stored upside down; it was turned for the model")
-        return cls(row == "R", column == "H", tuple(notes))
-
-    def turned(self, image: NDArray[Any]) -> NDArray[Any]:
-        """The image turned; applied again, it is as before."""
-        if self.mirror:
-            image = image[:, ::-1]
-        if self.upside_down:
-            image = image[::-1]
-        return np.ascontiguousarray(image)
 
 
 def _digest(pixels: NDArray[np.uint8], snapshot: ImageSnapshot) -> str:
@@ -251,15 +204,6 @@ def _digest(pixels: NDArray[np.uint8], snapshot: ImageSnapshot) -> str:
     digest = hashlib.sha256(np.ascontiguousarray(pixels).data)
     digest.update(repr(rest).encode())
     return digest.hexdigest()
-
-
-def _squared(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
-    """Resampled to square pixels; `aspect` is a pixel's height divided by its width."""
-    if abs(aspect - 1.0) <= _SQUARE or not 1 / _ODDEST <= aspect <= _ODDEST:
-        return pixels
-    rows, columns = pixels.shape
-    size = (columns, max(1, round(rows * aspect)))
-    return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR))
 
 
 def _resized(mask: NDArray[Any], shape: tuple[int, ...]) -> Mask:

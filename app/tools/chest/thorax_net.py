@@ -317,7 +317,60 @@ def _judged(classes: FloatImage, margins: FloatImage) -> tuple[dict[str, float],
     return confidence, judge(regions, confidence)
 
 
+@torch.inference_mode()
+def view_of(pixels: NDArray[np.float32], weights: ThoraxNet) -> tuple[str, float]:
+    """What kind of picture this is, without looking for lungs.
+
+    Args:
+        pixels: [rows, columns] in 0..1 as displayed, bright = dense.
+        weights: The network from `load`.
+
+    Returns:
+        "frontal", "lateral", "other" or "inverted", and the network's share for it in 0..1.
+    """
+    box = _letterboxed(torch.from_numpy(np.ascontiguousarray(pixels, np.float32))[None, None])
+    upright, flipped = _looks(weights, torch.cat([box, 1 - box]))
+    frontal, inverted = VIEWS.index("frontal"), VIEWS.index("inverted")
+    as_shown = float(upright.views[frontal] + flipped.views[inverted]) / 2
+    negative = float(flipped.views[frontal] + upright.views[inverted]) / 2
+    view = _view((flipped if negative > as_shown else upright).views)
+    if view == "frontal":
+        return ("inverted", negative) if negative > as_shown else ("frontal", as_shown)
+    both = (upright.views + flipped.views) / 2
+    if view == "lateral":
+        return view, float(both[VIEWS.index("lateral")])
+    return "other", float(both[VIEWS.index("lateral")] + both[VIEWS.index("other")])
+
+
+def look_entry(payload: dict[str, object]) -> dict[str, object]:
+    """Runs in the model process: the view alone.
+
+    Args:
+        payload: As of `entry`.
+
+    Returns:
+        "view" and "certainty"; see `view_of`.
+    """
+    image, net = _given(payload)
+    view, certainty = view_of(image, net)
+    return {"view": view, "certainty": certainty}
+
+
 _loaded: dict[str, ThoraxNet] = {}
+
+
+def _given(payload: dict[str, object]) -> tuple[NDArray[np.float32], ThoraxNet]:
+    """Pixels in 0..1 and the network, loaded once."""
+    pixels = payload["pixels"]
+    if not isinstance(pixels, np.ndarray):
+        raise ValueError("pixels must be an array")
+    image = cast("NDArray[np.float32]", pixels.astype(np.float32))
+    if pixels.dtype == np.uint8:
+        image /= 255
+    path = str(payload["weights"])
+    if path not in _loaded:
+        _loaded[path] = load(path)
+    return image, _loaded[path]
 
 
 def entry(payload: dict[str, object]) -> dict[str, object]:
@@ -334,16 +387,7 @@ def entry(payload: dict[str, object]) -> dict[str, object]:
         ValueError: Pixels of another type or shape.
         ThoraxNetError: The weights can't be used.
     """
-    pixels = payload["pixels"]
-    if not isinstance(pixels, np.ndarray):
-        raise ValueError("pixels must be an array")
-    image = cast("NDArray[np.float32]", pixels.astype(np.float32))
-    if pixels.dtype == np.uint8:
-        image /= 255
-    path = str(payload["weights"])
-    if path not in _loaded:
-        _loaded[path] = load(path)
-    found = segment(image, _loaded[path])
+    found = segment(*_given(payload))
     return {
         "masks": {name: mask.astype(np.uint8) for name, mask in found.masks.items()},
         "confidence": found.confidence,

@@ -1,0 +1,80 @@
+"""What a chest model is shown of an image: its greys, how it hangs, square pixels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image
+
+from app.imaging.pixels import pipeline
+from app.imaging.types import Orientation
+from app.tools.api import ImageSnapshot
+
+_SQUARE = 0.02  # relative difference of a pixel's sides that a model need not be told about
+_ODDEST = 4.0  # beyond this an aspect is rather a mistake in the file
+
+
+def grey(display: NDArray[np.uint8]) -> NDArray[np.uint8]:
+    """[rows, columns] of a displayed image; colour by its luma (ITU-R BT.601)."""
+    if display.ndim == 2:
+        return display
+    red, green, blue = (display[..., i].astype(np.float32) for i in range(3))
+    luma = 0.299 * red + 0.587 * green + 0.114 * blue
+    return np.clip(np.rint(luma), 0, 255).astype(np.uint8)
+
+
+def model_pixels(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
+    """What a model is shown: the file's own window, not the one dragged on screen.
+
+    Otherwise the same question about the same image would have another answer after each drag. A
+    picture made in this run is taken as it is.
+    """
+    if snapshot.derived or snapshot.frame.is_color:
+        return grey(snapshot.display)
+    window = pipeline.default_window(snapshot.frame)
+    return grey(pipeline.render(snapshot.frame, window))
+
+
+@dataclass(frozen=True, slots=True)
+class Hanging:
+    """How an image must be turned so that it hangs the usual way, as the models learned it.
+
+    The patient's right is on the viewer's left and the head is up. The same turn undoes itself.
+    """
+
+    mirror: bool = False
+    upside_down: bool = False
+    warnings: tuple[str, ...] = ()
+
+    @classmethod
+    def of(cls, orientation: Orientation) -> Hanging:
+        """From the direction letters: x should grow to the patient's left, y to the feet."""
+        row, column = orientation.row[:1], orientation.column[:1]
+        if row in ("H", "F") or column in ("L", "R"):
+            return cls(warnings=("the image lies on its side: the model expects it upright",))
+        notes: list[str] = []
+        if row == "R":
+            notes.append("the image is stored mirrored; it was turned for the model")
+        if column == "H":
+            notes.append("the image is stored upside down; it was turned for the model")
+        return cls(row == "R", column == "H", tuple(notes))
+
+    def turned(self, image: NDArray[Any]) -> NDArray[Any]:
+        """The image turned; applied again, it is as before."""
+        if self.mirror:
+            image = image[:, ::-1]
+        if self.upside_down:
+            image = image[::-1]
+        return np.ascontiguousarray(image)
+
+
+def squared(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
+    """Resampled to square pixels; `aspect` is a pixel's height divided by its width."""
+    if abs(aspect - 1.0) <= _SQUARE or not 1 / _ODDEST <= aspect <= _ODDEST:
+        return pixels
+    rows, columns = pixels.shape
+    size = (columns, max(1, round(rows * aspect)))
+    return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR))
