@@ -13,8 +13,10 @@ from typing import Literal
 
 import numpy as np
 
+from app.imaging.files import synthetic
 from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
+from app.tools.chest import view_check
 from app.tools.chest.pictures import grey
 
 Position = Literal["PA", "AP", "lateral", "unknown"]
@@ -50,6 +52,8 @@ SMALL = 128
 OBLONG = 2.0
 """Longer over shorter side from which it is hardly a radiograph of a chest."""
 FEWEST_GREYS = 16
+CERTAIN = 0.9
+"""Share of the network's view head from which its word alone stops a picture."""
 FLAT = 0.98
 """Share of one grey value from which a picture is no radiograph: an empty document."""
 
@@ -102,6 +106,8 @@ def admit(
     _check_orientation(snapshot, look, turns=turns)
     _check_colours(snapshot, look)
     _check_greys(snapshot, look)
+    if context is not None and not look.objections:
+        _check_picture(snapshot, look, context)
     if look.objections:
         return _overruled(snapshot, look, context)
     return Admission(look.position, tuple(look.warnings))
@@ -228,6 +234,31 @@ def _check_greys(snapshot: ImageSnapshot, look: _Look) -> None:
         look.warnings.append(
             f"the image is small ({columns} x {rows} pixels): fine signs cannot be seen in it"
         )
+
+
+def _check_picture(snapshot: ImageSnapshot, look: _Look, context: ToolContext) -> None:
+    """What the embedded network makes of the picture; it is a doubt where the file says otherwise.
+
+    A small network errs on films that it never saw the like of: it may stop a picture of which
+    nothing is known, and not one that whoever took it calls a frontal chest radiograph.
+    """
+    seen = view_check.look(snapshot, context)
+    if seen.view in ("frontal", "unknown"):
+        return
+    stops = seen.view in ("lateral", "other") and seen.certainty >= CERTAIN
+    if stops and not _stated(snapshot):
+        look.objections.append(seen.why)
+    else:
+        look.warnings.append(seen.why)
+
+
+def _stated(snapshot: ImageSnapshot) -> bool:
+    """Whether the file says that it is a chest radiograph, or a tool made the picture just now."""
+    instance = snapshot.instance
+    if snapshot.derived or instance.get(synthetic.ATTRIBUTE):
+        return True
+    radiograph = _said(instance.get("Modality")) in RADIOGRAPHY
+    return radiograph and bool(_CHEST.search(_said(instance.get("BodyPartExamined"))))
 
 
 def _said(value: str) -> str:

@@ -13,7 +13,7 @@ from app.tools.api import ToolContext, ToolFailed, ToolRetry
 from app.tools.chest import gate
 from app.tools.files import save_png
 from tests.unit.tools.chest.synthetic import radiograph
-from tests.unit.tools.support import Bench, write_dicom
+from tests.unit.tools.support import LOOK, Bench, write_dicom
 
 
 def admit(bench: Bench, **attributes: Any) -> gate.Admission:
@@ -209,3 +209,45 @@ def test_a_mirrored_image_is_told_where_the_tool_does_not_turn_it(
 def test_a_screenshot_says_that_it_is_one(bench: Bench):
     capture = {"SOPClassUID": gate.SECONDARY_CAPTURE}
     assert "secondary capture" in admit(bench, **capture).warnings[0]
+
+
+class Seen:
+    """A model process whose network sees that view."""
+
+    def __init__(self, view: str, certainty: float) -> None:
+        self.answer = {"view": view, "certainty": certainty}
+
+    def call(self, entry: str, payload: Any, **_: Any) -> dict[str, Any]:
+        assert entry == LOOK
+        return dict(self.answer)
+
+
+def look_at(bench: Bench, view: str, certainty: float, *, dicom: bool) -> gate.Admission:
+    # Looks are kept for each picture: another one for each case.
+    pixels = radiograph(240, 200 + int(certainty * 100) + len(view))
+    if dicom:
+        bench.open(write_dicom(bench.folder / "a.dcm", pixels))
+    else:
+        folder = bench.folder / "pictures"
+        folder.mkdir()
+        bench.open(save_png((pixels >> 4).astype(np.uint8), folder, "x"))
+    context = replace(bench.context(), host=Seen(view, certainty))
+    return gate.admit(bench.images.resolve("image-1"), context)
+
+
+@pytest.mark.parametrize("view", ["lateral", "other"])
+def test_a_picture_that_surely_is_no_frontal_chest_is_refused(bench: Bench, view: str):
+    with pytest.raises(ToolFailed, match=r"the picture (looks|does not look)"):
+        look_at(bench, view, 0.97, dicom=False)
+
+
+@pytest.mark.parametrize(
+    ("view", "certainty", "dicom"),
+    [("lateral", 0.6, False), ("inverted", 0.99, False), ("other", 0.97, True)],
+)
+def test_a_doubt_about_the_picture_is_told(bench: Bench, view: str, certainty: float, dicom: bool):
+    assert "the picture " in look_at(bench, view, certainty, dicom=dicom).warnings[-1]
+
+
+def test_a_frontal_picture_raises_no_doubt(bench: Bench):
+    assert look_at(bench, "frontal", 0.99, dicom=True).warnings == ()
