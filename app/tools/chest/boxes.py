@@ -1,0 +1,211 @@
+"""Boxes as language models write them: read strictly, and carried back to the original image.
+
+Pixel edges are used throughout: an image of n columns reaches from 0 to n. A `Box` of
+`app.imaging.findings` has pixel centres at integers, so it lies half a pixel lower.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from app.imaging.findings import Box
+
+Corners = tuple[float, float, float, float]
+"""x0, y0, x1, y1."""
+
+MAIRA_BINS = 100
+"""MAIRA-2 writes each coordinate as one of so many bins of the image that it saw."""
+CHEXAGENT_SCALE = 100
+"""CheXagent-2 writes coordinates as hundredths of the image that it saw."""
+
+_OBJECT = re.compile(r"<obj>(.*?)(</obj>|(?=<obj>)|\Z)", re.DOTALL)
+_MAIRA_BOX = re.compile(r"<box>(.*?)(</box>|(?=<box>)|\Z)", re.DOTALL)
+_MAIRA_CORNERS = re.compile(r"\s*<x(\d{1,4})>\s*<y(\d{1,4})>\s*<x(\d{1,4})>\s*<y(\d{1,4})>\s*")
+_MAIRA_TAGS = re.compile(r"</?(?:obj|box)>|<[xy]\d+>")
+
+_CHEX_PART = re.compile(
+    r"<\|ref\|>(?P<ref>.*?)(?P<ref_end><\|/ref\|>|(?=<\|box\|>)|\Z)"
+    r"|<\|box\|>(?P<box>.*?)(?P<box_end><\|/box\|>|(?=<\|(?:box|ref)\|>)|\Z)",
+    re.DOTALL,
+)
+_PAIR = r"\(\s*(\d{1,4})\s*,\s*(\d{1,4})\s*\)"
+_CHEX_CORNERS = re.compile(rf"\s*{_PAIR}\s*,?\s*{_PAIR}\s*")
+_SPECIAL = re.compile(r"<\|[^|<>]{1,40}\|>")
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """The part of an image that a model saw, as its own square or rectangle.
+
+    Attributes:
+        left: First column's outer edge, in pixels of the original; below 0 where it was padded.
+        top: First row's outer edge.
+        right: Last column's outer edge.
+        bottom: Last row's outer edge.
+    """
+
+    left: float
+    top: float
+    right: float
+    bottom: float
+
+    def original(self, corners: Corners) -> Corners:
+        """Corners in fractions of what the model saw -> pixel edges of the original image."""
+        width, height = self.right - self.left, self.bottom - self.top
+        x0, y0, x1, y1 = corners
+        return (
+            self.left + x0 * width,
+            self.top + y0 * height,
+            self.left + x1 * width,
+            self.top + y1 * height,
+        )
+
+    def hidden(self, rows: int, columns: int) -> tuple[str, ...]:
+        """What of an image lies outside, e.g. ("12 % at the left", "12 % at the right")."""
+        shares = {
+            "left": self.left / columns,
+            "right": 1 - self.right / columns,
+            "top": self.top / rows,
+            "bottom": 1 - self.bottom / rows,
+        }
+        return tuple(
+            f"{100 * share:.0f} % at the {side}" for side, share in shares.items() if share >= 0.005
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """A phrase and where the model saw it.
+
+    Attributes:
+        phrase: The model's own words; "" where it gave none.
+        boxes: Corners in fractions (0..1) of what the model saw.
+    """
+
+    phrase: str
+    boxes: tuple[Corners, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a model wrote.
+
+    Attributes:
+        groups: Phrases with their boxes; of MAIRA-2 also those without any.
+        text: The whole in plain words.
+        refused: Boxes that cannot be used, a sentence each.
+    """
+
+    groups: tuple[Grounded, ...]
+    text: str
+    refused: tuple[str, ...]
+
+
+def whole(rows: int, columns: int) -> Seen:
+    """An image that was seen as a whole, however it was squeezed."""
+    return Seen(0.0, 0.0, float(columns), float(rows))
+
+
+def centre_crop(rows: int, columns: int, shortest: int, crop_rows: int, crop_columns: int) -> Seen:
+    """What is left after "shortest edge to n, then a centred crop" (transformers' convention).
+
+    The longer side is rounded down (int(shortest * long / short)) and the crop starts at
+    (size - crop) // 2; both are followed here to the pixel.
+    """
+    if columns <= rows:
+        width, height = shortest, int(shortest * rows / columns)
+    else:
+        width, height = int(shortest * columns / rows), shortest
+    left, top = (width - crop_columns) // 2, (height - crop_rows) // 2
+    across, down = columns / width, rows / height
+    return Seen(left * across, top * down, (left + crop_columns) * across, (top + crop_rows) * down)
+
+
+def box_of(corners: Corners) -> Box:
+    """A finding's box from pixel edges."""
+    x0, y0, x1, y1 = corners
+    return Box(x0 - 0.5, y0 - 0.5, x1 - 0.5, y1 - 0.5)
+
+
+def read_maira(text: str) -> Reading:
+    """MAIRA-2's grounded text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
+
+    A coordinate stands for the middle of its bin, as in the published reader.
+    """
+    groups: list[Grounded] = []
+    refused: list[str] = []
+    for body, end in _OBJECT.findall(text):
+        boxes: list[Corners] = []
+        for written, box_end in _MAIRA_BOX.findall(body):
+            found = _MAIRA_CORNERS.fullmatch(written)
+            numbers = [int(number) for number in found.groups()] if found else []
+            why = _fault(numbers, MAIRA_BINS - 1, closed=bool(box_end))
+            if why:
+                refused.append(_refusal(written, why))
+            else:
+                x0, y0, x1, y1 = ((number + 0.5) / MAIRA_BINS for number in numbers)
+                boxes.append((x0, y0, x1, y1))
+        phrase = body.partition("<box>")[0].strip()
+        if end != "</obj>":
+            refused.append(f'the answer breaks off in "{_short(phrase)}"')
+        groups.append(Grounded(phrase, tuple(boxes)))
+    words = " ".join(_MAIRA_TAGS.sub(" ", text).split())
+    if not groups and "<box>" in text:
+        refused.append("boxes without a phrase")
+    return Reading(tuple(groups), words, tuple(refused))
+
+
+def read_chexagent(text: str) -> Reading:
+    """CheXagent-2's text with `<|ref|>words<|/ref|><|box|>(x1,y1),(x2,y2)<|/box|>` in it.
+
+    In `Reading.text` each box that is used is named by its number: "words [box 1]".
+    """
+    groups: list[Grounded] = []
+    refused: list[str] = []
+    ref = ""
+
+    def replaced(part: re.Match[str]) -> str:
+        nonlocal ref
+        if part["ref"] is not None:
+            ref = " ".join(part["ref"].split())
+            return f" {ref} "
+        found = _CHEX_CORNERS.fullmatch(part["box"])
+        numbers = [int(number) for number in found.groups()] if found else []
+        why = _fault(numbers, CHEXAGENT_SCALE, closed=bool(part["box_end"]))
+        if why:
+            refused.append(_refusal(part["box"], why))
+            return " [unusable box] "
+        x0, y0, x1, y1 = (number / CHEXAGENT_SCALE for number in numbers)
+        groups.append(Grounded(ref, ((x0, y0, x1, y1),)))
+        return f" [box {len(groups)}] "
+
+    marked = _CHEX_PART.sub(replaced, text)
+    lines = [" ".join(line.split()) for line in _SPECIAL.sub(" ", marked).splitlines()]
+    words = re.sub(r" ([.,;:!?])", r"\1", "\n".join(lines).strip())
+    return Reading(tuple(groups), words, tuple(refused))
+
+
+def _fault(numbers: list[int], most: int, *, closed: bool) -> str:
+    """Why these are no corners of a box; "" when they are."""
+    if not closed:
+        return "it breaks off"
+    if len(numbers) != 4:
+        return "it has no four coordinates"
+    if any(number > most for number in numbers):
+        return f"a coordinate lies outside 0 to {most}"
+    x0, y0, x1, y1 = numbers
+    if x1 < x0 or y1 < y0:
+        return "its corners are exchanged"
+    if x1 == x0 or y1 == y0:
+        return "it has no width or height"
+    return ""
+
+
+def _refusal(written: str, why: str) -> str:
+    return f'a box was not drawn because {why}: "{_short(written)}"'
+
+
+def _short(text: str) -> str:
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,143 @@
+"""Puts published safetensors into modules of ours, tensor by tensor (torch; model process only).
+
+For checkpoints whose own program cannot run here: nothing is left as it was made, nothing of the
+file is left out, and no program of the model's folder is run.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from torch import nn
+
+from app.tools.api import ToolFailed
+from app.tools.needs import command
+
+Tell = Callable[[float], None]
+
+
+class OtherLayout(Exception):
+    """This folder is not laid out as the published model that the code here knows."""
+
+
+def config_of(folder: Path, name: str = "config.json") -> dict[str, Any]:
+    """A JSON object of a model's folder.
+
+    Raises:
+        ToolFailed: It is missing or no JSON object.
+    """
+    path = folder / name
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise _damaged(path, f"{type(error).__name__}: {error}") from error
+    if not isinstance(found, dict):
+        raise _damaged(path, "no JSON object")
+    return found
+
+
+@contextmanager
+def made_on(device: str, dtype: torch.dtype) -> Generator[None]:
+    """Modules made inside are on `device` in `dtype`, with parameters that hold no values yet.
+
+    Unlike torch's "meta" device this computes the buffers that no file holds (rotary angles,
+    position numbers).
+    """
+    from transformers.initialization import no_init_weights
+
+    before = torch.get_default_dtype()
+    torch.set_default_dtype(dtype)
+    try:
+        with no_init_weights(), torch.device(device):
+            yield
+    finally:
+        torch.set_default_dtype(before)
+
+
+def fill(
+    parts: Mapping[str, nn.Module],
+    folder: Path,
+    *,
+    rename: Callable[[str], str] = lambda name: name,
+    tell: Tell = lambda fraction: None,
+) -> None:
+    """Copy each tensor of a folder's safetensors into the part whose prefix it has.
+
+    Args:
+        parts: Prefix of the published names -> module whose own names follow it.
+        folder: The model's.
+        rename: Published name -> the name that transformers uses now.
+        tell: Told the fraction that is done; may raise to stop.
+
+    Raises:
+        OtherLayout: A name or a shape of the files or of the modules has no counterpart.
+        ToolFailed: A file is missing or damaged.
+    """
+    wanted = {
+        prefix + name: tensor
+        for prefix, module in parts.items()
+        for name, tensor in module.state_dict().items()
+    }
+    files = shards(folder)
+    missing, strange = set(wanted), list[str]()
+    for number, path in enumerate(files):
+        for fraction, published, tensor in _tensors(path):
+            name = rename(published)
+            target = wanted.get(name)
+            if target is None or target.shape != tensor.shape:
+                strange.append(published)
+                continue
+            target.copy_(tensor)
+            missing.discard(name)
+            tell((number + fraction) / len(files))
+    if missing or strange:
+        raise OtherLayout(
+            f"{len(missing)} tensors missing ({', '.join(sorted(missing)[:3])}), "
+            f"{len(strange)} unknown ({', '.join(strange[:3])})"
+        )
+
+
+def shards(folder: Path) -> list[Path]:
+    """The safetensors files of a folder, by its index where it has one.
+
+    Raises:
+        ToolFailed: One that the index names is missing, or there is none.
+    """
+    index = folder / "model.safetensors.index.json"
+    if index.is_file():
+        names = sorted(set(config_of(folder, index.name).get("weight_map", {}).values()))
+    else:
+        names = ["model.safetensors"]
+    # The names come from a file: one that leads out of the folder is none.
+    found = [folder / str(name) for name in names if Path(str(name)).name == name]
+    for path in found:
+        if not path.is_file():
+            raise _damaged(path, "it is not there")
+    if not found:
+        raise _damaged(index, "it names no weights")
+    return found
+
+
+def _tensors(path: Path) -> Generator[tuple[float, str, torch.Tensor]]:
+    try:
+        with safe_open(path, framework="pt", device="cpu") as opened:
+            names = list(opened.keys())
+            for number, name in enumerate(names):
+                yield (number + 1) / len(names), name, opened.get_tensor(name)
+    except SafetensorError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _damaged(path: Path, detail: str) -> ToolFailed:
+    return ToolFailed(
+        "a file of this model is missing or damaged",
+        subject=path.name,
+        remedy=f"Check it with `{command()} models verify`, then get or install the model again.",
+        detail=detail,
+    )

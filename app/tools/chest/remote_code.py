@@ -1,0 +1,81 @@
+"""Runs the program that lies in a model's folder, only where the user has said yes (model process).
+
+`trust_remote_code` of transformers, narrowed: from the installed folder only, never from a network,
+and copied for this process alone, so that no older copy in the user's home is run instead.
+"""
+
+from __future__ import annotations
+
+import atexit
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from transformers import dynamic_module_utils
+
+from app.tools.api import ToolFailed
+from app.tools.model_process.serving import Work
+from app.tools.needs import command
+
+_private: list[str] = []
+
+
+def loaded(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
+    """`auto.from_pretrained` of a folder with the code that lies in it.
+
+    Args:
+        auto: AutoModelForCausalLM, AutoTokenizer or AutoProcessor.
+        folder: The model's.
+        work: Whose source says whether the user has allowed the code.
+        how: Further arguments.
+
+    Raises:
+        ToolFailed: The user has not, or the code does not run here.
+    """
+    require_consent(work)
+    if not _private:
+        _private.append(tempfile.mkdtemp(prefix="sightline-model-code-"))
+        atexit.register(shutil.rmtree, _private[0], ignore_errors=True)
+    setattr(dynamic_module_utils, "HF_MODULES_CACHE", _private[0])  # noqa: B010
+    try:
+        return auto.from_pretrained(
+            str(folder), trust_remote_code=True, local_files_only=True, **how
+        )
+    except (ToolFailed, MemoryError):
+        raise
+    except Exception as error:  # a stranger's program fails in any way it likes
+        if "out of memory" in str(error) or "can't allocate memory" in str(error):
+            raise
+        raise ToolFailed(
+            "the program that comes with this model does not run here: "
+            f"{type(error).__name__}: {_first_line(error)}",
+            subject=_name(work),
+            remedy="Install the revision that the model's card names, or a copy of the model whose "
+            "program was written for the installed version of transformers.",
+            detail=f"{type(error).__name__}: {error}",
+        ) from error
+
+
+def require_consent(work: Work) -> None:
+    """Stop unless the user has allowed this model's program.
+
+    Raises:
+        ToolFailed: Says how to allow it.
+    """
+    if not work.source.get("trust_remote_code"):
+        raise ToolFailed(
+            "this copy of the model needs the program that lies in its folder, and running it has "
+            "not been allowed",
+            subject=_name(work),
+            remedy="Read the program's files first. To allow them, install the model with "
+            f"`{command()} models install PATH --allow-code`, or say yes in the model panel.",
+        )
+
+
+def _name(work: Work) -> str:
+    return str(work.source.get("name", ""))
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).strip().splitlines() or [""])[0][:160]
