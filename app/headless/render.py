@@ -17,6 +17,7 @@ from app.headless.common import program_of, scanned
 from app.headless.over_images import OVER_IMAGES, Drawn, images_under, layers_on, state_for
 from app.imaging.decode import Decoder
 from app.imaging.export import write_png
+from app.imaging.files import synthetic
 from app.imaging.layers import LayerFrame
 from app.imaging.pixels import pipeline, presenting
 from app.imaging.presentation import ImagePresentation
@@ -64,16 +65,33 @@ def render(request: RenderRequest) -> int:
     """
     with program_of() as program:
         result = scanned(program.decoder, request.src)
-        pixels = _pixels(program.decoder, result, request)
+        pixels, model = _pixels(program.decoder, result, request)
         with exporting(program.audit, "picture", request.out, annotated=request.annotated):
             write_png(request.out, pixels)
+            if model:
+                _mark(request.out, model)
     return 0
 
 
-def _pixels(decoder: Decoder, result: ScanResult, request: RenderRequest) -> NDArray[Any]:
+def _mark(path: Path, model: str) -> None:
+    """A picture of what a model made says so itself."""
+    try:
+        synthetic.mark(path, model)
+    except OSError as error:
+        raise FileProblem(
+            "the picture could not be marked as synthetic",
+            subject=str(path),
+            remedy="Check the folder's permissions and the space on the disk",
+        ) from error
+
+
+def _pixels(
+    decoder: Decoder, result: ScanResult, request: RenderRequest
+) -> tuple[NDArray[Any], str]:
+    """What is to be written, and the model that made the image where one did."""
     series, instance = _chosen(result, request)
     if instance.content in _READ:
-        return _page(decoder, result, instance)
+        return _page(decoder, result, instance), ""
     index = request.frame
     state: Sequence[Instance] = ()
     under: list[Instance] = []
@@ -103,9 +121,9 @@ def _pixels(decoder: Decoder, result: ScanResult, request: RenderRequest) -> NDA
             remedy=_frames_text(counted),
         )
     frame = decoder.frame(instance, index).result()
-    return _picture(
-        decoder, result, request, _Chosen(series, instance, index, frame, state, acquired)
-    )
+    chosen = _Chosen(series, instance, index, frame, state, acquired)
+    model = acquired.get(synthetic.ATTRIBUTE)
+    return _picture(decoder, result, request, chosen), model
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,6 +29,8 @@ class Theme:
     ok: str = "#4cc38a"
     warning: str = "#f0b429"
     error: str = "#ff6b6b"
+    synthetic: str = "#ff4fd8"  # the band of images that a model made: no such colour in any scan
+    synthetic_text: str = "#1a0014"
     overlay_text: str = "#d7dee6"  # corner text on the image
     overlay_shade: str = "#000000"  # behind it, so that it reads on white bone too
     annotation: tuple[str, ...] = (

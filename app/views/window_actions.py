@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views import icons, wording
+from app.views.canvas import heat_legend
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.plane_switch import PlaneSwitch
@@ -249,6 +250,27 @@ class WindowActions:
             "Delete all findings", lambda: annotations.remove(self._finding_ids())
         )
 
+    def _make_heat_menu(self) -> QMenu:
+        """How strongly heatmaps are laid over the image."""
+        menu = QMenu("Heatmaps", self._window)
+        layer = self._canvas.findings_layer
+        self.toggle_heat = self._action("Hide or show heatmaps", layer.toggle_heat, "Shift+H")
+        menu.addAction(self.toggle_heat)
+        menu.addSeparator()
+        self.heat: dict[float, QAction] = {}
+        for name, strength in heat_legend.STRENGTHS.items():
+            action = self._action(
+                name, lambda value=strength: layer.set_heat_strength(value), checkable=True
+            )
+            self.heat[strength] = action
+            menu.addAction(action)
+        menu.aboutToShow.connect(self._tick_heat)
+        return menu
+
+    def _tick_heat(self) -> None:
+        for strength, action in self.heat.items():
+            action.setChecked(strength == self._canvas.findings_layer.heat_strength)
+
     def _finding_ids(self) -> list[str]:
         return [item.finding.id for item in self._workspace.annotations.all()]
 
@@ -305,6 +327,7 @@ class WindowActions:
                 None,
                 self.show_findings,
                 self.hide_findings,
+                self._make_heat_menu(),
                 None,
                 self.delete_finding,
                 self.delete_findings,

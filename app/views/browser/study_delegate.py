@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
 from app.views import icons
 from app.views.browser.study_model import ROW, StudyModel
 from app.views.browser.study_rows import SeriesRow, StudyRow, WarningRow
+from app.views.canvas import synthetic_band
 from app.views.style import color, ui_font
 from app.views.theme import SPACE, THEME, TYPE
 
@@ -126,6 +127,8 @@ class StudyDelegate(QStyledItemDelegate):
         painter.setClipPath(path)
         painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
         painter.drawPixmap(place, picture)
+        if synthetic_band.maker(row.middle):
+            synthetic_band.draw_small(painter, QRectF(box))
         painter.setClipping(False)
 
 

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from app.imaging.types import Content, Instance, Series, Study
 from app.views import wording
+from app.views.canvas import synthetic_band
 from app.views.contents import LOOKS, Look, amount
 from app.workspace.studies import key_of
 
@@ -115,7 +116,8 @@ class SeriesRow:
     def detail(self) -> str:
         """Modality and how much there is."""
         modality = wording.one_line(self.series.modality)
-        return "  ·  ".join(part for part in (modality, amount(self.series)) if part)
+        made = "SYNTHETIC, no patient" if synthetic_band.maker(self.first) else ""
+        return "  ·  ".join(part for part in (made, modality, amount(self.series)) if part)
 
     @property
     def look(self) -> Look:

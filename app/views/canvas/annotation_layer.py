@@ -9,11 +9,11 @@ from functools import partial
 from PySide6.QtCore import QObject, QPointF, QTimer, Signal
 
 from app.errors import SightlineError
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, Heatmap
 from app.imaging.types import ImageRef
 from app.views import wording
 from app.views.background import Background
-from app.views.canvas import shapes
+from app.views.canvas import heat_legend, shapes
 from app.views.canvas.image_view import ImageView
 from app.views.canvas.items import AnnotationItem, Look, make_item
 from app.views.canvas.labels import Chip
@@ -47,6 +47,7 @@ class AnnotationLayer(QObject):
         self._shapes: dict[str, shapes.Shape] = {}
         self._hovered = ""
         self._draft: Finding | None = None
+        self._strength = self._seen = heat_legend.USUAL
         # One mask at a time, and not at once: a tool's result makes a chat card and list rows too,
         # and whatever runs beside them holds Python's lock by turns and so the window.
         self._queue: deque[Finding] = deque()
@@ -79,6 +80,28 @@ class AnnotationLayer(QObject):
     def ready(self) -> bool:
         """Whether every item has its shape."""
         return all(item.ready for item in self._items.values())
+
+    @property
+    def heat_strength(self) -> float:
+        """How strongly heatmaps are laid over the image; 0 for hidden."""
+        return self._strength
+
+    def set_heat_strength(self, strength: float) -> None:
+        """Lay heatmaps more or less strongly over the image, 0..1; a matter of display."""
+        self._seen = strength or self._seen
+        self._strength = strength
+        self._restyle()
+
+    def toggle_heat(self) -> None:
+        """Hide heatmaps, or show them as they were."""
+        self.set_heat_strength(0.0 if self._strength else self._seen)
+
+    @property
+    def legend(self) -> heat_legend.Legend | None:
+        """The legend of the heatmap that is seen, or None."""
+        if not self._strength:
+            return None
+        return heat_legend.legend_of(self.findings, self._annotations.selected)
 
     def set_draft(self, finding: Finding | None) -> None:
         """Draw what is not finished, instead of the finding that has its id; None for nothing."""
@@ -190,7 +213,16 @@ class AnnotationLayer(QObject):
         drawn = self._draft is not None and finding_id == self._draft.id
         strong = drawn or finding_id in (self._annotations.selected, self._hovered)
         handles = strong and bool(drawing.points_of(annotation.finding))
-        return Look(THEME.annotation_color(annotation.color), strong, handles=handles)
+        strength = self._strength_of(annotation.finding)
+        tint = THEME.annotation_color(annotation.color)
+        return Look(tint, strong, handles=handles, strength=strength)
+
+    def _strength_of(self, finding: Finding) -> float:
+        """0 for a heatmap that is not seen: one at a time is."""
+        if not isinstance(finding.geometry, Heatmap):
+            return 1.0
+        seen = heat_legend.drawn_of(self.findings, self._annotations.selected)
+        return self._strength if seen is not None and seen.id == finding.id else 0.0
 
     def chips(self) -> list[Chip]:
         """The labels of what is drawn, lines first: they carry measurements."""
@@ -198,7 +230,7 @@ class AnnotationLayer(QObject):
         for item in sorted(self._items.values(), key=lambda item: (-item.look.strong, -item.z)):
             shape = item.outline
             text = wording.chip_text(item.finding)
-            if shape is not None and text:
+            if shape is not None and text and item.look.strength > 0:
                 anchor = self._view.to_widget(shape.anchor.x(), shape.anchor.y())
                 look = item.look
                 result.append(Chip(item.finding.id, text, anchor, look.color, look.strong))

@@ -13,14 +13,23 @@ from numpy.typing import NDArray
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
 
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, Heatmap
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.pixels import pipeline
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Frame, Instance, Series, Window
 from app.views import style, wording
-from app.views.canvas import corner_text, labels, layer_drawing, overlay, shapes, turning
+from app.views.canvas import (
+    corner_text,
+    heat_legend,
+    labels,
+    layer_drawing,
+    overlay,
+    shapes,
+    synthetic_band,
+    turning,
+)
 from app.views.canvas.corner_text import Shown
 from app.views.canvas.image_layer import to_qimage
 from app.views.canvas.items import ITEMS, Look
@@ -79,7 +88,9 @@ def render_annotated(
     canvas = _in_true_shape(to_qimage(pixels), frame.spacing.aspect, turn)
     shorter = min(canvas.width(), canvas.height())
     size = max(shorter / REFERENCE_PX, SMALLEST_SIZE)
-    area = QRectF(0, 0, canvas.width(), canvas.height())
+    whole = QRectF(0, 0, canvas.width(), canvas.height())
+    model = synthetic_band.maker(instance)
+    area = synthetic_band.below(model, whole, size)
     to_picture = _to_picture(frame, turn, canvas)
     painter = QPainter(canvas)
     try:
@@ -102,7 +113,11 @@ def render_annotated(
             overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
             overlay.draw_corners(painter, corners, area, size)
             taken = overlay.corner_rects(corners, area, size)
+            legend = heat_legend.legend_of(own)
+            heat_legend.draw(painter, legend, area, size)
+            taken.append(heat_legend.rect_of(legend, area, size))
             labels.draw(painter, labels.place(chips, area, taken, size), size)
+        synthetic_band.draw(painter, model, whole, size)
     finally:
         painter.end()
     return _as_array(canvas)
@@ -199,13 +214,16 @@ def _draw_findings(
     """Draw the shapes; returns their chips, lines first as on the canvas."""
     colors: dict[str, str] = {}
     drawn: list[tuple[float, Chip]] = []
+    seen = heat_legend.drawn_of(findings)
     painter.save()
     painter.setTransform(to_picture, True)
     for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):
         tint = colors.setdefault(finding.label, THEME.annotation_color(len(colors)))
+        if isinstance(finding.geometry, Heatmap) and finding is not seen:
+            continue
         shape = shapes.build(finding)
         item = ITEMS[type(finding.geometry)]
-        item.draw(painter, shape, Look(tint, size=size))
+        item.draw(painter, shape, Look(tint, size=size, strength=heat_legend.USUAL))
         anchor = painter.worldTransform().map(shape.anchor)
         text = wording.chip_text(finding)
         if text:

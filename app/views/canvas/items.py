@@ -46,12 +46,14 @@ class Look:
         strong: Selected or under the mouse.
         size: Factor on widths and ticks: 1 on screen, more in an export of a large matrix.
         handles: Whether its points are marked as such that can be moved.
+        strength: Of a heatmap, how strongly it is laid over the image: 0 not at all, to 1.
     """
 
     color: str
     strong: bool = False
     size: float = 1.0
     handles: bool = False
+    strength: float = 1.0
 
 
 class AnnotationItem(QGraphicsItem):
@@ -250,9 +252,12 @@ class HeatmapItem(AnnotationItem):
 
     @classmethod
     def draw(cls, painter: QPainter, shape: Shape, look: Look) -> None:
-        if shape.image is not None and shape.image_rect is not None:
+        if shape.image is not None and shape.image_rect is not None and look.strength > 0:
+            painter.save()
+            painter.setOpacity(painter.opacity() * look.strength)
             painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
             painter.drawImage(shape.image_rect, shape.image)
+            painter.restore()
 
 
 @contextmanager

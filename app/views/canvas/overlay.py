@@ -11,7 +11,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaint
 from PySide6.QtWidgets import QWidget
 
 from app.views import wording
-from app.views.canvas import labels
+from app.views.canvas import heat_legend, labels, synthetic_band
 from app.views.canvas.corner_text import Corners, Sides
 from app.views.canvas.labels import Chip, PlacedChip
 from app.views.style import color as with_alpha
@@ -224,7 +224,35 @@ class Overlay(QWidget):
         self._sides = Sides()
         self._chips: Sequence[Chip] = ()
         self._placed: list[PlacedChip] = []
+        self._synthetic = ""
+        self._legend: heat_legend.Legend | None = None
         warm()
+
+    @property
+    def synthetic(self) -> str:
+        """Which model made the image, as the band says; "" for an acquired one."""
+        return self._synthetic
+
+    def set_synthetic(self, model: str) -> None:
+        """Show the band of an image that a model made; "" for an acquired one."""
+        if model != self._synthetic:
+            self._synthetic = model
+            self.update()
+
+    @property
+    def legend(self) -> heat_legend.Legend | None:
+        """The legend that is shown."""
+        return self._legend
+
+    def set_legend(self, legend: heat_legend.Legend | None) -> None:
+        """Show the legend of a heatmap, or none."""
+        if legend != self._legend:
+            self._legend = legend
+            self.update()
+
+    def _area(self) -> QRectF:
+        """Where text may stand."""
+        return synthetic_band.below(self._synthetic, QRectF(self.rect()))
 
     @property
     def corners(self) -> Corners:
@@ -270,7 +298,7 @@ class Overlay(QWidget):
 
     def _laid_out(self) -> list[Block]:
         """The corners as they stand in this widget."""
-        area = QRectF(self.rect())
+        area = self._area()
         if area != self._laid_out_in:
             self._known.clear()
             self._laid_out_in = area
@@ -288,8 +316,9 @@ class Overlay(QWidget):
 
     def set_chips(self, chips: Sequence[Chip]) -> None:
         """Show other chips, placed clear of each other and of the corner text."""
-        area = QRectF(self.rect())
+        area = self._area()
         taken = [block.rect for block in self._laid_out()]
+        taken.append(heat_legend.rect_of(self._legend, area))
         placed = labels.place(chips, area, taken)
         if placed != self._placed:
             self._placed = placed
@@ -305,8 +334,9 @@ class Overlay(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
-        area = QRectF(self.rect())
-        draw_sides(painter, self._sides, area)
+        draw_sides(painter, self._sides, self._area())
         draw_blocks(painter, self._laid_out())
+        heat_legend.draw(painter, self._legend, self._area())
         labels.draw(painter, self._placed)
+        synthetic_band.draw(painter, self._synthetic, QRectF(self.rect()))
         painter.end()

@@ -13,11 +13,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
 
 from app.errors import FileProblem, SightlineError
+from app.imaging.files import synthetic
 from app.views import wording
 from app.views.background import Background
 from app.views.canvas import colormaps
 from app.views.canvas.image_layer import pyramid
 from app.views.canvas.image_view import ImageView
+from app.views.canvas.synthetic_band import SyntheticBand
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label, tool_button
 from app.workspace.panes import Pane, Panes
@@ -48,6 +50,11 @@ def read_picture(path: Path, cmap: str) -> Levels:
     return pyramid(pixels)
 
 
+def _read(path: Path, cmap: str) -> tuple[Levels, str]:
+    """The picture, and which model made it as its file says."""
+    return read_picture(path, cmap), synthetic.file_made_by(path)
+
+
 def _unreadable(path: Path) -> FileProblem:
     return FileProblem("the picture cannot be read", subject=path.name, remedy="Run the tool again")
 
@@ -68,6 +75,9 @@ class PaneView(QWidget):
         self.pane = pane
         self.ready = False
         self.title = ElidedLabel(wording.one_line(pane.title) or pane.path.name, "strong")
+        self.band = SyntheticBand()
+        if pane.options.get("synthetic"):
+            self.band.set_model(str(pane.options.get("model") or "a model"))
         self.view = ImageView()
         self.view.setAccessibleName(pane.title or "Picture")
         self.note = label("", "caption", wrap=True)
@@ -88,15 +98,18 @@ class PaneView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(head)
+        column.addWidget(self.band)
         column.addWidget(self.view, 1)
         column.addLayout(foot)
         cmap = str(pane.options.get("cmap") or "")
         self.note.setText("" if colormaps.known(cmap) else f"Colour map {cmap} is unknown: grey")
         self.note.setVisible(bool(self.note.text()))
-        background.submit(partial(read_picture, pane.path, cmap), self._take, self._fail)
+        background.submit(partial(_read, pane.path, cmap), self._take, self._fail)
 
-    def _take(self, levels: Levels) -> None:
+    def _take(self, read: tuple[Levels, str]) -> None:
+        levels, model = read
         self.ready = True
+        self.band.set_model(model)
         self.view.show_levels(levels, 1.0, refit=True)
 
     def _fail(self, error: SightlineError) -> None:

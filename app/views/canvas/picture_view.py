@@ -18,7 +18,7 @@ from app.errors import SightlineError
 from app.imaging.pixels import pipeline
 from app.imaging.types import Frame, Instance, Window
 from app.views.background import Background
-from app.views.canvas import corner_text
+from app.views.canvas import corner_text, synthetic_band
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.corner_text import Corners, Place, Shown, Sides
 from app.views.canvas.image_view import ImageView
@@ -161,6 +161,7 @@ class PictureView(ImageView):
         self.measuring.cancel()
         self.show_levels((), 1.0, refit=False)
         self.findings_layer.set_image(None)
+        self.overlay.set_synthetic("")
         self.overlay.set_sides(Sides())
         self._update_overlay()
         self.picture_changed.emit()
@@ -239,6 +240,7 @@ class PictureView(ImageView):
         size, aspect = (job.frame.columns, job.frame.rows), job.frame.spacing.aspect
         self.show_patches(picture.patches, size, aspect, refit=other and self._refit)
         if other:
+            self.overlay.set_synthetic(synthetic_band.maker(self._source))
             self._refit = False
             self.measuring.cancel()
             self.findings_layer.set_image(job.frame.ref)
@@ -306,6 +308,7 @@ class PictureView(ImageView):
 
     def _update_overlay(self, *, soon: bool = False) -> None:
         self.overlay.set_corners(self._corners(), soon=soon)
+        self.overlay.set_legend(self.findings_layer.legend)
         self.overlay.set_chips(self.findings_layer.chips())
 
     def _corners(self) -> Corners:

@@ -21,7 +21,7 @@ from app.imaging.findings import (
     Polygon,
     Polyline,
 )
-from app.views.canvas import outlines
+from app.views.canvas import heat_legend, outlines
 from app.views.canvas.colormaps import table
 
 MAX_BORDER = 60_000
@@ -124,9 +124,9 @@ def _inside(part: NDArray[np.bool_]) -> QPointF:
 def _heatmap(geometry: Heatmap) -> Shape:
     values = np.clip(np.nan_to_num(geometry.values), 0.0, 1.0)
     index = (values * 255).astype(np.uint8)
-    colors = table("inferno")
+    colors = table(heat_legend.MAP)
     # Premultiplied BGRA; what is low stays see-through, so that the image reads.
-    alpha = (np.arange(256) * 0.65).astype(np.uint16)
+    alpha = (np.arange(256) * heat_legend.ALPHA).astype(np.uint16)
     premultiplied = np.empty((256, 4), np.uint8)
     premultiplied[:, :3] = (colors[:, ::-1].astype(np.uint16) * alpha[:, None] // 255).astype(
         np.uint8

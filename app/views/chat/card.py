@@ -254,6 +254,9 @@ class ToolCard(QFrame):
                 one_line(artifact.title, 80),
                 self._tools.background,
                 lambda item=artifact: self._tools.open_artifact(item, self.tool),
+                str(artifact.options.get("model") or "a model")
+                if artifact.options.get("synthetic")
+                else "",
             )
             self.thumbnails.append(thumbnail)
             pictures.append(thumbnail)

@@ -12,7 +12,9 @@ from PySide6.QtWidgets import QAbstractButton, QSizePolicy
 from shiboken6 import isValid
 
 from app.errors import FileProblem, SightlineError
+from app.imaging.files import synthetic
 from app.views.background import Background
+from app.views.canvas import synthetic_band
 from app.views.chat.text import tooltip
 from app.views.icons import pixmap
 from app.views.theme import SPACE, THEME
@@ -48,31 +50,57 @@ def read(path: Path) -> QImage:
 
 
 class Thumbnail(QAbstractButton):
-    """The picture as a button that opens it."""
+    """The picture as a button that opens it.
+
+    Args:
+        path: Its file.
+        title: What it is called.
+        background: Reads it.
+        opened: What a click does.
+        made_by: The model that made it, where that is known already; its file may say so too.
+    """
 
     def __init__(
-        self, path: Path, title: str, background: Background, opened: Callable[[], object]
+        self,
+        path: Path,
+        title: str,
+        background: Background,
+        opened: Callable[[], object],
+        made_by: str = "",
     ) -> None:
         super().__init__()
+        self.made_by = made_by
+        self._title = title or path.name
         self._image: QImage | None = None
         self._failed = False
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         self.setFixedSize(SIDE, SIDE)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
-        self.setAccessibleName(f"Open picture {title or path.name} beside the image")
-        self.setToolTip(tooltip(f"{title or path.name}\nClick to open it beside the image."))
         self.clicked.connect(lambda _checked=False: opened())
-        background.submit(lambda: read(path), self._show, self._fail)
+        self._name_it()
+        background.submit(
+            lambda: (read(path), synthetic.file_made_by(path)), self._show, self._fail
+        )
+
+    def _name_it(self) -> None:
+        synthetic_is = [synthetic_band.text(self.made_by)] if self.made_by else []
+        lines = [self._title, *synthetic_is]
+        self.setAccessibleName(f"Open picture {'. '.join(lines)} beside the image")
+        self.setToolTip(tooltip("\n".join([*lines, "Click to open it beside the image."])))
 
     @property
     def image(self) -> QImage | None:
         """The picture, once it is read."""
         return self._image
 
-    def _show(self, image: QImage) -> None:
+    def _show(self, picture: tuple[QImage, str]) -> None:
         if not isValid(self):  # its card was deleted while the picture was read
             return
+        image, made_by = picture
+        if made_by and not self.made_by:
+            self.made_by = made_by
+            self._name_it()
         self._image = image
         size = image.size().scaled(QSize(SIDE, SIDE), Qt.AspectRatioMode.KeepAspectRatio)
         self.setFixedSize(max(40, size.width()), max(28, size.height()))
@@ -98,6 +126,8 @@ class Thumbnail(QAbstractButton):
         if self._image is not None:
             painter.setClipPath(shape)
             painter.drawImage(self.rect(), self._image)
+            if self.made_by:
+                synthetic_band.draw_small(painter, QRectF(self.rect()))
             painter.setClipping(False)
         else:
             mark = pixmap("image-off" if self._failed else "image", 20, THEME.text_faint, 2.0)

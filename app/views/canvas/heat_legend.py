@@ -1,0 +1,126 @@
+"""The legend of a heatmap: what it is of, and which colour is high."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from PySide6.QtCore import QPointF, QRectF, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter
+
+from app.imaging.findings import Finding, Heatmap
+from app.views import wording
+from app.views.canvas.colormaps import table
+from app.views.style import color as with_alpha
+from app.views.style import ui_font
+from app.views.theme import THEME, TYPE
+
+MAP = "inferno"
+"""Colour map of all heatmaps: dark to bright, also for those who see no colours."""
+
+ALPHA = 0.65
+"""Opacity of the highest value at full strength; what is low is see-through."""
+
+STRENGTHS = {"Hidden": 0.0, "Faint": 0.4, "Medium": 0.7, "Strong": 1.0}
+"""How strongly heatmaps are laid over the image, by name."""
+
+USUAL = STRENGTHS["Medium"]
+
+_WIDTH, _BAR, _PAD = 210.0, 10.0, 8.0
+_ABOVE = 34.0  # px above the bottom, clear of the side letter
+
+
+@dataclass(frozen=True, slots=True)
+class Legend:
+    """What a legend says.
+
+    Attributes:
+        title: What the map is of.
+        note: What else is to be known; "" for nothing.
+    """
+
+    title: str
+    note: str = ""
+
+
+def drawn_of(findings: Sequence[Finding], selected: str = "") -> Finding | None:
+    """The heatmap that is drawn: the selected one, else the last; two at once could not be told.
+
+    Args:
+        findings: Those that are visible.
+        selected: Id of the selected finding.
+    """
+    maps = [finding for finding in findings if isinstance(finding.geometry, Heatmap)]
+    chosen = next((finding for finding in maps if finding.id == selected), None)
+    return chosen or (maps[-1] if maps else None)
+
+
+def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
+    """The legend of the heatmap that is drawn; None where there is none."""
+    shown = drawn_of(findings, selected)
+    if shown is None:
+        return None
+    count = sum(isinstance(finding.geometry, Heatmap) for finding in findings)
+    more = f"1 of {count} heatmaps: choose in the findings list" if count > 1 else ""
+    return Legend(f"Heatmap: {wording.one_line(shown.label) or 'unnamed'}", more)
+
+
+def rect_of(legend: Legend | None, area: QRectF, size: float = 1.0) -> QRectF:
+    """Where it stands in `area` (px): at the bottom, in the middle; empty for no legend."""
+    if legend is None:
+        return QRectF()
+    line = QFontMetricsF(_font(size)).lineSpacing()
+    lines = 3 if legend.note else 2
+    height = lines * line + (_BAR + 2 * _PAD) * size
+    width = min(_WIDTH * size, area.width() - 2 * _PAD * size)
+    corner = QPointF(area.center().x() - width / 2, area.bottom() - _ABOVE * size - height)
+    return QRectF(corner.x(), corner.y(), width, height)
+
+
+def draw(painter: QPainter, legend: Legend | None, area: QRectF, size: float = 1.0) -> None:
+    """Draw it; the painter is in px of the view."""
+    if legend is None:
+        return
+    rect = rect_of(legend, area, size)
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(with_alpha(THEME.overlay_shade, 0.72))
+    painter.drawRoundedRect(rect, 6 * size, 6 * size)
+    font = _font(size)
+    metrics = QFontMetricsF(font)
+    line = metrics.lineSpacing()
+    pad = _PAD * size
+    room = rect.adjusted(pad, pad, -pad, -pad)
+    flags = Qt.AlignmentFlag.AlignLeft | Qt.TextFlag.TextSingleLine
+    painter.setFont(font)
+    painter.setPen(QColor(THEME.overlay_text))
+    at = QRectF(room.x(), room.y(), room.width(), line)
+    painter.drawText(at, flags, _cut(metrics, legend.title, room.width()))
+    bar = QRectF(room.x(), at.bottom() + 2 * size, room.width(), _BAR * size)
+    painter.drawImage(bar, _bar())
+    below = QRectF(room.x(), bar.bottom() + size, room.width(), line)
+    painter.setPen(QColor(THEME.text_muted))
+    painter.drawText(below, flags, "low (see-through)")
+    painter.drawText(below, Qt.AlignmentFlag.AlignRight | Qt.TextFlag.TextSingleLine, "high")
+    if legend.note:
+        below.translate(0, line)
+        painter.drawText(below, flags, _cut(metrics, legend.note, room.width()))
+    painter.restore()
+
+
+def _bar() -> QImage:
+    """The map from low to high as it looks on mid grey: what is low lets the image through."""
+    colors = table(MAP).astype(np.float64)
+    alpha = np.linspace(0.0, ALPHA, 256)[:, None]
+    over = np.round(colors * alpha + 90.0 * (1 - alpha)).astype(np.uint8)
+    return QImage(over.tobytes(), 256, 1, 768, QImage.Format.Format_RGB888).copy()
+
+
+def _cut(metrics: QFontMetricsF, text: str, room: float) -> str:
+    return metrics.elidedText(text, Qt.TextElideMode.ElideRight, room)
+
+
+def _font(size: float) -> QFont:
+    return ui_font(round(TYPE.caption * size), QFont.Weight.Medium)

@@ -1,0 +1,128 @@
+"""The band on every image that a generative model made: nobody may take it for a patient's.
+
+It cannot be switched off, and is painted wherever such an image is: canvas, panes, exports, small
+pictures. Dark letters on a bright ground that no greyscale image has.
+"""
+
+from __future__ import annotations
+
+from PySide6.QtCore import QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QSizePolicy, QWidget
+
+from app.imaging.files import synthetic
+from app.imaging.types import Instance
+from app.views import wording
+from app.views.style import ui_font
+from app.views.theme import SPACE, THEME, TYPE
+from app.views.widgets import plain_tip
+
+HEIGHT = 30.0  # px on screen
+EDGE = 3.0  # px of the line around the picture
+_SMALL = 14.0
+_PAD = 10.0
+
+
+def maker(instance: Instance | None) -> str:
+    """Which model made an image; "" for one that was acquired."""
+    return wording.one_line(instance.get(synthetic.ATTRIBUTE)) if instance is not None else ""
+
+
+def text(model: str) -> str:
+    """What the band says."""
+    return f"SYNTHETIC, made by {wording.one_line(model) or 'a model'}: not a patient"
+
+
+def height(model: str, size: float = 1.0) -> float:
+    """Room that it takes at the top; 0 where there is none."""
+    return HEIGHT * size if model else 0.0
+
+
+def below(model: str, area: QRectF, size: float = 1.0) -> QRectF:
+    """What of `area` is left for other text."""
+    return area.adjusted(0, height(model, size), 0, 0)
+
+
+def draw(painter: QPainter, model: str, area: QRectF, size: float = 1.0) -> None:
+    """Draw band and edge into `area` (px); nothing without a model.
+
+    Args:
+        painter: In px of the view.
+        model: Title of the model that made the image, or "".
+        area: The view.
+        size: Factor on all sizes: 1 on screen, more in an export of a large matrix.
+    """
+    if not model:
+        return
+    painter.save()
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+    edge = QPen(QColor(THEME.synthetic), EDGE * size)
+    edge.setJoinStyle(Qt.PenJoinStyle.MiterJoin)
+    painter.setPen(edge)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    half = EDGE * size / 2
+    painter.drawRect(area.adjusted(half, half, -half, -half))
+    _band(painter, model, QRectF(area.x(), area.y(), area.width(), HEIGHT * size), TYPE.body * size)
+    painter.restore()
+
+
+def draw_small(painter: QPainter, area: QRectF) -> None:
+    """Draw the band of a small picture, at its bottom."""
+    painter.save()
+    strip = QRectF(area.x(), area.bottom() - _SMALL, area.width(), _SMALL)
+    _band(painter, "", strip, TYPE.caption - 1.5)
+    painter.restore()
+
+
+def _band(painter: QPainter, model: str, strip: QRectF, pixels: float) -> None:
+    painter.fillRect(strip, QColor(THEME.synthetic))
+    room = strip.width() - _PAD * strip.height() / HEIGHT
+    forms = ("SYNTHETIC: not a patient", "SYNTHETIC", "SYNTH")
+    wanted = (text(model), *forms) if model else forms[1:]
+    for line in wanted:
+        font = _font(pixels)
+        if QFontMetricsF(font).horizontalAdvance(line) <= room:
+            break
+    else:  # the last form, as large as it fits
+        line = wanted[-1]
+        wide = QFontMetricsF(_font(pixels)).horizontalAdvance(line)
+        font = _font(max(pixels * room / wide, 5.0))
+    painter.setFont(font)
+    painter.setPen(QColor(THEME.synthetic_text))
+    painter.drawText(strip, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, line)
+
+
+def _font(pixels: float) -> QFont:
+    return ui_font(max(round(pixels), 5), QFont.Weight.Bold)
+
+
+class SyntheticBand(QWidget):
+    """The band above a picture; hidden without a model."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._model = ""
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        self.hide()
+
+    @property
+    def model(self) -> str:
+        """The model that made the picture, or ""."""
+        return self._model
+
+    def set_model(self, model: str) -> None:
+        """Show it; a picture that was once said to be synthetic stays so."""
+        if model:
+            self._model = model
+            self.setAccessibleName(text(model))
+            self.setToolTip(plain_tip(text(model)))
+            self.show()
+            self.update()
+
+    def sizeHint(self) -> QSize:
+        return QSize(SPACE.xl, round(HEIGHT))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        _band(painter, self._model, QRectF(self.rect()), TYPE.body)
+        painter.end()

@@ -1,0 +1,93 @@
+"""A heatmap has a legend, lets the image through, and is one at a time."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from PySide6.QtGui import QColor
+
+from app.imaging.findings import Finding, Heatmap
+from app.imaging.types import ImageRef
+from app.views.canvas import heat_legend
+from app.views.canvas.export import render_annotated
+from tests.gui.canvas_scene import Scene
+from tests.gui.viewer_support import finding, frame, instance
+
+pytestmark = pytest.mark.gui
+
+
+def heat(ref: ImageRef, label: str) -> Finding:
+    values = np.zeros((80, 100), np.float32)
+    values[10:30, 50:90] = 1
+    return finding(ref, Heatmap(values), label)
+
+
+def greys(scene: Scene) -> list[QColor]:
+    """Two neighbouring columns under the heatmap, whose greys differ by a tenth."""
+    picture = scene.canvas.grab().toImage()
+    return [QColor(picture.pixel(scene.at(x, 25))) for x in (60, 70)]
+
+
+def test_the_image_is_seen_through_the_highest_value_at_every_strength(scene: Scene):
+    scene.show()
+    scene.workspace.annotations.add([heat(scene.canvas.frame.ref, "Effusion")])
+    scene.settle()
+    for strength in heat_legend.STRENGTHS.values():
+        scene.canvas.findings_layer.set_heat_strength(strength)
+        left, right = greys(scene)
+        assert right.green() - left.green() > 5, strength
+
+
+def test_a_legend_names_the_map_and_goes_with_it(scene: Scene):
+    scene.show()
+    made = heat(scene.canvas.frame.ref, "Effusion")
+    plain = greys(scene)
+    scene.workspace.annotations.add([made])
+    scene.settle()
+    legend = scene.canvas.overlay.legend
+    assert legend == heat_legend.Legend("Heatmap: Effusion")
+    shown = greys(scene)
+    assert shown != plain
+    scene.canvas.findings_layer.toggle_heat()
+    assert scene.canvas.overlay.legend is None
+    assert scene.canvas.overlay.chips == ()
+    assert greys(scene) == plain
+    scene.canvas.findings_layer.toggle_heat()
+    assert greys(scene) == shown
+    scene.workspace.annotations.set_visible([made.id], False)
+    scene.settle()
+    assert scene.canvas.overlay.legend is None
+
+
+def test_of_several_maps_the_selected_one_is_seen_and_the_legend_says_which(scene: Scene):
+    scene.show()
+    ref = scene.canvas.frame.ref
+    first, second = heat(ref, "Effusion"), heat(ref, "Mass")
+    scene.workspace.annotations.add([first, second])
+    scene.settle()
+    seen = [item.finding.label for item in scene.canvas.annotation_items() if item.look.strength]
+    assert seen == ["Mass"]
+    scene.workspace.annotations.select(first.id)
+    scene.settle()
+    seen = [item.finding.label for item in scene.canvas.annotation_items() if item.look.strength]
+    assert seen == ["Effusion"]
+    legend = scene.canvas.overlay.legend
+    assert legend is not None
+    assert legend.title == "Heatmap: Effusion"
+    assert legend.note.startswith("1 of 2 heatmaps")
+
+
+def test_an_export_has_the_map_and_its_legend(qapp: object):
+    shown = frame()
+    made = heat(shown.ref, "Effusion")
+    without = render_annotated(shown, instance())
+    with_map = render_annotated(shown, instance(), findings=[made])
+    assert (without[12:28, 55:85] != with_map[12:28, 55:85]).any()
+    large = frame(stored=np.full((600, 600), 500, np.int16))
+    values = np.zeros((600, 600), np.float32)
+    values[100, 100] = 1
+    only = finding(large.ref, Heatmap(values), "Effusion")
+    changed = render_annotated(large, instance(), findings=[only]) != render_annotated(
+        large, instance()
+    )
+    assert changed[520:580, 220:380].any(), "the legend, at the bottom"
