@@ -1,0 +1,229 @@
+"""`chest_xray_generator`: a chest radiograph that a model draws from a description: no patient."""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.imaging.files import synthetic
+from app.tools.api import (
+    Approval,
+    Artifact,
+    Need,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolSpec,
+)
+from app.tools.chest.gate import COLOUR_SPREAD, grey
+from app.tools.chest.synthetic_frame import WORDS, framed
+from app.tools.files import plain, save_png
+from app.tools.model_cards import card
+from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.needs import require_packages
+from app.tools.synthetic import warning
+
+CARD = "roentgen"
+SMALLEST, LARGEST, STEP = 256, 1024, 8
+NATIVE = 512
+_TIMEOUT_S = 3600.0
+_MAX_SEED = 2**31 - 1
+_COLOURED = 0.02  # share of coloured pixels from which the user is told
+
+
+class GeneratorInput(BaseModel):
+    """Arguments of `chest_xray_generator`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    prompt: str = Field(
+        min_length=1,
+        max_length=2000,
+        description="What the radiograph is to show, as a report would say it: 'PA chest X-ray "
+        "with a large left pleural effusion'.",
+    )
+    height: int = Field(
+        default=NATIVE, ge=SMALLEST, le=LARGEST, multiple_of=STEP, description="Rows of the image."
+    )
+    width: int = Field(
+        default=NATIVE, ge=SMALLEST, le=LARGEST, multiple_of=STEP, description="Columns."
+    )
+    num_inference_steps: int = Field(
+        default=75, ge=1, le=200, description="Steps of denoising: more are slower and finer."
+    )
+    guidance_scale: float = Field(
+        default=4.0, ge=1.0, le=30.0, description="How closely it follows the words."
+    )
+    seed: int | None = Field(
+        default=None,
+        ge=0,
+        le=_MAX_SEED,
+        description="The same seed, words and sizes give the same image again; by chance when left "
+        "out, and told.",
+    )
+
+
+class GeneratorOutput(BaseModel):
+    """Output of `chest_xray_generator`."""
+
+    image_path: str
+
+
+SPEC = ToolSpec(
+    name="chest_xray_generator",
+    description=(
+        "Makes a synthetic chest radiograph from a description (RoentGen, a diffusion model) and "
+        "shows it in a pane of its own. The image is of no patient and proves nothing about one: "
+        "it is marked as synthetic on the screen, in its pixels and in its file, and so is every "
+        "result on it. For teaching and tests. Takes minutes without a GPU. Needs installed "
+        "weights."
+    ),
+    Input=GeneratorInput,
+    Output=GeneratorOutput,
+    needs=(
+        Need("package", "torch"),
+        Need("package", "diffusers"),
+        Need("package", "transformers"),
+        Need("weights", CARD),
+    ),
+    approval=Approval.COMPUTE,
+    timeout_s=_TIMEOUT_S + 60,
+    pack="chest",
+    sequential=True,
+)
+
+
+class ChestXRayGenerator:
+    """The tool."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: GeneratorInput, context: ToolContext) -> ToolResult:
+        """Draw; see `app.tools.api.Tool.run`."""
+        context.progress(0.01, "Looking for the model")
+        model = ModelStore(context.models_dir).require(CARD, "The image generator")
+        require_packages("The image generator", "torch", "diffusers", "transformers")
+        seed = secrets.randbelow(_MAX_SEED) if args.seed is None else args.seed
+        answer = context.host.call(
+            "app.tools.chest.roentgen:entry",
+            {**model.payload(context.device), **_asked(args), "seed": seed},
+            cancel=context.cancel,
+            timeout_s=_TIMEOUT_S,
+            progress=context.progress,
+        )
+        context.cancel.check()
+        pixels: NDArray[np.uint8] = answer["pixels"]
+        _check(answer, pixels)
+        return _result(args, context, model, answer, pixels, seed)
+
+
+def _asked(args: GeneratorInput) -> dict[str, Any]:
+    return {
+        "prompt": args.prompt.strip(),
+        "height": args.height,
+        "width": args.width,
+        "steps": args.num_inference_steps,
+        "guidance": args.guidance_scale,
+    }
+
+
+def _check(answer: dict[str, Any], pixels: NDArray[np.uint8]) -> None:
+    """Refuse what is no image.
+
+    Raises:
+        ToolFailed: The model's own safety checker blacked it out, or it is of one grey.
+    """
+    if answer.get("refused"):
+        raise ToolFailed(
+            "the model's own safety checker took the image for unsuitable and blacked it out",
+            remedy="Ask again with another seed or other words.",
+        )
+    if int(pixels.max()) - int(pixels.min()) < 2:
+        raise ToolFailed(
+            "the model drew an empty image",
+            remedy="Ask again with more steps. If it happens again, its files may be damaged: see "
+            "the model panel.",
+        )
+
+
+def _warnings(
+    args: GeneratorInput,
+    model: InstalledModel,
+    answer: dict[str, Any],
+    pixels: NDArray[np.uint8],
+) -> list[str]:
+    told = [warning([model.card.title]), *model.warnings]
+    if answer.get("cut"):
+        told.append(
+            f"the description is too long for the model, which did not read: {answer['cut']}"
+        )
+    if (args.height, args.width) != (NATIVE, NATIVE):
+        told.append(f"the model was made for {NATIVE} x {NATIVE}: other sizes repeat or lose parts")
+    spread = pixels.max(axis=2).astype(np.int16) - pixels.min(axis=2)
+    if float((spread > COLOUR_SPREAD).mean()) > _COLOURED:
+        told.append("the model drew in colour, which no radiograph has: it was made grey")
+    return [*told, *answer.get("notes", ())]
+
+
+def _result(
+    args: GeneratorInput,
+    context: ToolContext,
+    model: InstalledModel,
+    answer: dict[str, Any],
+    pixels: NDArray[np.uint8],
+    seed: int,
+) -> ToolResult:
+    whole = framed(grey(pixels))
+    path = save_png(whole.pixels, context.out_dir, "generated_xray")
+    _mark(path, args, model, seed)
+    context.images.add_derived(path, None)
+    warnings = _warnings(args, model, answer, pixels)
+    metadata = {
+        "prompt": args.prompt.strip(),
+        "num_inference_steps": args.num_inference_steps,
+        "guidance_scale": args.guidance_scale,
+        "seed": seed,
+        "device": answer.get("device", ""),
+        "dtype": answer.get("dtype", ""),
+        "image_size": [args.height, args.width],
+        "picture_box": list(whole.inside),
+        "synthetic": True,
+        "model": model.card.title,
+        "weights_sha256": model.sha256,
+        "note": f"Drawn by a model: it shows no patient. Outside picture_box it says {WORDS!r}.",
+        "warnings": warnings,
+        "status": "completed",
+    }
+    shown = Artifact(
+        path,
+        role="show",
+        title="Synthetic chest radiograph",
+        description=f"Drawn by {model.card.title}, seed {seed}. Not a patient.",
+        options={"synthetic": True, "model": model.card.title},
+    )
+    return ToolResult(
+        summary=f"Drew a synthetic chest radiograph ({args.width} x {args.height}, seed {seed}). "
+        f"Warnings: {'; '.join(warnings)}.",
+        output={"image_path": str(path)},
+        metadata=plain(metadata),
+        artifacts=(shown,),
+    )
+
+
+def _mark(path: Path, args: GeneratorInput, model: InstalledModel, seed: int) -> None:
+    """The mark in the file. Of the prompt only its digest: it may name a patient."""
+    more = {
+        "Sightline-Prompt-SHA256": hashlib.sha256(args.prompt.strip().encode()).hexdigest(),
+        "Sightline-Weights-SHA256": model.sha256,
+        "Sightline-Seed": str(seed),
+    }
+    synthetic.mark(path, card(CARD).title, more)

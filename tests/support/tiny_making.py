@@ -1,0 +1,40 @@
+"""Makes a tiny model in the model process, which has torch: the test's own process needs none."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from app.tools.api import CancelToken, ModelHost
+from app.tools.model_store import ModelStore
+
+
+def entry(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Run `tests.support.tiny.<tool>.build(folder, **options)`."""
+    build = import_module(f"tests.support.tiny.{payload['tool']}").build
+    build(Path(payload["folder"]), **payload["options"])
+    return {}
+
+
+def make(host: ModelHost, tool: str, folder: Path, **options: Any) -> None:
+    """Make the tiny model of `tool` in `folder`, in the host's process for the CPU."""
+    payload = {"tool": tool, "folder": str(folder), "options": options, "device": "cpu"}
+    host.call(f"{__name__}:entry", payload, cancel=CancelToken(), timeout_s=120)
+
+
+def install(host: ModelHost, tool: str, models: Path, card: str, **options: Any) -> None:
+    """Make it where the store looks for it, and accept its terms.
+
+    Args:
+        host: The model process.
+        tool: Module in `tests.support.tiny`.
+        models: The models folder.
+        card: Name of its card.
+        options: For `build`.
+    """
+    store = ModelStore(models)
+    place = store.place(store.card(card))
+    make(host, tool, place.path, **options)
+    store.accept(card)
