@@ -6,6 +6,7 @@ from app.tools.api import Registrar
 from app.tools.chest.cardiothoracic import CardiothoracicRatio
 from app.tools.chest.classifier import ChestXRayClassifier
 from app.tools.chest.plan import PLAN
+from app.tools.chest.report import ChestXRayReportGenerator
 from app.tools.chest.segmentation import ChestXRaySegmentation
 from app.tools.chest.segmenter import Segmenter
 
@@ -16,4 +17,5 @@ def register(registry: Registrar) -> None:
     registry.register(ChestXRayClassifier())
     registry.register(ChestXRaySegmentation(segmenter))
     registry.register(CardiothoracicRatio(segmenter))
+    registry.register(ChestXRayReportGenerator())
     registry.plan(PLAN)

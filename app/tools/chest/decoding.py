@@ -1,0 +1,107 @@
+"""How a transformers model writes text for us: greedily or by beams, told and stoppable.
+
+Torch and transformers; model process only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from PIL import Image
+from torch import Tensor
+from transformers import GenerationConfig, StoppingCriteriaList
+
+from app.tools.model_process.generating import ToldTokens
+from app.tools.model_process.serving import Work
+
+
+@dataclass(frozen=True, slots=True)
+class Ids:
+    """The token ids that generation needs.
+
+    Attributes:
+        end: Any of them ends a text.
+        pad: Fills up shorter texts of a batch.
+        start: What a decoder begins with; None where the prompt is given.
+    """
+
+    end: tuple[int, ...]
+    pad: int
+    start: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """What was written.
+
+    Attributes:
+        ids: Without prompt, start and padding, and without what ended it.
+        finished: It ended by itself, not at the limit.
+    """
+
+    ids: list[int]
+    finished: bool
+
+
+def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
+    """An image as the processors take it: RGB, grey ones with three equal channels.
+
+    Args:
+        pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
+    """
+    return Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB")
+
+
+def write(
+    model: Any,
+    inputs: Mapping[str, Tensor],
+    ids: Ids,
+    work: Work,
+    *,
+    most: int,
+    beams: int = 1,
+) -> Tokens:
+    """Let a model write, the likeliest text first: no sampling, so the same text every time.
+
+    Args:
+        model: It has `generate`.
+        inputs: Its inputs. What it returns may begin with `inputs["input_ids"]`, which is cut off.
+        ids: The tokens that begin, end and fill up.
+        work: Told of each token; a cancel is raised by it.
+        most: Tokens at most.
+        beams: Beams; fewer after memory ran out (`Work.share`).
+    """
+    settings = GenerationConfig(
+        max_new_tokens=most,
+        do_sample=False,
+        num_beams=max(1, round(beams * work.share)),
+        eos_token_id=list(ids.end),
+        pad_token_id=ids.pad,
+        decoder_start_token_id=ids.start,
+        bos_token_id=ids.start,
+        use_cache=True,
+    )
+    with torch.inference_mode():
+        written = model.generate(
+            **inputs,
+            generation_config=settings,
+            stopping_criteria=StoppingCriteriaList([ToldTokens(work.progress, most)]),
+        )
+    row = cast("list[int]", written[0].tolist())
+    if "input_ids" in inputs:
+        row = row[inputs["input_ids"].shape[1] :]
+    elif ids.start is not None:
+        row = row[1:]
+    return _until_end(row, ids)
+
+
+def _until_end(row: list[int], ids: Ids) -> Tokens:
+    for place, token in enumerate(row):
+        if token in ids.end:
+            return Tokens(row[:place], finished=True)
+    return Tokens(row, finished=False)

@@ -1,0 +1,191 @@
+"""`chest_xray_report_generator`: a draft of findings and impression, by two models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.tools.api import Approval, Need, ToolContext, ToolFailed, ToolResult, ToolSpec
+from app.tools.chest import gate
+from app.tools.chest.pictures import Hanging, model_pixels, squared
+from app.tools.chest.written import NOTE, Written, judged
+from app.tools.files import plain
+from app.tools.model_cards import card
+from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.needs import require_packages
+
+FINDINGS = "chexpert-mimic-cxr-findings"
+IMPRESSION = "chexpert-mimic-cxr-impression"
+SECTIONS: Mapping[str, str] = {"findings": FINDINGS, "impression": IMPRESSION}
+"""Section -> the card of its model, in the order of a report."""
+
+_ENTRY = "app.tools.chest.report_net:entry"
+_FEATURE = "The report generator"
+_TIMEOUT_S = 290.0
+
+
+class ReportInput(BaseModel):
+    """Arguments of `chest_xray_report_generator`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
+
+
+class ReportOutput(BaseModel):
+    """The sections that were written; None where a model is missing or wrote nothing usable."""
+
+    findings: str | None = None
+    impression: str | None = None
+
+
+SPEC = ToolSpec(
+    name="chest_xray_report_generator",
+    description=(
+        "Drafts the findings and the impression of a report on a frontal chest radiograph, with "
+        "two small models trained on CheXpert and MIMIC-CXR. A draft that nobody has checked: it "
+        "may invent, overlook, or speak of a prior film it has not seen. Needs installed weights "
+        "for each section; with one model it writes that section."
+    ),
+    Input=ReportInput,
+    Output=ReportOutput,
+    needs=(
+        Need("package", "torch"),
+        Need("package", "transformers"),
+        Need("weights", FINDINGS, optional=True),
+        Need("weights", IMPRESSION, optional=True),
+    ),
+    approval=Approval.COMPUTE,
+    timeout_s=300.0,
+    pack="chest",
+    phrases=("draft report", "radiology report", "findings and impression"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Section:
+    """What came of a section."""
+
+    name: str
+    model: InstalledModel
+    written: Written
+    device: str
+    notes: tuple[str, ...]
+
+
+class ChestXRayReportGenerator:
+    """The tool."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: ReportInput, context: ToolContext) -> ToolResult:
+        """Write both sections; see `app.tools.api.Tool.run`."""
+        context.progress(0.02, "Reading the image")
+        snapshot = context.images.resolve(args.image_path)
+        admission = gate.admit(snapshot, context, turns=True)
+        models = _installed(ModelStore(context.models_dir))
+        require_packages(_FEATURE, "torch", "transformers")
+        # A film that is stored mirrored would be reported with its sides exchanged.
+        hanging = Hanging.of(snapshot.frame.orientation)
+        pixels = squared(model_pixels(snapshot), snapshot.frame.spacing.aspect)
+        shown = hanging.turned(pixels)
+        made = [
+            _write(name, model, shown, context, (place / len(models), 1 / len(models)))
+            for place, (name, model) in enumerate(models.items())
+        ]
+        texts = {section.name: section.written.text for section in made if section.written.text}
+        warnings = [
+            *admission.warnings,
+            *hanging.warnings,
+            *_warnings(made),
+            *_left_out(models),
+        ]
+        if not texts:
+            raise ToolFailed(
+                f"the report generator wrote no usable text: {'; '.join(warnings)}",
+                remedy="Look at the image yourself; other tools may still say something of it.",
+            )
+        metadata = {
+            "image_path": args.image_path,
+            "sections_generated": list(texts),
+            "model": "; ".join(section.model.card.title for section in made),
+            "weights_sha256": {section.name: section.model.sha256 for section in made},
+            "device": made[0].device,
+            "note": NOTE,
+            "warnings": warnings,
+            "status": "completed",
+        }
+        output = {name: texts.get(name) for name in SECTIONS}
+        return ToolResult(_summary(texts, warnings), plain(output), plain(metadata))
+
+
+def _installed(store: ModelStore) -> dict[str, InstalledModel]:
+    """The models that are there, by section.
+
+    Raises:
+        ToolFailed: None is.
+    """
+    found = {name: store.find(card(wanted)) for name, wanted in SECTIONS.items()}
+    models = {name: model for name, model in found.items() if model is not None}
+    if not models:
+        store.require(FINDINGS, _FEATURE)
+    return models
+
+
+def _write(
+    name: str,
+    model: InstalledModel,
+    pixels: NDArray[np.uint8],
+    context: ToolContext,
+    share: tuple[float, float],
+) -> _Section:
+    """One section; `share` is where its part of the progress starts, and how long it is."""
+
+    def told(fraction: float, text: str) -> None:
+        context.progress(share[0] + share[1] * fraction, f"{name.capitalize()}: {text}")
+
+    context.cancel.check()
+    answer = context.host.call(
+        _ENTRY,
+        {**model.payload(context.device), "pixels": pixels},
+        cancel=context.cancel,
+        timeout_s=_TIMEOUT_S,
+        progress=told,
+    )
+    notes = tuple(str(note) for note in answer.get("notes", ()))
+    return _Section(name, model, judged(answer), str(answer.get("device", "")), notes)
+
+
+def _warnings(made: list[_Section]) -> list[str]:
+    """What is doubtful about the sections, each thing once."""
+    said: dict[str, None] = {}
+    for section in made:
+        for doubt in section.written.doubts:
+            said[f"{section.name}: {doubt}"] = None
+        for text in (*section.model.warnings, *section.notes):
+            said[text] = None
+    return list(said)
+
+
+def _left_out(models: Mapping[str, InstalledModel]) -> list[str]:
+    return [
+        f"no {name} were written: {card(wanted).title} is not installed"
+        if name == "findings"
+        else f"no {name} was written: {card(wanted).title} is not installed"
+        for name, wanted in SECTIONS.items()
+        if name not in models
+    ]
+
+
+def _summary(texts: Mapping[str, str], warnings: list[str]) -> str:
+    """The draft as text, with what speaks against it."""
+    draft = "\n\n".join(f"{name.upper()}:\n{text}" for name, text in texts.items())
+    said = f"{draft}\n\n{NOTE}"
+    return f"{said} Warnings: {'; '.join(warnings)}." if warnings else said

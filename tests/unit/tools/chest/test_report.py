@@ -1,0 +1,217 @@
+"""chest_xray_report_generator: tiny models of the real classes, the real tool."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.errors import Cancelled
+from app.tools.api import CancelToken, ModelHost, ToolFailed
+from app.tools.chest.report import FINDINGS, IMPRESSION, ChestXRayReportGenerator, ReportInput
+from app.tools.host import ProcessHost
+from tests.support.tiny_making import make
+from tests.unit.tools.chest.synthetic import radiograph
+from tests.unit.tools.support import Bench, FakeHost, write_dicom
+
+pytest.importorskip("transformers")
+
+TOOL = "chest_xray_report_generator"
+FINDS = "the heart is enlarged with a small left pleural effusion"
+CONCLUDES = "cardiomegaly and left pleural effusion"
+WITNESS = "tests.unit.tools.chest.report_witness"
+
+
+@pytest.fixture(scope="session")
+def tiny(model_process: ProcessHost, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A models folder with both sections, and others beside it."""
+    folder = tmp_path_factory.mktemp("report-models")
+    make(model_process, TOOL, folder / FINDINGS, says=FINDS)
+    make(model_process, TOOL, folder / IMPRESSION, says=CONCLUDES, swin=True)
+    make(model_process, TOOL, folder / "random", says="")
+    return folder
+
+
+@pytest.fixture
+def opened(bench: Bench) -> Bench:
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
+    return bench
+
+
+def install(bench: Bench, tiny: Path, *names: str) -> None:
+    for name in names:
+        shutil.copytree(tiny / name, bench.models / name)
+
+
+def report(bench: Bench, host: ModelHost | None = None, image: str = "image-1") -> Any:
+    bench.host = host or bench.host
+    return bench.run(ChestXRayReportGenerator(), image_path=image)
+
+
+def test_both_sections_are_written_and_kept_apart(
+    opened: Bench, tiny: Path, model_process: ProcessHost
+):
+    install(opened, tiny, FINDINGS, IMPRESSION)
+    result = report(opened, model_process)
+    assert result.output == {"findings": FINDS, "impression": CONCLUDES}
+    assert result.metadata["sections_generated"] == ["findings", "impression"]
+    assert result.metadata["status"] == "completed"
+    assert result.metadata["device"] == "cpu"
+    assert f"FINDINGS:\n{FINDS}\n\nIMPRESSION:\n{CONCLUDES}" in result.summary
+    assert "Not for diagnosis" in result.summary
+    assert result.findings == ()
+    assert json.loads(json.dumps(result.metadata)) == result.metadata
+
+
+def test_a_model_that_is_not_the_published_one_is_said_to_be_none(
+    opened: Bench, tiny: Path, model_process: ProcessHost
+):
+    install(opened, tiny, FINDINGS, IMPRESSION)
+    warnings = report(opened, model_process).metadata["warnings"]
+    assert warnings
+    assert len(warnings) == len(set(warnings))
+
+
+@pytest.mark.parametrize(
+    ("there", "section", "text", "other"),
+    [
+        (FINDINGS, "findings", FINDS, "impression"),
+        (IMPRESSION, "impression", CONCLUDES, "findings"),
+    ],
+)
+def test_with_one_model_that_section_comes_and_the_other_is_said_to_lack_its_model(
+    opened: Bench,
+    tiny: Path,
+    model_process: ProcessHost,
+    there: str,
+    section: str,
+    text: str,
+    other: str,
+):
+    install(opened, tiny, there)
+    result = report(opened, model_process)
+    assert result.output == {section: text, other: None}
+    assert result.metadata["sections_generated"] == [section]
+    lacking = [line for line in result.metadata["warnings"] if "is not installed" in line]
+    assert len(lacking) == 1
+    assert other in lacking[0]
+
+
+def test_without_models_it_names_the_first_and_how_to_get_it(opened: Bench):
+    with pytest.raises(ToolFailed) as caught:
+        report(opened)
+    assert "not installed" in caught.value.reason
+    assert f"models get {FINDINGS}" in caught.value.remedy
+
+
+def test_a_ct_reaches_no_model(bench: Bench, tiny: Path):
+    install(bench, tiny, FINDINGS)
+    bench.open(write_dicom(bench.folder / "ct.dcm", radiograph(), Modality="CT"))
+    with pytest.raises(ToolFailed, match="this image is CT"):
+        report(bench)
+
+
+def test_a_model_that_only_repeats_itself_is_not_passed_on_as_a_report(opened: Bench, tiny: Path):
+    install(opened, tiny, FINDINGS, IMPRESSION)
+    answers = iter(({"text": "effusion " * 60, "finished": False}, {"text": "", "finished": True}))
+    result = report(opened, FakeHost(lambda payload: next(answers)))
+    assert result.output == {"findings": "effusion", "impression": None}
+    assert any("findings: the model repeated itself" in w for w in result.metadata["warnings"])
+    assert any("impression: the model wrote nothing" in w for w in result.metadata["warnings"])
+
+
+def test_when_nothing_usable_was_written_the_call_fails_and_says_so(opened: Bench, tiny: Path):
+    install(opened, tiny, FINDINGS)
+    with pytest.raises(ToolFailed, match="wrote no usable text"):
+        report(opened, FakeHost({"text": " . . ", "finished": True}))
+
+
+def test_a_mirrored_film_is_turned_before_the_model_sees_it(bench: Bench, tiny: Path):
+    install(bench, tiny, FINDINGS)
+    film = radiograph()
+    bench.open(write_dicom(bench.folder / "a.dcm", film, PatientOrientation=["L", "F"]))
+    bench.open(
+        write_dicom(bench.folder / "b.dcm", film[:, ::-1].copy(), PatientOrientation=["R", "F"])
+    )
+    host = FakeHost({"text": "normal heart", "finished": True})
+    report(bench, host, "image-1")
+    mirrored = report(bench, host, "image-2")
+    usual, turned = (payload["pixels"] for _, payload in host.calls)
+    assert np.array_equal(usual, turned)
+    assert any("stored mirrored" in text for text in mirrored.metadata["warnings"])
+
+
+def test_a_cancel_stops_it_while_it_writes(opened: Bench, tiny: Path, model_process: ProcessHost):
+    install(opened, tiny, IMPRESSION)
+    shutil.copytree(tiny / "random", opened.models / FINDINGS)
+    cancel = CancelToken()
+
+    def told(fraction: float, text: str) -> None:
+        if "2 tokens" in text:
+            cancel.cancel()
+
+    opened.host = model_process
+    context = replace(opened.context(), cancel=cancel, progress=told)
+    with pytest.raises(Cancelled):
+        ChestXRayReportGenerator().run(ReportInput(image_path="image-1"), context)
+
+
+def test_damaged_weights_are_refused_and_named(
+    opened: Bench, tiny: Path, model_process: ProcessHost
+):
+    install(opened, tiny, FINDINGS)
+    file = opened.models / FINDINGS / "model.safetensors"
+    file.write_bytes(file.read_bytes()[:5000])
+    with pytest.raises(ToolFailed, match="cannot be loaded"):
+        report(opened, model_process)
+
+
+@pytest.mark.parametrize("name", ["missing", "other_shape"])
+def test_weights_that_are_not_whole_are_never_filled_with_random_ones(
+    opened: Bench, tiny: Path, model_process: ProcessHost, name: str
+):
+    install(opened, tiny, FINDINGS)
+    call(model_process, f"{WITNESS}:{name}", path=str(opened.models / FINDINGS))
+    with pytest.raises(ToolFailed, match="cannot be loaded"):
+        report(opened, model_process)
+
+
+def test_pixels_are_prepared_as_the_authors_example_does(tiny: Path, model_process: ProcessHost):
+    """RGB by PIL, resampled bilinearly to the encoder's size, 0..255 -> -1..1."""
+    pixels = np.random.default_rng(3).integers(0, 256, (90, 61), dtype=np.uint8)
+    ours = call(model_process, f"{WITNESS}:ours", path=str(tiny / FINDINGS), pixels=pixels)
+    theirs = call(model_process, f"{WITNESS}:theirs", pixels=pixels, side=32)
+    assert ours["values"].shape == (1, 3, 32, 32)
+    assert np.abs(ours["values"] - theirs["values"]).max() < 1e-6
+    channels = ours["values"][0]
+    assert np.array_equal(channels[0], channels[1])
+    assert np.array_equal(channels[0], channels[2])
+
+
+def test_black_and_white_are_the_ends_of_the_range(tiny: Path, model_process: ProcessHost):
+    for grey, value in ((0, -1.0), (255, 1.0)):
+        pixels = np.full((40, 50), grey, np.uint8)
+        ours = call(model_process, f"{WITNESS}:ours", path=str(tiny / FINDINGS), pixels=pixels)
+        assert np.allclose(ours["values"], value, atol=1e-6)
+
+
+def test_the_text_depends_on_the_image(tiny: Path, model_process: ProcessHost):
+    texts = {
+        call(
+            model_process,
+            "app.tools.chest.report_net:entry",
+            model={"path": str(tiny / "random"), "sha256": ""},
+            pixels=np.full((40, 40), grey, np.uint8),
+        )["text"]
+        for grey in (0, 255)
+    }
+    assert len(texts) == 2
+
+
+def call(host: ProcessHost, entry: str, **payload: Any) -> dict[str, Any]:
+    return host.call(entry, {**payload, "device": "cpu"}, cancel=CancelToken(), timeout_s=60.0)
