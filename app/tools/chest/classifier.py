@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
+from app.imaging.findings import Finding, Heatmap, Provenance, new_id
+from app.imaging.types import ImageRef
 from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
-from app.tools.chest import gate
-from app.tools.chest.segmenter import model_pixels, other_weights
+from app.tools.chest import gate, labels, saliency
+from app.tools.chest.pictures import Hanging, model_pixels
+from app.tools.chest.segmenter import other_weights
 from app.tools.files import plain
 from app.tools.needs import require_packages
 from app.tools.weight_specs import DENSENET
@@ -18,6 +26,16 @@ NOTE = (
     "training data (torchxrayvision). Above 0.5 the model flags the label, below it does not; how "
     "far above says little. Not for diagnosis."
 )
+NEAR = 0.05
+"""Scores this near to the operating point decide nothing."""
+SPREAD_NOTE = (
+    "Spread: standard deviation of the score over six views of the same picture (as it is, "
+    "mirrored, its four corners); range: lowest and highest; stable: all on one side of 0.5."
+)
+MAP_NOTE = (
+    "Where the model looked for {label} (score {score:.2f}; class activation, relative, no "
+    "outline of a disease). It saw the central square only. Not for diagnosis."
+)
 _TIMEOUT_S = 110.0
 
 
@@ -27,6 +45,11 @@ class ClassifierInput(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
     image_path: str = Field(description="The chest radiograph: the app's image id or its path.")
+    labels: list[str] | None = Field(
+        default=None,
+        description="Labels that the question is about, at most 6: for each a heatmap of where the "
+        "model looked is drawn, and how far its score moves with small changes of the picture.",
+    )
 
 
 class ClassifierOutput(RootModel[dict[str, float]]):
@@ -40,7 +63,8 @@ SPEC = ToolSpec(
         "Atelectasis, Consolidation, Infiltration, Pneumothorax, Edema, Emphysema, Fibrosis, "
         "Effusion, Pneumonia, Pleural_Thickening, Cardiomegaly, Nodule, Mass, Hernia, Lung Lesion, "
         "Fracture, Lung Opacity, Enlarged Cardiomediastinum. 0.5 is each label's operating point: "
-        "the scores are not probabilities. It says nothing about where. Needs installed weights."
+        "the scores are not probabilities. With labels it draws where the model looked for them, "
+        "which is no outline of a disease. Needs installed weights."
     ),
     Input=ClassifierInput,
     Output=ClassifierOutput,
@@ -66,16 +90,21 @@ class ChestXRayClassifier:
     def run(self, args: ClassifierInput, context: ToolContext) -> ToolResult:
         """Classify; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
+        asked = labels.match(args.labels)
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot, context)
+        admission = gate.admit(snapshot, context, turns=True)
         store = WeightStore(context.models_dir)
         weights = store.require(DENSENET, "The chest classifier")
         require_packages("The chest classifier", "torch", "torchvision", "torchxrayvision")
-        warnings = list(admission.warnings)
-        if not store.is_published(DENSENET, weights):
-            warnings.append(other_weights(weights))
-        pixels = model_pixels(snapshot)
-        payload = {"pixels": pixels, "weights": str(weights), "device": context.device}
+        hanging = Hanging.of(snapshot.frame.orientation)
+        pixels = hanging.turned(model_pixels(snapshot))
+        payload = {
+            "pixels": pixels,
+            "weights": str(weights),
+            "device": context.device,
+            "labels": list(asked),
+            "spread": bool(asked),
+        }
         answer = context.host.call(
             "app.tools.chest.densenet:entry",
             payload,
@@ -84,35 +113,129 @@ class ChestXRayClassifier:
             progress=context.progress,
         )
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
-        side = min(pixels.shape)
-        if max(pixels.shape) > side:
+        warnings = [*admission.warnings, *hanging.warnings]
+        if not store.is_published(DENSENET, weights):
+            warnings.append(other_weights(weights))
+        if max(pixels.shape) > min(pixels.shape):
             warnings.append("only the image's central square is looked at, as in training")
+        warnings = list(dict.fromkeys([*warnings, *answer.get("notes", ())]))
+        maps = _heatmaps(answer.get("cells", {}), hanging, pixels.shape, scores)
+        uncertainty = _uncertainty(scores, answer.get("spread", {}))
+        provenance = context.provenance(SPEC, DENSENET.title, sha256_of(weights))
         metadata = {
             "image_path": args.image_path,
             "note": NOTE,
             "operating_point": OPERATING_POINT,
             "above_operating_point": _above(scores),
+            "uncertainty": uncertainty,
+            **_of_labels(asked, maps),
             "model": DENSENET.title,
-            "weights_sha256": sha256_of(weights),
+            "weights_sha256": provenance.weights_sha256,
             "device": answer.get("device", ""),
             "warnings": warnings,
             "status": "completed",
         }
-        return ToolResult(_summary(scores, warnings), plain(scores), plain(metadata))
+        return ToolResult(
+            _summary(scores, warnings, uncertainty, asked),
+            plain(scores),
+            plain(metadata),
+            _findings(maps, scores, snapshot.ref, provenance),
+        )
 
 
-def _above(scores: dict[str, float]) -> list[str]:
+def _findings(
+    maps: Mapping[str, NDArray[np.float32]],
+    scores: Mapping[str, float],
+    image: ImageRef,
+    provenance: Provenance,
+) -> tuple[Finding, ...]:
+    return tuple(
+        Finding(
+            id=new_id(),
+            image=image,
+            geometry=Heatmap(values),
+            label=label,
+            score=scores[label],
+            units="",
+            provenance=provenance,
+            description=MAP_NOTE.format(label=label, score=scores[label]),
+        )
+        for label, values in maps.items()
+        if values.any()
+    )
+
+
+def _heatmaps(
+    cells: Mapping[str, NDArray[np.float32]],
+    hanging: Hanging,
+    shape: tuple[int, ...],
+    scores: Mapping[str, float],
+) -> dict[str, NDArray[np.float32]]:
+    """By label, where the model looked, in the image's own pixels."""
+    size = (shape[0], shape[1])
+    return {
+        label: hanging.turned(saliency.in_image(found, size))
+        for label, found in cells.items()
+        if label in scores
+    }
+
+
+def _uncertainty(
+    scores: Mapping[str, float], spread: Mapping[str, Sequence[float]]
+) -> dict[str, dict[str, Any]]:
+    """By label: score, its distance from the operating point, and where known its spread."""
+    found: dict[str, dict[str, Any]] = {}
+    for label, score in scores.items():
+        distance = round(score - OPERATING_POINT, 6)
+        found[label] = {"score": score, "distance": distance, "near": abs(distance) < NEAR}
+        if label in spread:
+            deviation, lowest, highest = (round(float(value), 6) for value in spread[label])
+            found[label] |= {
+                "spread": deviation,
+                "range": [lowest, highest],
+                "stable": (lowest > OPERATING_POINT) == (highest > OPERATING_POINT),
+            }
+    return found
+
+
+def _of_labels(asked: Sequence[str], maps: Mapping[str, NDArray[np.float32]]) -> dict[str, Any]:
+    """What is said of the labels that were asked for, nothing where none was."""
+    if not asked:
+        return {}
+    empty = [label for label, values in maps.items() if not values.any()]
+    return {
+        "labels": list(asked),
+        "spread_note": SPREAD_NOTE,
+        "heatmap_note": "Relative to the highest place of the same map; zero outside the central "
+        "square, which is all that the model saw.",
+        "without_heatmap": empty,
+    }
+
+
+def _above(scores: Mapping[str, float]) -> list[str]:
     """Labels above the operating point, the highest first."""
     above = [label for label, score in scores.items() if score > OPERATING_POINT]
     return sorted(above, key=lambda label: -scores[label])
 
 
-def _summary(scores: dict[str, float], warnings: list[str]) -> str:
+def _summary(
+    scores: Mapping[str, float],
+    warnings: Sequence[str],
+    uncertainty: Mapping[str, Mapping[str, Any]],
+    asked: Sequence[str],
+) -> str:
     above = [f"{label} {scores[label]:.2f}" for label in _above(scores)]
     text = (
         f"Above the operating point of 0.5: {', '.join(above)}."
         if above
         else "No label is above the operating point of 0.5."
     )
+    for label in asked:
+        lowest, highest = uncertainty[label].get("range", (scores[label], scores[label]))
+        turns = "" if uncertainty[label].get("stable", True) else ", on both sides of 0.5"
+        text += (
+            f" {label}: {scores[label]:.2f} ({lowest:.2f} to {highest:.2f} where the picture is "
+            f"mirrored or cropped{turns})."
+        )
     text += " These are model scores, not probabilities."
     return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text

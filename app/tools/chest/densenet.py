@@ -25,6 +25,9 @@ Progress = Callable[[float, str], None]
 NAME = "densenet121-res224-all"
 INPUT_SIZE = 224
 _PUBLISHED: dict[str, Any] = xrv.models.model_urls[NAME]
+LABELS: list[str] = _PUBLISHED["labels"]
+MARGIN = 16
+"""Pixels that a corner lacks on two sides: a fifteenth of the width."""
 _CLASSES = (
     xrv.models.DenseNet,
     xrv.models._DenseLayer,  # pyright: ignore[reportPrivateUsage]
@@ -54,19 +57,20 @@ def load(path: Path) -> Any:
     return model.eval()
 
 
-def prepared(pixels: NDArray[np.uint8]) -> torch.Tensor:
+def prepared(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
     """Pixels as the model takes them.
 
     Args:
         pixels: uint8 [rows, columns] as displayed, bright = dense.
+        side: Of the result; the model takes 224.
 
     Returns:
-        float32 [1, 1, 224, 224] in [-1024, 1024].
+        float32 [1, 1, side, side] in [-1024, 1024].
     """
     grey = xrv.datasets.normalize(pixels, 255)[None]
     square = torch.from_numpy(xrv.datasets.XRayCenterCrop()(grey))[None]
     # Resampled here as `forward` would (xrv.utils.fix_resolution), which also prints a warning.
-    size = (INPUT_SIZE, INPUT_SIZE)
+    size = (side, side)
     if square.shape[2:] != size:
         square = functional.interpolate(square, size=size, mode="bilinear", antialias=True)
     return square
@@ -76,20 +80,73 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Scores of one image.
 
     Args:
-        payload: "pixels" uint8 [rows, columns]; "weights" path; "device".
+        payload: "pixels" uint8 [rows, columns]; "weights" path; "device"; "labels", those whose
+            activation maps are wanted; "spread", whether to look at variants as well.
         progress: Told before each step.
 
     Returns:
-        "scores" label -> 0..1, and "device".
+        "scores" label -> 0..1, "cells" label -> float32 [7, 7] not negative, "spread" label ->
+        standard deviation and range over the variants, and "device".
     """
     device = pick_device(payload.get("device", "auto"))
     progress(0.1, "Loading DenseNet-121")
     model = _models.get(payload["weights"], device, load)
     progress(0.6, "Classifying")
-    with torch.inference_mode():
-        scores = model(prepared(payload["pixels"]).to(device))[0].float().cpu().tolist()
-    labels: list[str] = _PUBLISHED["labels"]
-    return {"scores": dict(zip(labels, scores, strict=True)), "device": device}
+    return {**looked_at(model, payload, device), "device": device}
+
+
+def looked_at(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]:
+    """Scores, and of that very forward pass activation maps and spread; see `entry`."""
+    wanted = [label for label in LABELS if label in payload.get("labels", ())]
+    whole = prepared(payload["pixels"])
+    batch = (
+        torch.cat([whole, *variants(payload["pixels"], whole)]) if payload.get("spread") else whole
+    )
+    kept: list[torch.Tensor] = []
+    hook = model.features.register_forward_hook(lambda _module, _given, out: kept.append(out))
+    try:
+        with torch.inference_mode():
+            scores = model(batch.to(device)).float().cpu().numpy()
+            cells = _activation(model, kept[0][0], wanted) if wanted else {}
+    finally:
+        hook.remove()
+    return {
+        "scores": dict(zip(LABELS, scores[0].tolist(), strict=True)),
+        "cells": cells,
+        "spread": _spread(scores) if payload.get("spread") else {},
+    }
+
+
+def variants(pixels: NDArray[np.uint8], whole: torch.Tensor) -> list[torch.Tensor]:
+    """The picture mirrored, and its four corners: what should hardly change a score.
+
+    Args:
+        pixels: As of `prepared`.
+        whole: As `prepared` made it of them.
+
+    Returns:
+        float32 [1, 1, 224, 224] each.
+    """
+    wide = prepared(pixels, INPUT_SIZE + MARGIN)
+    ends = (slice(0, INPUT_SIZE), slice(MARGIN, None))
+    corners = [wide[..., down, across] for down in ends for across in ends]
+    return [whole.flip(-1), *corners]
+
+
+def _activation(
+    model: Any, features: torch.Tensor, wanted: list[str]
+) -> dict[str, NDArray[np.float32]]:
+    """Class activation maps of the last layer, what speaks for a label only."""
+    rows = [LABELS.index(label) for label in wanted]
+    weights = model.classifier.weight[rows]
+    maps = torch.einsum("lc,cyx->lyx", weights, functional.relu(features)).clamp(min=0)
+    return dict(zip(wanted, maps.float().cpu().numpy(), strict=True))
+
+
+def _spread(scores: NDArray[np.float32]) -> dict[str, list[float]]:
+    """By label: standard deviation over the variants, lowest and highest."""
+    figures = np.stack([scores.std(0), scores.min(0), scores.max(0)], 1).tolist()
+    return dict(zip(LABELS, figures, strict=True))
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:

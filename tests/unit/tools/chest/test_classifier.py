@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from app.imaging.findings import Heatmap
 from app.tools.api import ToolFailed
+from app.tools.chest import saliency
 from app.tools.chest.classifier import ChestXRayClassifier
 from app.tools.files import save_png
 from app.tools.host import ProcessHost
@@ -103,13 +104,6 @@ def weights(network: Any, torch: Any, tmp_path_factory: pytest.TempPathFactory) 
     return files
 
 
-@pytest.fixture(scope="module")
-def model_process() -> Iterator[ProcessHost]:
-    made = ProcessHost()
-    yield made
-    made.close()
-
-
 def reference(network: Any, torch: Any, pixels: np.ndarray) -> dict[str, float]:
     """torchxrayvision's own way (its scripts/process_image.py), from 8-bit pixels to scores."""
     import torchxrayvision as xrv
@@ -193,3 +187,129 @@ def test_a_damaged_file_fails_with_its_name_and_what_to_do(
         classify(opened(bench, model_process))
     assert "damaged" in caught.value.reason
     assert DENSENET.file_name in caught.value.subject
+
+
+def test_the_labels_are_the_networks_own(torch: Any):
+    from app.tools.chest import densenet, labels
+
+    assert tuple(densenet.LABELS) == labels.LABELS
+
+
+def test_a_cell_of_the_network_looks_at_the_place_that_is_drawn(torch: Any):
+    """The centre of what a cell of the last layer sees, measured on the network itself."""
+    import torchxrayvision as xrv
+
+    from app.tools.chest import saliency
+
+    features: Any = xrv.models.DenseNet(weights=None).features.eval()
+    with torch.no_grad():
+        for value in features.parameters():
+            value.abs_()
+        for module in features.modules():
+            # Without differing gains: what each pixel adds is then as even as the strides are.
+            if isinstance(module, torch.nn.Conv2d):
+                module.weight.fill_(1 / module.weight[0].numel())
+    seen = torch.rand(1, 1, 224, 224).add_(1).requires_grad_()
+    features(seen)[0, :, 3, 3].sum().backward()
+    weight = seen.grad[0, 0].clamp(min=0)
+    at = torch.arange(224.0)
+    x = float((weight.sum(0) * at).sum() / weight.sum())
+    y = float((weight.sum(1) * at).sum() / weight.sum())
+    middle = saliency.FIRST + 3 * saliency.CELL
+    assert (x, y) == pytest.approx((middle, middle), abs=0.5)
+
+
+def test_a_map_is_what_grad_cam_gives(torch: Any, network: Any):
+    from app.tools.chest import densenet
+
+    pixels = (radiograph() >> 4).astype(np.uint8)
+    payload = {"pixels": pixels, "labels": ["Effusion"], "spread": False}
+    network.op_threshs = torch.tensor(densenet._PUBLISHED["op_threshs"])  # pyright: ignore[reportPrivateUsage]
+    try:
+        found = densenet.looked_at(network, payload, "cpu")["cells"]["Effusion"]
+    finally:
+        network.op_threshs = None
+    features = torch.relu(network.features(densenet.prepared(pixels))).detach().requires_grad_()
+    logit = network.classifier(features.mean((2, 3)))[0, densenet.LABELS.index("Effusion")]
+    (gradient,) = torch.autograd.grad(logit, features)
+    wanted = torch.relu((gradient.mean((2, 3), keepdim=True) * features).sum(1))[0] * 49
+    np.testing.assert_allclose(found, wanted.detach().numpy(), rtol=1e-3, atol=1e-5)
+    assert found.shape == (7, 7)
+
+
+def test_asked_labels_come_with_a_map_and_a_spread(
+    bench: Bench, weights: dict[str, Path], model_process: ProcessHost
+):
+    (bench.models / DENSENET.file_name).symlink_to(weights["published"])
+    opened(bench, model_process)
+    plain = classify(bench)
+    asked = ["effusion", "Mass", "Nodule", "Edema"]
+    result = bench.run(ChestXRayClassifier(), image_path="image-1", labels=asked)
+    assert result.output == pytest.approx(plain.output, abs=1e-5)
+    assert plain.findings == ()
+    labels = ["Effusion", "Mass", "Nodule", "Edema"]
+    assert result.metadata["labels"] == labels
+    drawn = {finding.label for finding in result.findings}
+    assert drawn | set(result.metadata["without_heatmap"]) == set(labels)
+    assert drawn
+    snapshot = bench.images.resolve("image-1")
+    for finding in result.findings:
+        assert finding.image == snapshot.ref
+        assert isinstance(finding.geometry, Heatmap)
+        assert finding.geometry.values.shape == snapshot.display.shape
+        assert finding.score == result.output[finding.label]
+        assert "no outline" in finding.description
+    for label in labels:
+        told = result.metadata["uncertainty"][label]
+        assert told["distance"] == pytest.approx(told["score"] - 0.5, abs=1e-6)
+        assert told["range"][0] <= told["score"] + 1e-6
+        assert told["score"] <= told["range"][1] + 1e-6
+        assert told["spread"] > 0
+    assert set(plain.metadata["uncertainty"]["Mass"]) == {"score", "distance", "near"}
+
+
+def test_variants_are_the_same_picture_mirrored_and_cropped(torch: Any):
+    from app.tools.chest import densenet
+
+    pixels = (radiograph(300, 260) >> 4).astype(np.uint8)
+    whole = densenet.prepared(pixels)
+    mirrored, *corners = densenet.variants(pixels, whole)
+    assert torch.equal(mirrored.flip(-1), whole)
+    wide = densenet.prepared(pixels, 240)
+    assert [tuple(item.shape) for item in corners] == [(1, 1, 224, 224)] * 4
+    assert torch.equal(corners[0], wide[..., :224, :224])
+    assert torch.equal(corners[3], wide[..., 16:, 16:])
+
+
+@pytest.mark.parametrize("letters", [["R", "F"], ["L", "H"]])
+def test_a_mirrored_image_is_turned_for_the_model_and_its_map_turned_back(
+    bench: Bench, letters: list[str]
+):
+    pytest.importorskip("torch")
+    (bench.models / DENSENET.file_name).write_bytes(b"x")
+    cells = np.zeros((7, 7), np.float32)
+    cells[1, 2] = 1
+    host = FakeHost({"scores": {"Mass": 0.8}, "cells": {"Mass": cells}})
+    opened(bench, host, PatientOrientation=letters)
+    result = bench.run(ChestXRayClassifier(), image_path="image-1", labels=["Mass"])
+    shown = bench.images.resolve("image-1").display
+    turned = (slice(None), slice(None, None, -1)) if letters[0] == "R" else slice(None, None, -1)
+    np.testing.assert_array_equal(host.calls[0][1]["pixels"], shown[turned])
+    geometry = result.findings[0].geometry
+    assert isinstance(geometry, Heatmap)
+    values = geometry.values
+    np.testing.assert_array_equal(values[turned], saliency.in_image(cells, shown.shape))
+
+
+def test_labels_near_the_operating_point_are_marked(bench: Bench):
+    pytest.importorskip("torch")
+    (bench.models / DENSENET.file_name).write_bytes(b"x")
+    scores = {"Mass": 0.53, "Edema": 0.2}
+    spread = {"Mass": [0.04, 0.45, 0.58], "Edema": [0.01, 0.18, 0.22]}
+    opened(bench, FakeHost({"scores": scores, "spread": spread}))
+    result = bench.run(ChestXRayClassifier(), image_path="image-1", labels=["Mass"])
+    told = result.metadata["uncertainty"]
+    assert (told["Mass"]["near"], told["Mass"]["stable"]) == (True, False)
+    assert (told["Edema"]["near"], told["Edema"]["stable"]) == (False, True)
+    assert "Mass: 0.53 (0.45 to 0.58" in result.summary
+    assert "on both sides of 0.5" in result.summary
