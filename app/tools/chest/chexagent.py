@@ -16,7 +16,7 @@ from transformers import AutoModelForCausalLM, AutoTokenizer
 
 from app.tools.chest import chexagent_net, remote_code
 from app.tools.chest.chexagent_net import SYSTEM, CheXagent
-from app.tools.chest.published_weights import OtherLayout
+from app.tools.chest.published_weights import OtherLayout, checked
 from app.tools.chest.writing import Written, told, write
 from app.tools.model_process.serving import Progress, Work, serve
 
@@ -122,3 +122,12 @@ def _own(
         attention_mask=torch.ones(embedded.shape[:2], dtype=torch.long, device=embedded.device),
     )
     return model.tokenizer.decode(written.tokens), written, len(tokens)
+
+
+def check(payload: dict[str, Any]) -> dict[str, Any]:
+    """Whether the published reader can load a folder, without loading it: `models verify`.
+
+    Raises:
+        ToolFailed: A file is missing, damaged or does not fit.
+    """
+    return checked(payload, chexagent_net.made)

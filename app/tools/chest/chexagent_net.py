@@ -128,11 +128,11 @@ class CheXagent:
         return list(self.tokenizer.convert_tokens_to_ids(list(tokens)))
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> CheXagent:
-    """The published model from its folder.
+def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
+    """The network as the folder describes it, by the prefix of its published names; no values yet.
 
     Raises:
-        OtherLayout: It is not laid out so.
+        OtherLayout: The folder is not laid out so.
         ToolFailed: A file is missing or damaged.
     """
     config = config_of(folder)
@@ -142,26 +142,38 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
     if not (folder / "vision" / "config.json").is_file():
         raise OtherLayout("vision/config.json is missing")
     seen = config_of(folder, "vision/config.json")
-    looks = config_of(folder, "vision/preprocessor_config.json")
     siglip = SiglipVisionConfig(
         **{**seen.get("vision_config", seen), "image_size": visual["image_size"]}
     )
     phi = PhiConfig(**{key: config[key] for key in _PHI_KEYS if key in config})
-    with made_on(device, dtype):
-        tower = Visual(siglip, int(visual["output_dim"]))
-        language = PhiForCausalLM(phi)
     if visual["output_dim"] != phi.hidden_size:
         raise OtherLayout("the projection does not fit the decoder")
-    fill({"model.visual.": tower, "": language}, folder, tell=tell)
+    with made_on(device, dtype):
+        tower = Visual(siglip, int(visual["output_dim"]))
+        return {"model.visual.": tower, "": PhiForCausalLM(phi)}
+
+
+def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> CheXagent:
+    """The published model from its folder.
+
+    Raises:
+        OtherLayout: It is not laid out so.
+        ToolFailed: A file is missing or damaged.
+    """
+    parts = made(folder, device, dtype)
+    fill(parts, folder, tell=tell)
+    looks = config_of(folder, "vision/preprocessor_config.json")
     mean, std = (torch.tensor(looks[key]).view(3, 1, 1) for key in ("image_mean", "image_std"))
+    tower: Any = parts["model.visual."].eval()
+    language: Any = parts[""].eval()
     return CheXagent(
         tokenizer=_tokenizer(folder),
-        language=language.eval(),
-        visual=tower.eval(),
-        size=int(visual["image_size"]),
+        language=language,
+        visual=tower,
+        size=int(tower.model.config.image_size),
         mean=mean,
         std=std,
-        context=int(phi.max_position_embeddings),
+        context=int(language.config.max_position_embeddings),
     )
 
 

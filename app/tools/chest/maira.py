@@ -18,10 +18,10 @@ from PIL import Image
 from transformers import AutoModelForCausalLM, AutoProcessor
 
 from app.tools.chest import maira_net, remote_code
-from app.tools.chest.boxes import Corners, Grounded, Reading, Seen, centre_crop, read_maira, whole
+from app.tools.chest.boxes import Grounded, Reading, Seen, centre_crop, read_maira, whole
 from app.tools.chest.chexagent import OWN, PUBLISHED
 from app.tools.chest.maira_net import Maira
-from app.tools.chest.published_weights import OtherLayout
+from app.tools.chest.published_weights import OtherLayout, checked
 from app.tools.chest.writing import Written, told, write
 from app.tools.model_process.serving import Progress, Work, serve
 
@@ -155,3 +155,12 @@ def _corners(
     boxes: Sequence[Sequence[float]] | None,
 ) -> tuple[tuple[float, float, float, float], ...]:
     return tuple((float(a), float(b), float(c), float(d)) for a, b, c, d in boxes or ())
+
+
+def check(payload: dict[str, Any]) -> dict[str, Any]:
+    """Whether the published reader can load a folder, without loading it: `models verify`.
+
+    Raises:
+        ToolFailed: A file is missing, damaged or does not fit.
+    """
+    return checked(payload, maira_net.made, maira_net.renamed)

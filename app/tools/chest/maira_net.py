@@ -125,11 +125,11 @@ def stretched(grey: NDArray[np.uint8]) -> NDArray[np.uint8]:
     return levels.astype(np.uint8)
 
 
-def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> Maira:
-    """The published model from its folder.
+def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
+    """The network as the folder describes it, by the prefix of its published names; no values yet.
 
     Raises:
-        OtherLayout: It is not laid out so.
+        OtherLayout: The folder is not laid out so.
         ToolFailed: A file is missing or damaged.
     """
     config = config_of(folder)
@@ -140,25 +140,34 @@ def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], 
         raise OtherLayout("another choice of image features")
     seen = Dinov2Config(**_plain(config["vision_config"]))
     told = LlamaConfig(**_plain(config["text_config"]))
+    act = str(config["projector_hidden_act"])
     with made_on(device, dtype):
-        tower = Dinov2Backbone(seen)
-        projector = Projector(
-            seen.hidden_size, told.hidden_size, int(layers), config["projector_hidden_act"]
-        )
-        language = LlamaForCausalLM(told)
-    parts = {
-        "vision_tower.": tower,
-        "multi_modal_projector.": projector,
-        "language_model.": language,
-    }
+        return {
+            "vision_tower.": Dinov2Backbone(seen),
+            "multi_modal_projector.": Projector(
+                seen.hidden_size, told.hidden_size, int(layers), act
+            ),
+            "language_model.": LlamaForCausalLM(told),
+        }
+
+
+def load(folder: Path, device: str, dtype: torch.dtype, tell: Callable[[float], None]) -> Maira:
+    """The published model from its folder.
+
+    Raises:
+        OtherLayout: It is not laid out so.
+        ToolFailed: A file is missing or damaged.
+    """
+    parts = made(folder, device, dtype)
     fill(parts, folder, rename=renamed, tell=tell)
+    projector: Any = parts["multi_modal_projector."].eval()
     return Maira(
         tokenizer=_tokenizer(folder),
         images=BitImageProcessorPil.from_pretrained(str(folder), local_files_only=True),
-        tower=tower.eval(),
-        projector=projector.eval(),
-        language=language.eval(),
-        image_token=int(config["image_token_index"]),
+        tower=parts["vision_tower."].eval(),
+        projector=projector,
+        language=parts["language_model."].eval(),
+        image_token=int(config_of(folder)["image_token_index"]),
     )
 
 

@@ -7,6 +7,7 @@ file is left out, and no program of the model's folder is run.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -103,6 +104,38 @@ def fill(
         )
 
 
+def checked(
+    payload: Mapping[str, Any],
+    made: Callable[[Path, str, torch.dtype], dict[str, nn.Module]],
+    rename: Callable[[str], str] = lambda name: name,
+) -> dict[str, Any]:
+    """Whether the names and shapes of a folder's weights fit, from the files' headers alone.
+
+    Args:
+        payload: "weights", the folder.
+        made: Makes the network by prefix; see `fill`.
+        rename: See `fill`.
+
+    Raises:
+        ToolFailed: They do not, or a file is missing or damaged.
+    """
+    folder = Path(str(payload["weights"]))
+    try:
+        parts = made(folder, "meta", torch.float32)
+        wanted = {
+            prefix + name: list(tensor.shape)
+            for prefix, module in parts.items()
+            for name, tensor in module.state_dict().items()
+        }
+        found = {rename(name): shape for path in shards(folder) for name, shape in _shapes(path)}
+    except OtherLayout as error:
+        raise _damaged(folder, str(error)) from error
+    if found != wanted:
+        odd = [name for name in found | wanted if found.get(name) != wanted.get(name)]
+        raise _damaged(folder, f"{len(odd)} tensors do not fit ({', '.join(odd[:3])})")
+    return {"parameters": sum(math.prod(shape) for shape in wanted.values())}
+
+
 def shards(folder: Path) -> list[Path]:
     """The safetensors files of a folder, by its index where it has one.
 
@@ -130,6 +163,15 @@ def _tensors(path: Path) -> Generator[tuple[float, str, torch.Tensor]]:
             names = list(opened.keys())
             for number, name in enumerate(names):
                 yield (number + 1) / len(names), name, opened.get_tensor(name)
+    except SafetensorError as error:
+        raise _damaged(path, str(error)) from error
+
+
+def _shapes(path: Path) -> Generator[tuple[str, list[int]]]:
+    try:
+        with safe_open(path, framework="pt", device="cpu") as opened:
+            for name in opened.keys():  # noqa: SIM118  (no mapping)
+                yield name, list(opened.get_slice(name).get_shape())
     except SafetensorError as error:
         raise _damaged(path, str(error)) from error
 
