@@ -11,24 +11,30 @@ import hashlib
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import cast
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 from safetensors.torch import load as load_tensors
-from torch.nn import functional
 
-from app.tools.chest.thorax_arch import INPUT_SIZE, STRUCTURES, VIEWS, ThoraxNet, standardised
+from app.tools.chest.thorax_arch import STRUCTURES, VIEWS, ThoraxNet
+from app.tools.chest.thorax_looks import (
+    SMALLEST,
+    View,
+    is_inverted,
+    letterboxed,
+    looked_closer,
+    looks,
+    polarities,
+    unboxed,
+    view_of,
+)
 from app.tools.chest.thorax_masks import BoolImage, FloatImage, Judgement, cleaned, judge
-
-View: TypeAlias = Literal["frontal", "lateral", "unknown"]
+from app.tools.chest.thorax_spread import Spread, spread_of
+from app.tools.chest.thorax_windows import coarse, enlarged
 
 CARD = "card.json"
-_SMALLEST = 32  # pixels a side; anything smaller shows no anatomy
-_EDGE = 2  # coarse pixels kept around masks in any case, for their smooth edges
-_MARGIN = 0.12  # of the thorax, kept around it in the second look
-_LATERAL, _OTHER = 0.5, 0.6  # view probabilities from which an image is refused
 _REFUSALS = {
     "lateral": "this looks like a lateral view; only frontal chest films can be segmented",
     "unknown": "this does not look like a frontal chest film",
@@ -53,6 +59,7 @@ class ThoraxSegmentation:
         view: What kind of view the image seems to be.
         warnings: What makes the masks less reliable, in plain words.
         refused: Why no masks are given, or None.
+        spread: How far the network's own looks differ; None when refused.
     """
 
     masks: dict[str, BoolImage] = field(default_factory=dict[str, BoolImage])
@@ -61,6 +68,7 @@ class ThoraxSegmentation:
     view: View = "unknown"
     warnings: tuple[str, ...] = ()
     refused: str | None = None
+    spread: Spread | None = None
 
 
 def load(weights_path: Path | str) -> ThoraxNet:
@@ -88,178 +96,10 @@ def load(weights_path: Path | str) -> ThoraxNet:
     return net.eval().to(memory_format=torch.channels_last)
 
 
-@dataclass(frozen=True)
-class _Look:
-    """What the network said of a crop: probabilities of classes [4, 128, 128] and views [4]."""
-
-    classes: torch.Tensor
-    views: torch.Tensor
-
-
-def _letterboxed(image: torch.Tensor) -> torch.Tensor:
-    """Returns [1, 1, rows, columns] centred in a black square and scaled to the network's input."""
-    rows, columns = image.shape[2:]
-    side = max(rows, columns)
-    top, left = (side - rows) // 2, (side - columns) // 2
-    square = functional.pad(image, (left, side - columns - left, top, side - rows - top))
-    return functional.interpolate(
-        square, (INPUT_SIZE, INPUT_SIZE), mode="bilinear", antialias=True, align_corners=False
-    )
-
-
-def _looks(net: ThoraxNet, batch: torch.Tensor) -> list[_Look]:
-    """Returns one answer for each of the letterboxed images [n, 1, 256, 256]."""
-    x = standardised(batch).contiguous(memory_format=torch.channels_last)
-    structure, view = net(x)
-    return [_Look(s, v) for s, v in zip(structure.softmax(1), view.softmax(1), strict=True)]
-
-
-def _certainty(look: _Look) -> float:
-    """Returns the mean winning probability over all that was taken for lung or heart."""
-    best, which = look.classes.max(dim=0)
-    inside = which > 0
-    return float(best[inside].mean()) if bool(inside.any()) else 0.0
-
-
-def _is_inverted(upright: _Look, flipped: _Look) -> bool:
-    """Decides the polarity from the view head, which was shown both.
-
-    And from how sure the masks are.
-    """
-    frontal, inverted = VIEWS.index("frontal"), VIEWS.index("inverted")
-    as_shown = float(upright.views[frontal] + flipped.views[inverted]) / 2 + _certainty(upright)
-    other = float(flipped.views[frontal] + upright.views[inverted]) / 2 + _certainty(flipped)
-    return other > as_shown
-
-
-def _view(views: torch.Tensor) -> View:
-    lateral = float(views[VIEWS.index("lateral")])
-    other = float(views[VIEWS.index("other")])
-    if lateral >= _LATERAL:
-        return "lateral"
-    return "unknown" if lateral + other >= _OTHER else "frontal"
-
-
-@dataclass(frozen=True)
-class _Window:
-    """A part of the image in pixels: rows top..bottom, columns left..right, the ends left out."""
-
-    top: int
-    bottom: int
-    left: int
-    right: int
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        return self.bottom - self.top, self.right - self.left
-
-
-def _unboxed(classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]) -> torch.Tensor:
-    """Cuts the letterbox of a part of `shape` off [c, 128, 128]; samples it at `size` pixels."""
-    grid, side = classes.shape[-1], max(shape)
-    # Pixel centres of the wanted grid in the square's coordinates, -1..1 from edge to edge.
-    axes: list[torch.Tensor] = []
-    for extent, count in zip(shape, size, strict=True):
-        centre = (torch.arange(count, dtype=torch.float32) + 0.5) / count
-        offset = (side - extent) // 2
-        axes.append((centre * extent + offset) / side * 2 - 1)
-    y, x = torch.meshgrid(axes[0], axes[1], indexing="ij")
-    where = torch.stack([x, y], dim=-1)[None]
-    mode = "bicubic" if max(size) > grid else "bilinear"
-    return functional.grid_sample(
-        classes[None], where, mode=mode, padding_mode="border", align_corners=False
-    )[0]
-
-
-def _thorax(masks: list[BoolImage], shape: tuple[int, int], margin: float) -> _Window | None:
-    """Returns a window around `masks`, or None if all are empty.
-
-    Args:
-        masks: On one grid, coarser than the image or equal to it.
-        shape: Rows and columns of the image.
-        margin: Kept on each side, as a share of what the masks span.
-    """
-    rows, columns = np.nonzero(np.logical_or.reduce(masks))
-    if len(rows) == 0:
-        return None
-    scale = np.array(shape) / np.array(masks[0].shape)
-    low = np.array([rows.min() - _EDGE, columns.min() - _EDGE]) * scale
-    high = np.array([rows.max() + 1 + _EDGE, columns.max() + 1 + _EDGE]) * scale
-    margin *= float((high - low).max())
-    low, high = np.maximum(low - margin, 0), np.minimum(high + margin, shape)
-    return _Window(int(low[0]), int(high[0]), int(low[1]), int(high[1]))
-
-
-def _coarse(shape: tuple[int, int]) -> tuple[int, int]:
-    """Returns the working grid for masks: the image's aspect, long side 384 pixels at most."""
-    scale = min(1.0, 384 / max(shape))
-    return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
-
-
-def _second_look(net: ThoraxNet, image: torch.Tensor, first: torch.Tensor) -> torch.Tensor:
-    """Looks again at the thorax alone, and averages it with the first look.
-
-    Args:
-        net: The network.
-        image: [1, 1, rows, columns].
-        first: Class probabilities on the coarse grid [4, h, w].
-
-    Returns:
-        Probabilities on the same coarse grid.
-    """
-    rows, columns = image.shape[2:]
-    margins = cleaned(first.numpy())
-    window = _thorax([m > 0 for m in margins], (rows, columns), _MARGIN)
-    if window is None or min(window.shape) < _SMALLEST:
-        return first
-    part = image[:, :, window.top : window.bottom, window.left : window.right]
-    look = _looks(net, _letterboxed(part))[0]
-    scale = first.shape[1] / rows, first.shape[2] / columns
-    top, bottom = round(window.top * scale[0]), round(window.bottom * scale[0])
-    left, right = round(window.left * scale[1]), round(window.right * scale[1])
-    near = _unboxed(look.classes, window.shape, (bottom - top, right - left))
-    both = first.clone()
-    both[:, top:bottom, left:right] = (first[:, top:bottom, left:right] + near) / 2
-    return both
-
-
-def _enlarged(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
-    """Cuts margins [n, h, w] at 0 after enlarging them to `shape`, so that edges are smooth.
-
-    Only each structure's own part of the image is enlarged: on a large film that is most of the
-    time.
-    """
-    taken = np.zeros(shape, np.bool_)
-    masks: list[BoolImage] = []
-    for margin in margins:
-        mask = np.zeros(shape, np.bool_)
-        window = _thorax([margin > 0], shape, 0.0)
-        if window is not None:
-            rows, columns = slice(window.top, window.bottom), slice(window.left, window.right)
-            mask[rows, columns] = (_sampled(margin, shape, window) > 0) & ~taken[rows, columns]
-            taken |= mask
-        masks.append(mask)
-    return masks
-
-
-def _sampled(margin: FloatImage, shape: tuple[int, int], window: _Window) -> FloatImage:
-    """Returns `margin`, a coarse map of an image of `shape`, at `window`'s pixels (bilinear)."""
-    grown = margin
-    for axis, (low, high) in enumerate(((window.top, window.bottom), (window.left, window.right))):
-        scale = margin.shape[axis] / shape[axis]
-        at = np.clip((np.arange(low, high) + 0.5) * scale - 0.5, 0, margin.shape[axis] - 1)
-        first = np.minimum(at.astype(np.intp), max(margin.shape[axis] - 2, 0))
-        share = (at - first).astype(np.float32)
-        share = share[:, None] if axis == 0 else share[None, :]
-        after = np.minimum(first + 1, margin.shape[axis] - 1)
-        grown = grown.take(first, axis) * (1 - share) + grown.take(after, axis) * share
-    return grown
-
-
 def _checked(pixels: NDArray[np.float32]) -> str | None:
     if pixels.ndim != 2:
         raise ValueError(f"pixels must be [rows, columns], not {pixels.shape}")
-    if min(pixels.shape) < _SMALLEST:
+    if min(pixels.shape) < SMALLEST:
         return f"the image is too small ({pixels.shape[1]} x {pixels.shape[0]} pixels)"
     if not bool(np.isfinite(pixels).all()):
         raise ValueError("pixels must be finite")
@@ -288,23 +128,24 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
         return ThoraxSegmentation(refused=problem)
     shape = (pixels.shape[0], pixels.shape[1])
     shown = torch.from_numpy(np.ascontiguousarray(pixels, np.float32))[None, None]
-    box = _letterboxed(shown)
-    upright, flipped = _looks(weights, torch.cat([box, 1 - box]))
-    inverted = _is_inverted(upright, flipped)
-    look = flipped if inverted else upright
-    view = _view(look.views)
+    box = letterboxed(shown)
+    upright, negative = looks(weights, torch.cat([box, 1 - box]))
+    inverted = is_inverted(upright, negative)
+    look = negative if inverted else upright
+    view = view_of(look.views)
     if view != "frontal":
         return ThoraxSegmentation(inverted=inverted, view=view, refused=_REFUSALS[view])
-    coarse = _unboxed(look.classes, shape, _coarse(shape))
-    classes = _second_look(weights, 1 - shown if inverted else shown, coarse)
+    first = unboxed(look.classes, shape, coarse(shape))
+    classes, parts = looked_closer(weights, 1 - shown if inverted else shown, first)
     margins = cleaned(classes.numpy())
     confidence, judgement = _judged(classes.numpy(), margins)
     if judgement.refused is not None:
         return ThoraxSegmentation({}, confidence, inverted, "unknown", (), judgement.refused)
+    spread = spread_of([part.numpy() for part in parts], margins)
     notes = ("the image is shown inverted (bright air)",) if inverted else ()
-    cut = zip(STRUCTURES, _enlarged(margins, shape), strict=True)
-    masks: dict[str, BoolImage] = dict(cut)
-    return ThoraxSegmentation(masks, confidence, inverted, view, notes + judgement.warnings)
+    notes += judgement.warnings + spread.warnings
+    masks = dict(zip(STRUCTURES, enlarged(margins, shape), strict=True))
+    return ThoraxSegmentation(masks, confidence, inverted, view, notes, spread=spread)
 
 
 def _judged(classes: FloatImage, margins: FloatImage) -> tuple[dict[str, float], Judgement]:
@@ -318,7 +159,7 @@ def _judged(classes: FloatImage, margins: FloatImage) -> tuple[dict[str, float],
 
 
 @torch.inference_mode()
-def view_of(pixels: NDArray[np.float32], weights: ThoraxNet) -> tuple[str, float]:
+def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> tuple[str, float]:
     """What kind of picture this is, without looking for lungs.
 
     Args:
@@ -328,15 +169,13 @@ def view_of(pixels: NDArray[np.float32], weights: ThoraxNet) -> tuple[str, float
     Returns:
         "frontal", "lateral", "other" or "inverted", and the network's share for it in 0..1.
     """
-    box = _letterboxed(torch.from_numpy(np.ascontiguousarray(pixels, np.float32))[None, None])
-    upright, flipped = _looks(weights, torch.cat([box, 1 - box]))
-    frontal, inverted = VIEWS.index("frontal"), VIEWS.index("inverted")
-    as_shown = float(upright.views[frontal] + flipped.views[inverted]) / 2
-    negative = float(flipped.views[frontal] + upright.views[inverted]) / 2
-    view = _view((flipped if negative > as_shown else upright).views)
+    box = letterboxed(torch.from_numpy(np.ascontiguousarray(pixels, np.float32))[None, None])
+    upright, negative = looks(weights, torch.cat([box, 1 - box]))
+    as_shown, inverted = polarities(upright.views, negative.views)
+    view = view_of((negative if inverted > as_shown else upright).views)
     if view == "frontal":
-        return ("inverted", negative) if negative > as_shown else ("frontal", as_shown)
-    both = (upright.views + flipped.views) / 2
+        return ("inverted", inverted) if inverted > as_shown else ("frontal", as_shown)
+    both = (upright.views + negative.views) / 2
     if view == "lateral":
         return view, float(both[VIEWS.index("lateral")])
     return "other", float(both[VIEWS.index("lateral")] + both[VIEWS.index("other")])
@@ -349,10 +188,10 @@ def look_entry(payload: dict[str, object]) -> dict[str, object]:
         payload: As of `entry`.
 
     Returns:
-        "view" and "certainty"; see `view_of`.
+        "view" and "certainty"; see `pictured`.
     """
     image, net = _given(payload)
-    view, certainty = view_of(image, net)
+    view, certainty = pictured(image, net)
     return {"view": view, "certainty": certainty}
 
 
@@ -381,7 +220,8 @@ def entry(payload: dict[str, object]) -> dict[str, object]:
             path.
 
     Returns:
-        "masks" (name -> uint8 0/1), "confidence", "inverted", "view", "warnings" and "refused".
+        "masks" (name -> uint8 0/1), "confidence", "inverted", "view", "warnings",
+        "refused" and "spread".
 
     Raises:
         ValueError: Pixels of another type or shape.
@@ -395,4 +235,5 @@ def entry(payload: dict[str, object]) -> dict[str, object]:
         "view": found.view,
         "warnings": list(found.warnings),
         "refused": found.refused,
+        "spread": found.spread.told() if found.spread is not None else {},
     }

@@ -1,0 +1,152 @@
+"""How the embedded network looks at an image: whole, then at the thorax alone, turned a little.
+
+Imported only in the model process, since it imports torch. Images are [n, 1, rows, columns] in
+0..1, bright = dense; probabilities of background, right lung, left lung, heart [4, rows, columns].
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+import torch
+from torch.nn import functional
+
+from app.tools.chest.thorax_arch import INPUT_SIZE, VIEWS, ThoraxNet, standardised
+from app.tools.chest.thorax_masks import cleaned
+from app.tools.chest.thorax_windows import Window, around
+
+View: TypeAlias = Literal["frontal", "lateral", "unknown"]
+
+SMALLEST = 32
+"""Pixels a side; anything smaller shows no anatomy."""
+TURNS = (0.0, 5.0, -5.0)
+"""Degrees by which the thorax is turned in the later looks; they differ more where it is hard."""
+_MARGIN = 0.12  # of the thorax, kept around it in the later looks
+_LATERAL, _OTHER = 0.5, 0.6  # view probabilities from which an image is refused
+_FRONTAL, _INVERTED = VIEWS.index("frontal"), VIEWS.index("inverted")
+
+
+@dataclass(frozen=True)
+class Look:
+    """What the network said of a picture: probabilities of classes [4, 128, 128] and views [4]."""
+
+    classes: torch.Tensor
+    views: torch.Tensor
+
+
+def letterboxed(image: torch.Tensor) -> torch.Tensor:
+    """Returns [1, 1, rows, columns] centred in a black square and scaled to the network's input."""
+    rows, columns = image.shape[2:]
+    side = max(rows, columns)
+    top, left = (side - rows) // 2, (side - columns) // 2
+    square = functional.pad(image, (left, side - columns - left, top, side - rows - top))
+    return functional.interpolate(
+        square, (INPUT_SIZE, INPUT_SIZE), mode="bilinear", antialias=True, align_corners=False
+    )
+
+
+def looks(net: ThoraxNet, batch: torch.Tensor) -> list[Look]:
+    """Returns one answer for each of the letterboxed images [n, 1, 256, 256]."""
+    x = standardised(batch).contiguous(memory_format=torch.channels_last)
+    structure, view = net(x)
+    return [Look(s, v) for s, v in zip(structure.softmax(1), view.softmax(1), strict=True)]
+
+
+def view_of(views: torch.Tensor) -> View:
+    """Returns what the view head's shares [4] mean."""
+    lateral = float(views[VIEWS.index("lateral")])
+    other = float(views[VIEWS.index("other")])
+    if lateral >= _LATERAL:
+        return "lateral"
+    return "unknown" if lateral + other >= _OTHER else "frontal"
+
+
+def polarities(upright: torch.Tensor, negative: torch.Tensor) -> tuple[float, float]:
+    """Returns the shares for "as shown" and for "inverted" of views [4] seen both ways."""
+    as_shown = float(upright[_FRONTAL] + negative[_INVERTED]) / 2
+    return as_shown, float(negative[_FRONTAL] + upright[_INVERTED]) / 2
+
+
+def is_inverted(upright: Look, negative: Look) -> bool:
+    """Decides the polarity from the view head, which was shown both.
+
+    And from how sure the masks are.
+    """
+    as_shown, inverted = polarities(upright.views, negative.views)
+    return inverted + _certainty(negative) > as_shown + _certainty(upright)
+
+
+def _certainty(look: Look) -> float:
+    """Returns the mean winning probability over all that was taken for lung or heart."""
+    best, which = look.classes.max(dim=0)
+    inside = which > 0
+    return float(best[inside].mean()) if bool(inside.any()) else 0.0
+
+
+def turned(images: torch.Tensor, degrees: float, padding: str = "zeros") -> torch.Tensor:
+    """Returns square images [n, c, s, s] turned about their middle; the opposite turns back."""
+    cos, sin = math.cos(math.radians(degrees)), math.sin(math.radians(degrees))
+    theta = torch.tensor([[[cos, -sin, 0.0], [sin, cos, 0.0]]]).expand(len(images), -1, -1)
+    grid = functional.affine_grid(theta, list(images.shape), align_corners=False)
+    return functional.grid_sample(images, grid, padding_mode=padding, align_corners=False)
+
+
+def unboxed(classes: torch.Tensor, shape: tuple[int, int], size: tuple[int, int]) -> torch.Tensor:
+    """Cuts the letterbox of a part of `shape` off [c, 128, 128]; samples it at `size` pixels."""
+    grid, side = classes.shape[-1], max(shape)
+    # Pixel centres of the wanted grid in the square's coordinates, -1..1 from edge to edge.
+    axes: list[torch.Tensor] = []
+    for extent, count in zip(shape, size, strict=True):
+        centre = (torch.arange(count, dtype=torch.float32) + 0.5) / count
+        offset = (side - extent) // 2
+        axes.append((centre * extent + offset) / side * 2 - 1)
+    y, x = torch.meshgrid(axes[0], axes[1], indexing="ij")
+    where = torch.stack([x, y], dim=-1)[None]
+    mode = "bicubic" if max(size) > grid else "bilinear"
+    return functional.grid_sample(
+        classes[None], where, mode=mode, padding_mode="border", align_corners=False
+    )[0]
+
+
+def looked_closer(
+    net: ThoraxNet, image: torch.Tensor, first: torch.Tensor
+) -> tuple[torch.Tensor, list[torch.Tensor]]:
+    """Looks again at the thorax alone, upright and turned, and averages with the first look.
+
+    Args:
+        net: The network.
+        image: [1, 1, rows, columns].
+        first: Class probabilities on the coarse grid [4, h, w].
+
+    Returns:
+        Probabilities on the same coarse grid, and what each look said by itself.
+    """
+    shape = (image.shape[2], image.shape[3])
+    window = around([margin > 0 for margin in cleaned(first.numpy())], shape, _MARGIN)
+    if window is None or min(window.shape) < SMALLEST:
+        return first, [first]
+    box = letterboxed(image[:, :, window.top : window.bottom, window.left : window.right])
+    batch = torch.cat([turned(box, degrees) if degrees else box for degrees in TURNS])
+    place = window.on(shape, (first.shape[1], first.shape[2]))
+    near: list[torch.Tensor] = []
+    for look, degrees in zip(looks(net, batch), TURNS, strict=True):
+        classes = turned(look.classes[None], -degrees, "border")[0] if degrees else look.classes
+        near.append(unboxed(classes, window.shape, place.shape))
+    # The first look counts for less where the chest was small in it.
+    share = 0.5 * (max(window.shape) / max(shape)) ** 2
+    mean = torch.stack(near).mean(dim=0)
+    parts = [first, *(_placed(first, place, part) for part in near)]
+    return _placed(first, place, share * _cut(first, place) + (1 - share) * mean), parts
+
+
+def _cut(classes: torch.Tensor, place: Window) -> torch.Tensor:
+    return classes[:, place.top : place.bottom, place.left : place.right]
+
+
+def _placed(first: torch.Tensor, place: Window, part: torch.Tensor) -> torch.Tensor:
+    """Returns the first look with a part of it replaced."""
+    whole = first.clone()
+    whole[:, place.top : place.bottom, place.left : place.right] = part
+    return whole

@@ -1,0 +1,100 @@
+"""Parts of an image, and masks enlarged from a coarse grid to the image's own pixels.
+
+Numpy only. Arrays are (row, column).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.tools.chest.thorax_masks import BoolImage, FloatImage
+
+_EDGE = 2  # coarse pixels kept around masks in any case, for their smooth edges
+_COARSE = 384  # pixels of the working grid's long side
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of the image in pixels: rows top..bottom, columns left..right, the ends left out."""
+
+    top: int
+    bottom: int
+    left: int
+    right: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.bottom - self.top, self.right - self.left
+
+    def on(self, shape: tuple[int, int], grid: tuple[int, int]) -> Window:
+        """The same part of an image of `shape` on a `grid` of other rows and columns."""
+        rows, columns = grid[0] / shape[0], grid[1] / shape[1]
+        return Window(
+            round(self.top * rows),
+            round(self.bottom * rows),
+            round(self.left * columns),
+            round(self.right * columns),
+        )
+
+
+def coarse(shape: tuple[int, int]) -> tuple[int, int]:
+    """Returns the working grid for masks: the image's aspect, long side 384 pixels at most."""
+    scale = min(1.0, _COARSE / max(shape))
+    return max(1, round(shape[0] * scale)), max(1, round(shape[1] * scale))
+
+
+def around(masks: Sequence[BoolImage], shape: tuple[int, int], margin: float) -> Window | None:
+    """Returns a window around `masks`, or None if all are empty.
+
+    Args:
+        masks: On one grid, coarser than the image or equal to it.
+        shape: Rows and columns of the image.
+        margin: Kept on each side, as a share of what the masks span.
+    """
+    rows, columns = np.nonzero(np.logical_or.reduce(masks))
+    if len(rows) == 0:
+        return None
+    scale = np.array(shape) / np.array(masks[0].shape)
+    low = np.array([rows.min() - _EDGE, columns.min() - _EDGE]) * scale
+    high = np.array([rows.max() + 1 + _EDGE, columns.max() + 1 + _EDGE]) * scale
+    margin *= float((high - low).max())
+    low, high = np.maximum(low - margin, 0), np.minimum(high + margin, shape)
+    return Window(int(low[0]), int(high[0]), int(low[1]), int(high[1]))
+
+
+def enlarged(margins: FloatImage, shape: tuple[int, int]) -> list[BoolImage]:
+    """Cuts margins [n, h, w] at 0 after enlarging them to `shape`, so that edges are smooth.
+
+    Only each structure's own part of the image is enlarged: on a large film that is most of the
+    time.
+    """
+    taken = np.zeros(shape, np.bool_)
+    masks: list[BoolImage] = []
+    for margin in margins:
+        mask = np.zeros(shape, np.bool_)
+        window = around([margin > 0], shape, 0.0)
+        if window is not None:
+            rows, columns = slice(window.top, window.bottom), slice(window.left, window.right)
+            mask[rows, columns] = (_sampled(margin, shape, window) > 0) & ~taken[rows, columns]
+            taken |= mask
+        masks.append(mask)
+    return masks
+
+
+def _sampled(margin: FloatImage, shape: tuple[int, int], window: Window) -> NDArray[np.float32]:
+    """Returns `margin`, a coarse map of an image of `shape`, at `window`'s pixels (bilinear)."""
+    grown = margin
+    for axis, (low, high) in enumerate(((window.top, window.bottom), (window.left, window.right))):
+        scale = margin.shape[axis] / shape[axis]
+        at = np.clip((np.arange(low, high) + 0.5) * scale - 0.5, 0, margin.shape[axis] - 1)
+        first = np.minimum(at.astype(np.intp), max(margin.shape[axis] - 2, 0))
+        share = (at - first).astype(np.float32)
+        share = share[:, None] if axis == 0 else share[None, :]
+        after = np.minimum(first + 1, margin.shape[axis] - 1)
+        grown = grown.take(first, axis) * (1 - share) + grown.take(after, axis) * share
+    return grown
