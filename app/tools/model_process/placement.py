@@ -38,3 +38,12 @@ def place(wanted: str, *, exact: bool = False) -> Placement:
     if wanted in ("auto", "mps") and torch.backends.mps.is_available():
         return Placement("mps", "float32" if exact else "float16")
     return Placement("cpu", "float32")
+
+
+def less_precise(placement: Placement) -> Placement | None:
+    """The same device at half the memory; None where it is at that already."""
+    if placement.dtype != "float32":
+        return None
+    if placement.device == "cpu" or (placement.device == "cuda" and torch.cuda.is_bf16_supported()):
+        return Placement(placement.device, "bfloat16")
+    return Placement(placement.device, "float16")

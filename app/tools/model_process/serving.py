@@ -1,23 +1,30 @@
 """Runs a piece of work with a model that is loaded already, or is now (model process only).
 
-A pack's entry calls `serve`; what is loaded, where, and what has to go for it is decided here.
+A pack's entry calls `serve`; what is loaded, where, and what has to go for it is decided here. When
+memory runs out all the same, the call goes down a ladder: other models go; the work is done in
+smaller parts, where it can be; the model is loaded less precisely, where its results bear it; and
+at the end the host is told, which tries the processor in place of an accelerator.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
-from app.tools.model_process.placement import Placement, place
+from app.errors import Cancelled
+from app.tools.hosting import protocol
+from app.tools.model_process import memory
+from app.tools.model_process.placement import Placement, less_precise, place
+from app.tools.model_process.shelf import Key, Shelf, need_of
 
 Model = TypeVar("Model")
 Progress = Callable[[float, str], None]
 
-_KEPT = 2
-_loaded: OrderedDict[tuple[str, str, Placement], Any] = OrderedDict()
+_LEAST_SHARE = 0.125
+_shelf = Shelf()
 
 
 @dataclass(slots=True)
@@ -40,6 +47,17 @@ class Work:
     source: Mapping[str, Any] = field(default_factory=dict[str, Any])
 
 
+class _Watched(Work):
+    """Knows whether the work asks how much to do at once: only then a smaller share helps."""
+
+    asked: bool = False
+
+    def __getattribute__(self, name: str) -> Any:
+        if name == "share":
+            object.__setattr__(self, "asked", True)
+        return object.__getattribute__(self, name)
+
+
 def serve(
     payload: Mapping[str, Any],
     progress: Progress,
@@ -54,26 +72,138 @@ def serve(
         payload: "model" as of `InstalledModel.payload`, and "device".
         progress: The entry's own.
         load: Makes the model ready to run at `Work.placement`; called when it is not there yet.
-        work: What is done with it, in `torch.inference_mode` of its own.
+        work: What is done with it, in `torch.inference_mode` of its own. It may be called again
+            from the start when memory ran out.
         exact: See `place`.
 
     Returns:
         What `work` returned, with "device", "dtype" and "notes" added.
+
+    Raises:
+        protocol.OutOfMemory: Memory is too small here, whatever was tried.
     """
-    placement = place(str(payload.get("device", "auto")), exact=exact)
-    source: Mapping[str, Any] = payload["model"]
-    doing = Work(placement, progress, source=source)
-    key = (str(source["path"]), str(source["sha256"]), placement)
-    if key not in _loaded:
-        progress(0.02, "Loading the model")
-        while len(_loaded) >= _KEPT:
-            _loaded.popitem(last=False)
-        _loaded[key] = load(Path(source["path"]), doing)
-    _loaded.move_to_end(key)
-    answer = work(_loaded[key], doing)
-    return {
-        **answer,
-        "device": placement.device,
-        "dtype": placement.dtype,
-        "notes": doing.notes,
-    }
+    source = source_of(payload)
+    doing = _Watched(place(str(payload.get("device", "auto")), exact=exact), progress, 1.0)
+    doing.source = source
+    own_notes: list[str] = []
+    while True:
+        doing.notes = []
+        try:
+            answer = _once(doing, load, work)
+        except BaseException as error:
+            if not memory.is_exhausted(error):
+                _tidy(doing, error)
+                raise
+            detail = f"{type(error).__name__}: {error}"
+        else:
+            return {
+                **answer,
+                "device": doing.placement.device,
+                "dtype": doing.placement.dtype,
+                "notes": [*own_notes, *doing.notes],
+            }
+        # Out here the error is gone, and with its traceback all that the call had made.
+        memory.give_back()
+        own_notes.append(_step_down(doing, exact=exact, detail=detail))
+        with suppress(Cancelled):
+            progress(0.02, own_notes[-1][:1].upper() + own_notes[-1][1:])
+
+
+def source_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A call's payload["model"]; of one that names a single file only, made from that."""
+    return payload.get("model") or {"path": payload["weights"]}
+
+
+def unload(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Let go of a model, or of all.
+
+    Args:
+        payload: "model": its card's name, or None for all.
+        progress: Told what is loaded then.
+    """
+    name = payload.get("model")
+    count = _shelf.drop(lambda key: name is None or key.name == name)
+    progress(1.0, protocol.told(protocol.LOADED, models=_shelf.told()))
+    return {"unloaded": count}
+
+
+def report(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """What is loaded, and the memory that this process holds; for measurements."""
+    del payload
+    return {"models": _shelf.told(), "resident": memory.resident()}
+
+
+def _once(doing: _Watched, load: Callable[[Path, Work], Any], work: Callable[..., Any]) -> Any:
+    """Load if need be, and work."""
+    key = Key.of(doing.source, doing.placement)
+    model = _shelf.get(key)
+    if model is None:
+        model = _load(key, doing, load)
+    doing.progress(0.02, protocol.told(protocol.WORKING))
+    doing.asked = False
+    return work(model, doing)
+
+
+def _load(key: Key, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
+    """Load a model, after what has to go for it; it is kept only when it is loaded whole."""
+    doing.progress(0.02, protocol.told(protocol.LOADING))
+    doing.progress(0.02, "Loading the model")
+    # One that was exchanged, or is loaded at another precision, serves nobody any more.
+    _shelf.drop(lambda other: other.path == key.path)
+    need, device = need_of(doing.source, key.placement.dtype), key.placement.device
+    if not _shelf.make_room(need, device):
+        free = memory.room(device, _shelf.held(device)).alone
+        raise memory.Exhausted(f"it needs {_gigabytes(need)} and {_gigabytes(free)} are free")
+    before = memory.in_use(device)
+    model = load(Path(key.path), doing)
+    # Its tensors where they can be counted: a first load also imports what it needs.
+    _shelf.put(key, model, memory.size_of(model) or memory.in_use(device) - before)
+    doing.progress(0.02, protocol.told(protocol.LOADED, models=_shelf.told()))
+    return model
+
+
+def _step_down(doing: _Watched, *, exact: bool, detail: str) -> str:
+    """The next step of the ladder, prepared; returns what the user is told of it.
+
+    Raises:
+        protocol.OutOfMemory: There is none.
+    """
+    key = Key.of(doing.source, doing.placement)
+    if _shelf.drop(lambda other: other != key):
+        return "memory was too small: the other models were unloaded, and it was done once more"
+    asked, doing.asked = doing.asked, False
+    share = doing.share
+    if asked and share > _LEAST_SHARE:
+        doing.share = share / 2
+        return (
+            f"memory was too small: it was done in parts of 1/{round(2 / share)} of the usual size"
+        )
+    _shelf.drop(lambda other: other == key)
+    lower = None if exact else less_precise(doing.placement)
+    if lower is not None:
+        doing.placement, doing.share = lower, 1.0
+        return f"memory was too small: computed in {lower.dtype}, less precisely than usual"
+    where = "this computer's" if doing.placement.device == "cpu" else "the accelerator's"
+    raise protocol.OutOfMemory(
+        f"{where} memory is too small for this model now",
+        remedy="Close other programs and images, or choose another device in the settings.",
+        detail=detail,
+    )
+
+
+def _tidy(doing: Work, error: BaseException) -> None:
+    """After a failure: nothing half loaded stays, and the host knows what is there.
+
+    A cancelled call must be done with quickly, so memory is looked through only where a load broke
+    off.
+    """
+    with suppress(OSError):
+        if _shelf.get(Key.of(doing.source, doing.placement)) is None:
+            memory.forget_locals(error)
+            memory.give_back()
+    with suppress(Cancelled):
+        doing.progress(0.0, protocol.told(protocol.LOADED, models=_shelf.told()))
+
+
+def _gigabytes(size: int) -> str:
+    return f"{size / 1e9:.1f} GB"

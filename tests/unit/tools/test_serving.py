@@ -1,0 +1,275 @@
+"""Loading, keeping and unloading in the model process, and what is done when memory runs out."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+import threading
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.errors import Cancelled
+from app.tools.api import CancelToken, ToolFailed
+from app.tools.host import ProcessHost
+from app.tools.hosting.states import ModelState, State
+
+pytest.importorskip("torch")
+ENTRIES = "tests.unit.tools.serving_entries"
+MIB = 2**20
+
+
+@pytest.fixture
+def host(model_process: ProcessHost) -> ProcessHost:
+    """The shared process, with nothing loaded that a test must not find."""
+    empty(model_process)
+    return model_process
+
+
+def empty(host: ProcessHost) -> None:
+    """Unload all; the process stays, which the host itself would end."""
+    entry = "app.tools.model_process.serving:unload"
+    host.call(entry, {}, cancel=CancelToken(), timeout_s=120)
+
+
+def report(host: ProcessHost) -> dict[str, Any]:
+    entry = "app.tools.model_process.serving:report"
+    return host.call(entry, {}, cancel=CancelToken(), timeout_s=120)
+
+
+def loaded(host: ProcessHost) -> list[str]:
+    return [one["model"] for one in report(host)["models"]]
+
+
+class Files:
+    """Model files of one test: they need only be there."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def payload(self, name: str, memory: int = 0, **more: Any) -> dict[str, Any]:
+        path = self.folder / f"{name}.safetensors"
+        if not path.exists():
+            path.write_bytes(b"x" * 100)
+        figures = {"float32": memory} if memory else {}
+        source = {"name": name, "path": str(path), "sha256": name, "memory": figures}
+        return {"model": source, "device": "cpu", **more}
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> Files:
+    return Files(tmp_path)
+
+
+def call(
+    host: ProcessHost, payload: dict[str, Any], entry: str = "run", **options: Any
+) -> dict[str, Any]:
+    options.setdefault("cancel", CancelToken())
+    options.setdefault("timeout_s", 60.0)
+    return host.call(f"{ENTRIES}:{entry}", payload, **options)
+
+
+def test_a_second_call_does_not_load_again(host: ProcessHost, files: Files):
+    assert call(host, files.payload("a"))["loads"] == 1
+    assert call(host, files.payload("a"))["loads"] == 0
+
+
+def test_a_file_that_was_exchanged_is_loaded_anew_and_the_old_one_goes(
+    host: ProcessHost, files: Files
+):
+    call(host, files.payload("a"))
+    (files.folder / "a.safetensors").write_bytes(b"another")
+    assert call(host, files.payload("a"))["loads"] == 1
+    assert loaded(host) == ["a"]
+
+
+def test_the_least_recently_used_goes_for_one_that_does_not_fit(host: ProcessHost, files: Files):
+    options = {"size": 512, "limit": "3500K"}  # three models of 1 MB
+    for name in ("a", "b", "c", "a", "d"):
+        call(host, files.payload(name, MIB, **options))
+    assert loaded(host) == ["c", "a", "d"]
+
+
+def test_what_fits_no_memory_at_all_is_refused_before_it_is_loaded(host: ProcessHost, files: Files):
+    with pytest.raises(ToolFailed, match="memory is too small for this model") as caught:
+        call(host, files.payload("huge", 10**15))
+    assert "Close other programs" in caught.value.remedy
+    assert "needs 500000.0 GB" in caught.value.detail
+    assert loaded(host) == []
+
+
+def test_memory_that_runs_out_first_costs_the_other_models(host: ProcessHost, files: Files):
+    call(host, files.payload("a"))
+    answer = call(host, files.payload("b", fits_others=0))
+    assert answer["notes"] == [
+        "memory was too small: the other models were unloaded, and it was done once more"
+    ]
+    assert loaded(host) == ["b"]
+
+
+def test_then_the_work_is_done_in_smaller_parts(host: ProcessHost, files: Files):
+    answer = call(host, files.payload("a", fits_share=0.3))
+    assert answer["notes"][-1] == (
+        "memory was too small: it was done in parts of 1/4 of the usual size"
+    )
+    assert answer["loads"] == 1
+    assert answer["dtype"] == "float32"
+
+
+def test_then_it_is_computed_less_precisely(host: ProcessHost, files: Files):
+    answer = call(host, files.payload("a", fits_dtype="bfloat16"))
+    assert (answer["dtype"], answer["loads"]) == ("bfloat16", 2)
+    assert "less precisely" in answer["notes"][-1]
+
+
+def test_a_model_whose_figures_are_compared_is_never_computed_less_precisely(
+    host: ProcessHost, files: Files
+):
+    with pytest.raises(ToolFailed, match="memory is too small"):
+        call(host, files.payload("a", fits_dtype="bfloat16", exact=True))
+    assert loaded(host) == []
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the cap is a limit of Linux")
+def test_a_real_cap_on_memory_is_survived_and_smaller_parts_get_through(
+    host: ProcessHost, files: Files
+):
+    pid = host.pids["cpu"]
+    wants = {"wants": 800 * MIB, "left": 300 * MIB}
+    with pytest.raises(ToolFailed, match="memory is too small"):
+        call(host, files.payload("a", **wants), "capped")
+    answer = call(host, files.payload("a", **wants, parts=True), "capped")
+    assert answer["taken"] == 200 * MIB
+    assert "1/4" in answer["notes"][-1]
+    assert host.pids["cpu"] == pid
+
+
+def test_what_failed_to_load_leaves_nothing_behind(host: ProcessHost, files: Files):
+    size = 3000  # 36 MB
+    call(host, files.payload("a", size=size))
+    empty(host)
+    before = report(host)["resident"]
+    for _ in range(3):
+        with pytest.raises(ToolFailed) as caught:
+            call(host, files.payload("b", size=size, load_fails=True))
+        assert "a shard is missing" in caught.value.detail
+    assert report(host)["resident"] - before < 18 * MIB
+    assert loaded(host) == []
+
+
+def test_a_cancel_while_it_loads_leaves_nothing_half_loaded(host: ProcessHost, files: Files):
+    cancel = CancelToken()
+    pid = host.pids["cpu"]
+
+    def stop(fraction: float, text: str) -> None:
+        if "shard" in text:
+            cancel.cancel()
+
+    with pytest.raises(Cancelled):
+        call(
+            host,
+            files.payload("a", load_steps=100, load_s=0.02),
+            cancel=cancel,
+            progress=stop,
+        )
+    assert loaded(host) == []
+    assert host.pids["cpu"] == pid  # it stopped by itself, so what was loaded before is there still
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="resident memory is read as Linux tells it")
+def test_fifty_models_come_and_go_and_memory_returns_to_within_5_percent(
+    host: ProcessHost, files: Files
+):
+    answer = call(host, files.payload("a", size=2500, count=51), "cycles")
+    held = answer["held"]
+    assert 50 * answer["size"] > held[0]  # models that stayed would show
+    assert max(held[1:]) <= 1.05 * held[0]
+
+
+def test_states_tell_loading_busy_ready_and_gone(host: ProcessHost, files: Files):
+    heard: list[ModelState] = []
+    end = host.subscribe(heard.append)
+    call(host, files.payload("a", steps=2, size=1000))
+    ready = host.states()["a"]
+    assert (ready.state, ready.device, ready.dtype) == (State.READY, "cpu", "float32")
+    assert ready.memory >= 4 * 1000 * 1000
+    host.unload("a")
+    end()
+    seen = list(dict.fromkeys(one.state for one in heard if one.model == "a"))
+    assert [s for s in seen if s != State.INSTALLED] == [State.LOADING, State.BUSY, State.READY]
+    assert heard[-1].state is State.INSTALLED
+    assert "a" not in host.states()
+
+
+def test_a_model_that_cannot_be_loaded_is_told_with_the_reason(host: ProcessHost, files: Files):
+    with pytest.raises(ToolFailed):
+        call(host, files.payload("a", 10**15))
+    failed = host.states()["a"]
+    assert failed.state is State.FAILED
+    assert "memory is too small" in failed.why
+    host.forget("a")
+    assert "a" not in host.states()
+
+
+def test_calls_for_one_device_take_turns_and_say_what_they_wait_for(
+    host: ProcessHost, files: Files
+):
+    said: list[str] = []
+    first_runs, waited = threading.Event(), threading.Event()
+
+    def first(fraction: float, text: str) -> None:
+        if text.startswith("step"):
+            first_runs.set()
+            waited.wait(10)
+
+    def second(fraction: float, text: str) -> None:
+        said.append(text)
+        waited.set()
+
+    thread = threading.Thread(
+        target=lambda: call(host, files.payload("a", steps=2), progress=first)
+    )
+    thread.start()
+    assert first_runs.wait(30)
+    call(host, files.payload("b"), progress=second)
+    thread.join(30)
+    assert said[0] == "Waiting for another model"
+
+
+def test_who_waits_for_a_turn_can_be_stopped(host: ProcessHost, files: Files):
+    cancel, runs, go_on = CancelToken(), threading.Event(), threading.Event()
+
+    def first(fraction: float, text: str) -> None:
+        if text.startswith("step"):
+            runs.set()
+            go_on.wait(10)
+
+    thread = threading.Thread(
+        target=lambda: call(host, files.payload("a", steps=2), progress=first)
+    )
+    thread.start()
+    assert runs.wait(30)
+    with pytest.raises(Cancelled):
+        call(host, files.payload("b"), cancel=cancel, progress=lambda f, t: cancel.cancel())
+    assert host.states().get("b") is None
+    go_on.set()
+    thread.join(30)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_a_process_that_was_killed_in_a_call_is_started_again_and_the_call_done(
+    host: ProcessHost, files: Files
+):
+    pid = host.pids["cpu"]
+
+    def kill(fraction: float, text: str) -> None:
+        if text == "step 1" and host.pids["cpu"] == pid:
+            os.kill(pid, signal.SIGKILL)
+
+    answer = call(host, files.payload("a", steps=5), progress=kill)
+    assert host.pids["cpu"] != pid
+    assert answer["loads"] == 1
+    assert "started again" in answer["notes"][-1]
+    assert host.states()["a"].state is State.READY
