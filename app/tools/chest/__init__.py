@@ -5,6 +5,9 @@ from __future__ import annotations
 from app.tools.api import Registrar
 from app.tools.chest.cardiothoracic import CardiothoracicRatio
 from app.tools.chest.classifier import ChestXRayClassifier
+from app.tools.chest.expert import ChestXRayExpert
+from app.tools.chest.grounding import XRayPhraseGrounding
+from app.tools.chest.llava_med import LlavaMed
 from app.tools.chest.plan import PLAN
 from app.tools.chest.report import ChestXRayReportGenerator
 from app.tools.chest.segmentation import ChestXRaySegmentation
@@ -18,4 +21,7 @@ def register(registry: Registrar) -> None:
     registry.register(ChestXRaySegmentation(segmenter))
     registry.register(CardiothoracicRatio(segmenter))
     registry.register(ChestXRayReportGenerator())
+    registry.register(LlavaMed())
+    registry.register(ChestXRayExpert())
+    registry.register(XRayPhraseGrounding())
     registry.plan(PLAN)

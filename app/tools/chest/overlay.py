@@ -1,9 +1,9 @@
-"""The picture of a segmentation: grey image, translucent colours, outlines and a legend."""
+"""The picture of a result: grey image, translucent colours or boxes, outlines and a legend."""
 
 from __future__ import annotations
 
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -59,6 +59,43 @@ def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDA
         y, x = _inner_point(mask)
         pen.text((x, y), letters[name], _TEXT, font, "mm", stroke_width=unit, stroke_fill=_SHADOW)
     _legend(pen, font, [(letters[name], name, colours[name]) for name in masks])
+    small = ImageFont.load_default(max(8, 10 * unit))
+    place = (4 * unit, grey.shape[0] - 4 * unit)
+    pen.text(place, footer, _TEXT, small, "ls", stroke_width=unit, stroke_fill=_SHADOW)
+    return np.asarray(picture)
+
+
+def draw_boxes(
+    grey: NDArray[np.uint8],
+    boxes: Sequence[tuple[str, tuple[float, float, float, float]]],
+    footer: str,
+) -> NDArray[np.uint8]:
+    """Draw labelled boxes over an image.
+
+    Args:
+        grey: uint8 [rows, columns].
+        boxes: Label and corners (x0, y0, x1, y1) each; pixel centres are integers. A label that
+            comes again has the same letter and colour.
+        footer: A line at the bottom: which tool and model, and that it is not for diagnosis.
+
+    Returns:
+        uint8 RGB [rows, columns, 3].
+    """
+    picture = Image.fromarray(np.repeat(grey[..., None], 3, axis=2))
+    pen = ImageDraw.Draw(picture, "RGBA")
+    unit = max(1, round(max(grey.shape) / 700))
+    font = ImageFont.load_default(max(9, 14 * unit))
+    marks: dict[str, tuple[str, RGB]] = {}
+    for label, (x0, y0, x1, y1) in boxes:
+        place = len(marks)
+        letter, colour = marks.setdefault(
+            label, (string.ascii_uppercase[place % 26], _COLOURS[place % len(_COLOURS)])
+        )
+        # The line lies outside, so that what is marked stays to be seen.
+        pen.rectangle((x0 - unit, y0 - unit, x1 + unit, y1 + unit), None, colour, 2 * unit)
+        spot = (x0 + 3 * unit, y0 + 3 * unit)
+        pen.text(spot, letter, _TEXT, font, "lt", stroke_width=unit, stroke_fill=_SHADOW)
+    _legend(pen, font, [(letter, name, colour) for name, (letter, colour) in marks.items()])
     small = ImageFont.load_default(max(8, 10 * unit))
     place = (4 * unit, grey.shape[0] - 4 * unit)
     pen.text(place, footer, _TEXT, small, "ls", stroke_width=unit, stroke_fill=_SHADOW)

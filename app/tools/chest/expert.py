@@ -1,0 +1,276 @@
+"""`chest_xray_expert`: questions on chest radiographs, answered by CheXagent-2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.imaging.findings import Box, Finding, new_id
+from app.tools.api import (
+    Approval,
+    ImageSnapshot,
+    Need,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
+from app.tools.chest import gate
+from app.tools.chest.boxes import Reading, box_of, read_chexagent, whole
+from app.tools.chest.shown import Shown
+from app.tools.chest.written import NOTE as TEXT_NOTE
+from app.tools.chest.written import Written, judged
+from app.tools.files import plain, save_png
+from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.needs import require_packages
+
+MODEL = "chexagent-2-3b"
+MOST_IMAGES = 4
+_FEATURE = "The chest X-ray expert"
+_ENTRY = "app.tools.chest.chexagent:entry"
+_TIMEOUT_S = 890.0
+_MARKS = re.compile(r"<\|")
+
+
+class ExpertInput(BaseModel):
+    """Arguments of `chest_xray_expert`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    image_paths: list[str] = Field(
+        min_length=1,
+        max_length=MOST_IMAGES,
+        description="The chest radiographs: the app's image ids or their paths, in the order in "
+        "which the question speaks of them.",
+    )
+    prompt: str = Field(min_length=1, max_length=4000, description="The question or instruction.")
+    max_new_tokens: int = Field(
+        default=512, ge=1, le=2048, description="Tokens that the model may write at most."
+    )
+
+
+class PlacedBox(BaseModel):
+    """A box in the answer: corners x0, y0, x1, y1."""
+
+    number: int
+    label: str
+    image_path: str
+    model_coordinates: list[float]
+    image_coordinates: list[float]
+
+
+class ExpertOutput(BaseModel):
+    """The answer. "[box 1]" in it stands for the first of `boxes`."""
+
+    response: str
+    boxes: list[PlacedBox]
+
+
+SPEC = ToolSpec(
+    name="chest_xray_expert",
+    description=(
+        "Answers a question on one or more chest radiographs with CheXagent-2 (3b): descriptions, "
+        "yes or no, comparison, views; with boxes where the question asks for a place on a single "
+        "image. Text by a model that answers with confidence also where it is wrong; check it "
+        "against other tools. Needs installed weights."
+    ),
+    Input=ExpertInput,
+    Output=ExpertOutput,
+    needs=(
+        Need("package", "torch"),
+        Need("package", "transformers"),
+        Need("weights", MODEL),
+    ),
+    approval=Approval.COMPUTE,
+    timeout_s=900.0,
+    pack="chest",
+    phrases=("chest expert", "chexagent"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Boxes on the one image, and what could not be placed."""
+
+    boxes: list[dict[str, Any]]
+    geometry: list[tuple[str, Box]]
+    warnings: list[str]
+
+
+class ChestXRayExpert:
+    """The tool."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: ExpertInput, context: ToolContext) -> ToolResult:
+        """Answer a question; see `app.tools.api.Tool.run`."""
+        if not args.prompt.strip() or _MARKS.search(args.prompt):
+            # "<|img|>path<|/img|>" in a question would make the model's program open that file.
+            raise ToolRetry('the question must be plain words, without "<|"')
+        context.progress(0.02, "Reading the images")
+        snapshots = [context.images.resolve(name) for name in args.image_paths]
+        remarks: dict[str, None] = {}
+        for number, snapshot in enumerate(snapshots, 1):
+            which = f"image {number}: " if len(snapshots) > 1 else ""
+            for text in gate.admit(snapshot, context, turns=True).warnings:
+                remarks[which + text] = None
+        model = ModelStore(context.models_dir).require(MODEL, _FEATURE)
+        require_packages(_FEATURE, "torch", "transformers")
+        shown = [Shown.of(snapshot) for snapshot in snapshots]
+        for image in shown:
+            remarks.update(dict.fromkeys(image.hanging.warnings))
+        answer = _ask(args, shown, model, context)
+        reading = read_chexagent(str(answer["text"]))
+        written = _judged(answer, reading, args)
+        placed = _placed(reading, snapshots, shown, args)
+        warnings = [
+            *remarks,
+            *model.warnings,
+            *(str(note) for note in answer.get("notes", ())),
+            *written.doubts,
+            *placed.warnings,
+        ]
+        if answer["too_long"]:
+            warnings.append(
+                f"question and answer are longer than the {answer['context']} tokens that the "
+                "model was made for: its answer is doubtful. Ask on fewer images"
+            )
+        return _result(args, snapshots, model, answer, written, placed, context, warnings)
+
+
+@contextmanager
+def _files(shown: Sequence[Shown], context: ToolContext) -> Generator[list[Path]]:
+    """PNG files of what the model is shown: its interface takes paths. Gone afterwards."""
+    made: list[Path] = []
+    try:
+        # One by one, so that those before are removed where one cannot be written.
+        made.extend(save_png(image.pixels, context.out_dir, "expert-input") for image in shown)
+        yield made
+    finally:
+        for path in made:
+            path.unlink(missing_ok=True)
+
+
+def _ask(
+    args: ExpertInput, shown: Sequence[Shown], model: InstalledModel, context: ToolContext
+) -> dict[str, Any]:
+    with _files(shown, context) as paths:
+        return context.host.call(
+            _ENTRY,
+            {
+                **model.payload(context.device),
+                "paths": [str(path) for path in paths],
+                "prompt": args.prompt.strip(),
+                "max_new_tokens": args.max_new_tokens,
+            },
+            cancel=context.cancel,
+            timeout_s=_TIMEOUT_S,
+            progress=context.progress,
+        )
+
+
+def _judged(answer: Mapping[str, Any], reading: Reading, args: ExpertInput) -> Written:
+    """The text as it can be passed on.
+
+    Raises:
+        ToolFailed: There is none.
+    """
+    written = judged(
+        {"text": reading.text, "finished": not answer["cut"], "most": args.max_new_tokens}
+    )
+    if not written.text:
+        raise ToolFailed(
+            f"the model gave no usable answer: {'; '.join(written.doubts)}",
+            remedy="Ask in other words, or look at the image yourself.",
+        )
+    return written
+
+
+def _placed(
+    reading: Reading,
+    snapshots: Sequence[ImageSnapshot],
+    shown: Sequence[Shown],
+    args: ExpertInput,
+) -> _Placed:
+    """Boxes in pixels of the original image; the model sees all of it, squeezed to a square."""
+    warnings = list(reading.refused)
+    if reading.groups and len(snapshots) > 1:
+        warnings.append(
+            "the answer has boxes, but does not say on which of the images: they were not drawn"
+        )
+        return _Placed([], [], warnings)
+    boxes: list[dict[str, Any]] = []
+    geometry: list[tuple[str, Box]] = []
+    for number, group in enumerate(reading.groups, 1):
+        image = shown[0]
+        seen = whole(*image.pixels.shape)
+        corners = group.boxes[0]
+        box = box_of(image.original(seen.original(corners)))
+        label = group.phrase or f"box {number}"
+        geometry.append((label, box))
+        boxes.append(
+            {
+                "number": number,
+                "label": label,
+                "image_path": args.image_paths[0],
+                "model_coordinates": list(corners),
+                "image_coordinates": [round(v, 2) for v in (box.x0, box.y0, box.x1, box.y1)],
+            }
+        )
+    return _Placed(boxes, geometry, warnings)
+
+
+def _result(
+    args: ExpertInput,
+    snapshots: Sequence[ImageSnapshot],
+    model: InstalledModel,
+    answer: Mapping[str, Any],
+    written: Written,
+    placed: _Placed,
+    context: ToolContext,
+    warnings: list[str],
+) -> ToolResult:
+    title = model.card.title
+    provenance = context.provenance(SPEC, title, model.sha256)
+    findings = tuple(
+        Finding(
+            id=new_id(),
+            image=snapshots[0].ref,
+            geometry=box,
+            label=label,
+            score=None,
+            units="",
+            provenance=provenance,
+            description=f"{title} marked this in its answer. A model's box, not for diagnosis.",
+            group=f"expert-{context.call_id}",
+        )
+        for label, box in placed.geometry
+    )
+    metadata = {
+        "image_paths": args.image_paths,
+        "prompt": args.prompt,
+        "max_new_tokens": args.max_new_tokens,
+        "cut_off": bool(answer["cut"]),
+        "note": TEXT_NOTE,
+        "model": title,
+        "weights_sha256": model.sha256,
+        "engine": answer["engine"],
+        "device": answer.get("device", ""),
+        "warnings": warnings,
+        "status": "completed",
+    }
+    output = {"response": written.text, "boxes": placed.boxes}
+    text = f"{title} answers: {written.text}\n{TEXT_NOTE}"
+    if warnings:
+        text += f" Warnings: {'; '.join(warnings)}."
+    return ToolResult(text, plain(output), plain(metadata), findings)

@@ -1,0 +1,297 @@
+"""`xray_phrase_grounding`: where a phrase is seen on a chest radiograph, by MAIRA-2."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.imaging.findings import Box, Finding, new_id
+from app.tools.api import (
+    Approval,
+    Artifact,
+    ImageSnapshot,
+    Need,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
+from app.tools.chest import gate, overlay
+from app.tools.chest.boxes import Corners, Seen, box_of
+from app.tools.chest.pictures import grey
+from app.tools.chest.shown import Shown
+from app.tools.files import plain, save_png
+from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.needs import require_packages
+
+MODEL = "maira-2"
+NOTE = (
+    "Boxes by a model, not for diagnosis. It tends to mark what it is asked for: a box is no proof "
+    "of a finding, and no box is no proof of its absence."
+)
+COORDINATES = (
+    "image_coordinates are x0, y0, x1, y1 in pixels of the original image (x to the right, y down, "
+    "pixel centres are whole numbers); model_coordinates are fractions of the square that the "
+    "model saw"
+)
+_FEATURE = "Phrase grounding"
+_ENTRY = "app.tools.chest.maira:entry"
+_TIMEOUT_S = 590.0
+_MARKS = re.compile(r"</?[A-Za-z]+\d*>|<\|")
+
+
+class GroundingInput(BaseModel):
+    """Arguments of `xray_phrase_grounding`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    image_path: str = Field(
+        description="The frontal chest radiograph: the app's image id or its path."
+    )
+    phrase: str = Field(
+        min_length=1,
+        max_length=500,
+        description='The finding to locate, as a report would say it: "left pleural effusion".',
+    )
+    max_new_tokens: int = Field(
+        default=300, ge=16, le=1024, description="Tokens that the model may write at most."
+    )
+
+
+class BoundingBoxes(BaseModel):
+    """Boxes of one phrase, x0, y0, x1, y1 each."""
+
+    model_coordinates: list[list[float]]
+    image_coordinates: list[list[float]]
+
+
+class Prediction(BaseModel):
+    """A phrase in the model's words and where it saw it."""
+
+    phrase: str
+    bounding_boxes: BoundingBoxes
+
+
+class GroundingOutput(BaseModel):
+    """What was found; without a box `predictions` is empty and there is no picture."""
+
+    predictions: list[Prediction]
+    visualization_path: str | None
+
+
+SPEC = ToolSpec(
+    name="xray_phrase_grounding",
+    description=(
+        "Locates a finding that is named in a phrase on a frontal chest radiograph with MAIRA-2: "
+        "boxes in the original image's pixels, or an explicit 'no finding'. It looks at the "
+        "central square. It tends to give a box for what it is asked. Needs installed weights."
+    ),
+    Input=GroundingInput,
+    Output=GroundingOutput,
+    needs=(
+        Need("package", "torch"),
+        Need("package", "transformers"),
+        Need("weights", MODEL),
+    ),
+    approval=Approval.COMPUTE,
+    timeout_s=600.0,
+    pack="chest",
+    phrases=("phrase grounding", "ground the phrase"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the model said, carried back to the original image."""
+
+    predictions: list[dict[str, Any]]
+    boxes: list[tuple[str, Box]]
+    text: str
+    warnings: list[str]
+    raw: Mapping[str, Any]
+
+
+class XRayPhraseGrounding:
+    """The tool."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: GroundingInput, context: ToolContext) -> ToolResult:
+        """Locate a phrase; see `app.tools.api.Tool.run`."""
+        phrase = " ".join(args.phrase.split())
+        if not phrase or _MARKS.search(phrase):
+            raise ToolRetry('the phrase must be plain words, such as "left pleural effusion"')
+        context.progress(0.02, "Reading the image")
+        snapshot = context.images.resolve(args.image_path)
+        admission = gate.admit(snapshot, context, turns=True)
+        model = ModelStore(context.models_dir).require(MODEL, _FEATURE)
+        require_packages(_FEATURE, "torch", "transformers")
+        shown = Shown.of(snapshot)
+        if shown.blank:
+            raise ToolFailed(
+                "all pixels of this image are alike: there is nothing to look at",
+                remedy="Open a frontal chest radiograph (PA or AP) and ask again.",
+            )
+        said = context.host.call(
+            _ENTRY,
+            {
+                **model.payload(context.device),
+                "grey": shown.pixels,
+                "phrase": phrase,
+                "max_new_tokens": args.max_new_tokens,
+            },
+            cancel=context.cancel,
+            timeout_s=_TIMEOUT_S,
+            progress=context.progress,
+        )
+        context.cancel.check()
+        answer = _answer(said, shown, phrase)
+        warnings = [
+            *admission.warnings,
+            *shown.hanging.warnings,
+            *model.warnings,
+            *answer.warnings,
+        ]
+        return _result(args, phrase, snapshot, model, answer, context, warnings)
+
+
+def _answer(said: Mapping[str, Any], shown: Shown, phrase: str) -> _Answer:
+    """Sort what came from the model process into usable boxes and remarks."""
+    seen = Seen(*(float(edge) for edge in said["seen"]))
+    warnings = [str(note) for note in said.get("notes", ())]
+    warnings += [str(reason) for reason in said["refused"]]
+    if said["cut"]:
+        warnings.append("the answer was cut off: more tokens were not allowed (max_new_tokens)")
+    hidden = seen.hidden(*shown.pixels.shape)
+    if hidden:
+        warnings.append(
+            f"the model saw the central square only, not what lies outside it ({', '.join(hidden)})"
+        )
+    predictions: list[dict[str, Any]] = []
+    found: list[tuple[str, Box]] = []
+    for words, written in said["groups"]:
+        usable = [corners for box in written if (corners := _usable(box))]
+        if len(usable) < len(written):
+            warnings.append("boxes that cannot be on the image were not drawn")
+        if not usable:
+            continue
+        boxes = [box_of(shown.original(seen.original(corners))) for corners in usable]
+        found += [(words or phrase, box) for box in boxes]
+        predictions.append(
+            {
+                "phrase": words or phrase,
+                "bounding_boxes": {
+                    "model_coordinates": [list(corners) for corners in usable],
+                    "image_coordinates": [_corners(box) for box in boxes],
+                },
+            }
+        )
+    return _Answer(predictions, found, str(said["text"]), warnings, said)
+
+
+def _usable(box: list[float]) -> Corners | None:
+    if len(box) != 4 or not all(0.0 <= value <= 1.0 for value in box):
+        return None
+    x0, y0, x1, y1 = box
+    return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
+
+
+def _corners(box: Box) -> list[float]:
+    return [round(value, 2) for value in (box.x0, box.y0, box.x1, box.y1)]
+
+
+def _result(
+    args: GroundingInput,
+    phrase: str,
+    snapshot: ImageSnapshot,
+    model: InstalledModel,
+    answer: _Answer,
+    context: ToolContext,
+    warnings: list[str],
+) -> ToolResult:
+    title = model.card.title
+    picture = _picture(snapshot, answer, title, context)
+    metadata = {
+        "image_path": args.image_path,
+        "phrase": phrase,
+        "max_new_tokens": args.max_new_tokens,
+        "original_size": [snapshot.frame.rows, snapshot.frame.columns],
+        "model_input_size": answer.raw["input_size"],
+        "model_text": answer.text,
+        "coordinates": COORDINATES,
+        "note": NOTE,
+        "model": title,
+        "weights_sha256": model.sha256,
+        "engine": answer.raw["engine"],
+        "device": answer.raw.get("device", ""),
+        "warnings": warnings,
+        "status": "completed" if answer.boxes else "completed_no_finding",
+    }
+    output = {
+        "predictions": answer.predictions,
+        "visualization_path": str(picture) if picture else None,
+    }
+    provenance = context.provenance(SPEC, title, model.sha256)
+    findings = tuple(
+        Finding(
+            id=new_id(),
+            image=snapshot.ref,
+            geometry=box,
+            label=words,
+            score=None,
+            units="",
+            provenance=provenance,
+            description=f'{title} marked this for "{phrase}". A model\'s box, not for diagnosis.',
+            group=f"grounding-{context.call_id}",
+        )
+        for words, box in answer.boxes
+    )
+    shown = (
+        Artifact(picture, "image", "Phrase grounding", phrase, snapshot.ref) if picture else None
+    )
+    return ToolResult(
+        summary=_summary(phrase, answer, warnings),
+        output=plain(output),
+        metadata=plain(metadata),
+        findings=findings,
+        artifacts=(shown,) if shown else (),
+    )
+
+
+def _picture(
+    snapshot: ImageSnapshot, answer: _Answer, title: str, context: ToolContext
+) -> Path | None:
+    if not answer.boxes:
+        return None
+    context.progress(0.98, "Drawing")
+    marks = [(words, (box.x0, box.y0, box.x1, box.y1)) for words, box in answer.boxes]
+    footer = f"{SPEC.name} · {title} · AI, not for diagnosis"
+    drawn = overlay.draw_boxes(grey(snapshot.display), marks, footer)
+    path = save_png(drawn, context.out_dir, "grounding")
+    context.images.add_derived(path, snapshot)
+    return path
+
+
+def _summary(phrase: str, answer: _Answer, warnings: list[str]) -> str:
+    if answer.boxes:
+        count = len(answer.boxes)
+        corners = "; ".join(
+            f"x {box.x0:.0f} to {box.x1:.0f}, y {box.y0:.0f} to {box.y1:.0f}"
+            for _, box in answer.boxes
+        )
+        text = (
+            f'"{phrase}": {count} {"box" if count == 1 else "boxes"} in pixels of the original '
+            f"image ({corners}). {NOTE}"
+        )
+    else:
+        text = f'No finding: the model marked no place for "{phrase}". {NOTE}'
+    return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
