@@ -28,7 +28,7 @@ commands (each has its own --help):
   ask PROMPT [--image SRC]  one headless run of the assistant
   tools                     the tools the assistant can use
   tool NAME --args JSON     run one tool
-  models                    which weights the tools need, where they are, whether intact
+  models                    which models the tools need; get, install, verify, remove them
   sessions                  earlier conversations: list, show, export, replay
   audit                     what was done and sent: list, verify, find
 
@@ -243,21 +243,59 @@ def _json_object(text: str) -> dict[str, Any]:
 
 
 def _models(argv: list[str]) -> int:
-    parser = _parser("models", "Which weights each tool needs, where they are, whether intact.")
+    parser = _parser("models", "Which models the tools need, where they are, whether intact.")
     parser.add_argument("--json", action="store_true")
-    actions = parser.add_subparsers(dest="action", metavar="list | verify | install | get")
+    names = "list | show | verify | install | get | pack | accept | remove"
+    actions = parser.add_subparsers(dest="action", metavar=names)
     shared = _Parser(add_help=False)
     shared.add_argument("--json", action="store_true", default=argparse.SUPPRESS)
-    actions.add_parser("list", parents=[shared], help="the table (default)")
-    actions.add_parser("verify", parents=[shared], help="read and check every installed file")
-    install = actions.add_parser("install", parents=[shared], help="copy a weight file into place")
-    install.add_argument("target", type=Path, metavar="PATH")
-    get = actions.add_parser("get", parents=[shared], help="download one by name")
-    get.add_argument("target", metavar="NAME")
+    agreeing = _Parser(add_help=False)
+    agreeing.add_argument("--accept-terms", action="store_true", help="I accept the model's terms")
+    agreeing.add_argument(
+        "--allow-code",
+        action="store_true",
+        help="I allow the code that comes with the model to run (only where its card provides)",
+    )
+    listed = actions.add_parser("list", parents=[shared], help="all of them (default)")
+    listed.add_argument("--markdown", action="store_true", help="the table of docs/chest.md")
+    show = actions.add_parser("show", parents=[shared], help="one in full, with its terms")
+    verify = actions.add_parser("verify", parents=[shared], help="read and check installed files")
+    install = actions.add_parser(
+        "install", parents=[shared, agreeing], help="copy a file, folder or model pack into place"
+    )
+    install.add_argument("path", type=Path, metavar="PATH")
+    install.add_argument("--name", metavar="NAME", help="which model it is; else it is told")
+    install.add_argument(
+        "--other",
+        action="store_true",
+        help="take files that are not the published ones, if the model can load them",
+    )
+    get = actions.add_parser("get", parents=[shared, agreeing], help="download models by name")
+    pack = actions.add_parser("pack", parents=[shared], help="write installed ones into a pack")
+    pack.add_argument("--out", type=Path, required=True, metavar="FILE", dest="path")
+    accept = actions.add_parser(
+        "accept", parents=[shared, agreeing], help="accept the terms of one that is there"
+    )
+    remove = actions.add_parser("remove", parents=[shared], help="delete installed ones")
+    for action in (show, get, pack, accept, remove):
+        action.add_argument("names", nargs="+", metavar="NAME")
+    verify.add_argument("names", nargs="*", metavar="NAME")
     options = parser.parse_args(argv)
-    from app.headless.weights import models
+    from app.headless.models import Asked, models
 
-    return models(options.action or "list", getattr(options, "target", None), as_json=options.json)
+    named = (options.name,) if getattr(options, "name", None) else ()
+    return models(
+        Asked(
+            action=options.action or "list",
+            names=(*named, *getattr(options, "names", ())),
+            path=getattr(options, "path", None),
+            accept_terms=getattr(options, "accept_terms", False),
+            allow_code=getattr(options, "allow_code", False),
+            other=getattr(options, "other", False),
+            markdown=getattr(options, "markdown", False),
+            as_json=options.json,
+        )
+    )
 
 
 def _sessions(argv: list[str]) -> int:

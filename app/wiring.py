@@ -43,8 +43,8 @@ from app.settings import LimitSettings, ModelSettings, ProviderSettings, Setting
 from app.tools.api import CancelToken
 from app.tools.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
+from app.tools.model_store import ModelStore
 from app.tools.registry import Registry, load_packs
-from app.tools.weights import WeightStore
 from app.workspace.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -148,9 +148,9 @@ class Program:
         return ProcessHost()
 
     @cached_property
-    def weights(self) -> WeightStore:
+    def model_store(self) -> ModelStore:
         """The models folder."""
-        return WeightStore(paths.models_dir())
+        return ModelStore(paths.models_dir())
 
     @cached_property
     def audit(self) -> AuditLog:

@@ -92,8 +92,8 @@ class Need:
     """Something a tool needs beyond the program itself.
 
     Attributes:
-        kind: "weights" (a file in the models folder, see app.tools.weights) or "package".
-        name: Weight name or import name.
+        kind: "weights" (a model, see app.tools.model_cards) or "package".
+        name: Its card's name, or an import name.
         optional: The tool does something useful without it.
     """
 

@@ -5,124 +5,33 @@ Nothing here imports torch, and nothing is fetched unless `ModelStore.get` is ca
 
 from __future__ import annotations
 
-import shutil
 import threading
-from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from app import paths
 from app.errors import SightlineError, UsageError
+from app.tools import model_planning as planning
+from app.tools import model_states as states
 from app.tools.api import CancelToken, ModelHost, ToolFailed
 from app.tools.model_cards import ModelCard, cards
 from app.tools.model_digests import list_sha256, read_sha256
-from app.tools.model_places import Place, is_program
+from app.tools.model_getting import Getting
+from app.tools.model_install import Installation, delete, recover
+from app.tools.model_packs import Manifest, write_pack
+from app.tools.model_places import Place
+from app.tools.model_plans import Agreed, InstallPlan
 from app.tools.model_records import Record, write_record
+from app.tools.model_states import InstalledModel, ModelStatus
 from app.tools.needs import command, is_installed
+
+__all__ = ["InstallPlan", "InstalledModel", "ModelStatus", "ModelStore"]
 
 Progress = Callable[[float, str], None]
 
 _CHECK_TIMEOUT_S = 300.0
-
-
-@dataclass(frozen=True, slots=True)
-class InstalledModel:
-    """A model that can be loaded.
-
-    Attributes:
-        card: Its card.
-        path: Its folder; of a model of one file, that file.
-        sha256: Of its one file, or of the list of its files' digests: what findings name.
-        warnings: What makes its results doubtful, e.g. that its files are not the published ones.
-        code_allowed: The user has said yes to running the code that lies with its weights, and it
-            is the same code still.
-        accepted: The terms on its card are accepted, or it has none.
-    """
-
-    card: ModelCard
-    path: Path
-    sha256: str
-    warnings: tuple[str, ...] = ()
-    code_allowed: bool = False
-    accepted: bool = True
-
-    def payload(self, device: str) -> dict[str, Any]:
-        """What an entry in the model process is given of it; see `model_process.serving`."""
-        return {
-            "model": {
-                "name": self.card.name,
-                "path": str(self.path),
-                "sha256": self.sha256,
-                "memory": dict(self.card.memory),
-                "trust_remote_code": self.card.trust_remote_code and self.code_allowed,
-            },
-            "device": device,
-        }
-
-
-@dataclass(frozen=True, slots=True)
-class ModelStatus:
-    """Whether a model is there.
-
-    Attributes:
-        card: Its card.
-        state: "embedded", "not installed", "partly", "installed" (it is there; not read), or after
-            `verify` "intact", "other" (files that can be used and are not the published ones) or
-            "broken" (changed since they were installed, or not to be loaded).
-        path: Its folder or file, where it is or belongs.
-        bytes: Of what is there, or of what is published where nothing is; 0 where not known.
-        accepted: The terms on its card are accepted, or it has none.
-        code: Whether the code with its weights may run: "" (it has none), "not allowed",
-            "allowed", or "changed" since it was allowed.
-        note: More about the state.
-        sha256: See `InstalledModel`; of the published file, or "", where nothing was read.
-        revision: Commit of what is installed, else of what is meant; "" where it is not known.
-        missing: Files that are needed and not there.
-        how_to_get: What to do to have it.
-        installed: When, ISO 8601; "" where that was not written down.
-    """
-
-    card: ModelCard
-    state: str
-    path: Path
-    bytes: int
-    accepted: bool
-    code: str
-    note: str = ""
-    sha256: str = ""
-    revision: str = ""
-    missing: tuple[str, ...] = ()
-    how_to_get: str = ""
-    installed: str = ""
-
-    @property
-    def there(self) -> bool:
-        """Whether a tool can try to use it."""
-        return self.state in ("embedded", "installed", "intact", "other")
-
-    def as_dict(self) -> dict[str, Any]:
-        """JSON-able."""
-        about = self.card
-        own = {key: value for key, value in asdict(self).items() if key not in ("card", "bytes")}
-        return own | {
-            "name": about.name,
-            "title": about.title,
-            "used_by": list(about.tools),
-            "path": str(self.path),
-            "size": self.bytes,
-            "missing": list(self.missing),
-            "licence": about.licence,
-            "terms": about.terms,
-            "gated": about.gated,
-            "repository": about.repository,
-            "url": about.url or about.files[0].url,
-            "memory": dict(about.memory),
-            "intended_use": about.intended_use,
-            "limits": list(about.limits),
-            "tried": about.tried,
-        }
 
 
 class ModelStore:
@@ -184,9 +93,9 @@ class ModelStore:
             wanted,
             place.path,
             total,
-            _warnings(place, record, digests),
-            _code(place, record) == "allowed",
-            _accepted(wanted, record),
+            states.warnings(place, record, digests),
+            states.code(place, record) == "allowed",
+            states.accepted(wanted, record),
         )
 
     def require(self, name: str, feature: str) -> InstalledModel:
@@ -215,23 +124,7 @@ class ModelStore:
 
     def how_to_get(self, wanted: ModelCard) -> str:
         """Which files, where they go and how to get them."""
-        if wanted.embedded:
-            return "It comes with Sightline: reinstall Sightline."
-        run, size = command(), f" ({wanted.size / 1e6:.0f} MB)" if wanted.size else ""
-        source = wanted.files[0].url or wanted.url
-        if wanted.repository:
-            source = f"https://huggingface.co/{wanted.repository}"
-        login = (
-            " Its publisher gives it only to those who have accepted the terms there: set HF_TOKEN "
-            "to your access token first."
-            if wanted.gated
-            else ""
-        )
-        return (
-            f"Run `{run} models get {wanted.name}`{size}.{login} Where this computer has no "
-            f"network: download {source} elsewhere, then `{run} models install PATH`. "
-            f"It belongs in {self.place(wanted).base}."
-        )
+        return states.how_to_get(self.place(wanted))
 
     def overview(self) -> tuple[ModelStatus, ...]:
         """Of each model, quickly: no file of weights is read."""
@@ -242,15 +135,15 @@ class ModelStore:
         place = self.place(wanted)
         record = place.record()
         names, missing = place.names(record), place.missing()
-        state, note = _quick_state(place, record, names, missing)
+        state, note = states.quick_state(place, record, names, missing)
         there = sum(place.file(name).stat().st_size for name in names)
         return ModelStatus(
             card=wanted,
             state=state,
             path=place.path,
             bytes=there or wanted.size,
-            accepted=_accepted(wanted, record),
-            code=_code(place, record) if state != "not installed" else _code_of(wanted),
+            accepted=states.accepted(wanted, record),
+            code=states.code(place, record) if state != "not installed" else states.code_of(wanted),
             note=note,
             sha256=place.expected(place.path.name) if not wanted.folder else "",
             revision=(record.revision if record else "") or wanted.revision,
@@ -344,7 +237,7 @@ class ModelStore:
         place = self.place(wanted)
         try:
             with self._changing:
-                _delete(place)
+                delete(place)
         except OSError as error:
             raise SightlineError(
                 f"it cannot be deleted ({error.strerror or error})",
@@ -352,6 +245,114 @@ class ModelStore:
                 remedy="Close what uses it, or ask whoever looks after this computer.",
             ) from error
         return self.status(wanted)
+
+    def plan_install(self, path: Path, name: str | None = None) -> InstallPlan:
+        """Look at what is to be installed; nothing is written.
+
+        Args:
+            path: A file, folder, archive or model pack.
+            name: Which model it is; None to tell by what is there.
+
+        Raises:
+            UsageError: There is nothing, or what it is cannot be told.
+            Hostile: It holds what no pack may hold.
+            SightlineError: It cannot be read.
+        """
+        called = self.card(name).name if name is not None else None
+        return planning.plan(self._places(), path, called, cards=self.cards)
+
+    def install(
+        self,
+        plan: InstallPlan,
+        *,
+        accepted: bool = False,
+        code_allowed: bool = False,
+        other: bool = False,
+        host: ModelHost | None = None,
+        progress: Progress | None = None,
+        cancel: CancelToken | None = None,
+    ) -> tuple[ModelStatus, ...]:
+        """Copy what was planned into the models folder, verified; all of it or nothing.
+
+        Args:
+            plan: Of `plan_install`.
+            accepted: The user accepts `plan.terms`.
+            code_allowed: The user allows `plan.code` to run; else it is left out where it can be.
+            other: Files are taken that are not the published ones, if the model can load them.
+            host: For the check that it can.
+            progress: Called with a fraction 0..1 and a text.
+            cancel: Stops it.
+
+        Raises:
+            Cancelled: `cancel` was set.
+            SightlineError: The plan has problems, something is not agreed to, a file is not what it
+                should be, or it cannot be copied. What was installed before is untouched.
+        """
+        if plan.problems:
+            raise SightlineError("; ".join(plan.problems), subject=str(plan.path))
+        if plan.other and not other:
+            raise SightlineError(
+                f"this is not the published file: {'; '.join(plan.other)}",
+                subject=str(plan.path),
+                remedy="Download it again. Weights of your own that the model can load are taken "
+                "with --other; results then carry a warning.",
+            )
+        agreed = Agreed(accepted, code_allowed, other)
+        with self._changing:
+            self._installation(progress, cancel, host).run(plan.source, plan.models, agreed)
+        return tuple(self.status(model.card) for model in plan.models)
+
+    def get(
+        self,
+        name: str,
+        *,
+        accepted: bool = False,
+        code_allowed: bool = False,
+        progress: Progress | None = None,
+        cancel: CancelToken | None = None,
+    ) -> ModelStatus:
+        """Download a model into the models folder; goes on where an earlier try broke off.
+
+        Args:
+            name: Its card's.
+            accepted: The user accepts its terms.
+            code_allowed: The user allows the code that lies with its weights to run.
+            progress: Called with a fraction 0..1 and a text.
+            cancel: Stops it.
+
+        Raises:
+            UsageError: No such name, or it is embedded.
+            Cancelled: `cancel` was set; what came stays for the next try.
+            SightlineError: Terms are not accepted, no network, no space, or other files came.
+        """
+        wanted = self.card(name)
+        if wanted.embedded:
+            raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing is to be got.")
+        status = self.status(wanted)
+        if status.state == "installed" and status.accepted and wanted.pinned:
+            (status,) = self.verify(wanted.name)
+            if status.state == "intact":
+                return status
+        agreed = Agreed(accepted or status.accepted, code_allowed)
+        getting = Getting(self.place(wanted), self.how_to_get(wanted), progress, cancel)
+        with self._changing:
+            staging, model = getting.fetch(agreed)
+            source = wanted.repository or wanted.files[0].url
+            self._installation(None, cancel, None).finish(staging, model, source, agreed)
+            getting.done()
+        return self.verify(wanted.name)[0]
+
+    def pack(
+        self,
+        names: Sequence[str],
+        out: Path,
+        *,
+        progress: Progress | None = None,
+        cancel: CancelToken | None = None,
+    ) -> Manifest:
+        """Write installed models into a model pack; see `model_packs.write_pack`."""
+        places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
+        return write_pack(places, out, progress=progress, cancel=cancel)
 
     def check_loads(self, wanted: ModelCard, path: Path, host: ModelHost | None) -> None:
         """Load files in the model process, as the tool will, where the card says how.
@@ -370,6 +371,18 @@ class ModelStore:
         model = InstalledModel(wanted, path, "")
         payload = {**model.payload("cpu"), "weights": str(path)}
         host.call(wanted.check, payload, cancel=CancelToken(), timeout_s=_CHECK_TIMEOUT_S)
+
+    def _places(self) -> dict[str, Place]:
+        places = {known.name: self.place(known) for known in self.cards.values()}
+        recover(place for place in places.values() if place.card.folder)
+        return places
+
+    def _installation(
+        self, progress: Progress | None, cancel: CancelToken | None, host: ModelHost | None
+    ) -> Installation:
+        return Installation(
+            self.folder, self._places(), self.check_loads, now_text(), progress, cancel, host
+        )
 
     def _write(self, place: Place, record: Record) -> None:
         try:
@@ -397,7 +410,7 @@ class ModelStore:
             name: read_sha256(place.file(name), told, cancel) for name in place.names(record)
         }
         total = list_sha256(digests.items()) if wanted.folder else next(iter(digests.values()))
-        state, note = _state(place, record, digests)
+        state, note = states.state(place, record, digests)
         if state == "other" and wanted.check and host is not None and is_installed("torch"):
             try:
                 self.check_loads(wanted, place.path, host)
@@ -415,109 +428,3 @@ def now_text() -> str:
 def _called(wanted: ModelCard) -> str:
     """Its title, and of one file the name under which it is looked for."""
     return wanted.title if wanted.folder else f"{wanted.title} ({wanted.files[0].name})"
-
-
-def _accepted(wanted: ModelCard, record: Record | None) -> bool:
-    return not wanted.terms or (record is not None and record.terms_sha256 == wanted.terms_sha256)
-
-
-def _code_of(wanted: ModelCard) -> str:
-    return "not allowed" if wanted.trust_remote_code else ""
-
-
-def _code(place: Place, record: Record | None) -> str:
-    """See `ModelStatus.code`; each program is read anew, since what ran once is no promise."""
-    if not place.card.trust_remote_code:
-        return ""
-    if record is None or not record.code_allowed:
-        return "not allowed"
-    allowed = {file.name: file.sha256 for file in record.files if is_program(file.name)}
-    now = {name: read_sha256(place.file(name)) for name in place.programs()}
-    return "allowed" if now == allowed else "changed"
-
-
-def _changed(place: Place, record: Record | None, digests: Mapping[str, str]) -> list[str]:
-    """Files that are others than were installed, or gone."""
-    if record is None:
-        return []
-    return [file.name for file in record.files if digests.get(file.name) != file.sha256]
-
-
-def _other(place: Place, digests: Mapping[str, str]) -> list[str]:
-    """Files that are not the published ones as far as the card knows those."""
-    one = not place.card.folder
-    known = {name: place.expected(name) for name in digests}
-    return [name for name in digests if known[name] != digests[name] and (known[name] or one)]
-
-
-def _warnings(place: Place, record: Record | None, digests: Mapping[str, str]) -> tuple[str, ...]:
-    """What results of these files have to say."""
-    what = (
-        f"the files of {place.card.name}"
-        if place.card.folder
-        else (f"the weights {place.path.name}")
-    )
-    if place.card.embedded:
-        return (f"{what} are damaged: reinstall Sightline",) if _other(place, digests) else ()
-    if _changed(place, record, digests):
-        return (f"{what} were changed since they were installed: results are as good as they are",)
-    if _other(place, digests):
-        differ = "differ from the published file" + ("s" if place.card.folder else "")
-        return (f"{what} {differ}: results are as good as they are",)
-    if place.card.pinned:
-        return ()
-    when = f"those installed on {record.installed[:10]}" if record else "those found in its folder"
-    return (f"{what} are {when}: no digests of the published ones are known to compare with",)
-
-
-def _quick_state(
-    place: Place, record: Record | None, names: tuple[str, ...], missing: tuple[str, ...]
-) -> tuple[str, str]:
-    if place.card.embedded:
-        return ("broken", "it is missing: reinstall Sightline") if missing else ("embedded", "")
-    if missing:
-        whole = not names and (not place.card.folder or not any(place.base.glob("*")))
-        return ("not installed", "") if whole else ("partly", f"missing: {', '.join(missing)}")
-    for name in names:
-        size, noted, known = place.file(name).stat().st_size, None, place.card.file_of(name)
-        noted = record.file(name) if record else None
-        if noted and noted.size != size:
-            return "broken", f"{name} was changed since it was installed"
-        if not record and known and known.size and known.size != size:
-            return "other", "differs from the published file"
-    return "installed", ""
-
-
-def _state(place: Place, record: Record | None, digests: Mapping[str, str]) -> tuple[str, str]:
-    """Of files that were read."""
-    changed, other = _changed(place, record, digests), _other(place, digests)
-    if changed:
-        return "broken", f"changed since it was installed: {', '.join(changed)}"
-    if place.card.embedded:
-        return ("broken", "differs from the shipped file") if other else ("intact", "")
-    if other:
-        listed = f": {', '.join(other)}" if place.card.folder else ""
-        return "other", f"differs from the published file{listed}"
-    if place.card.pinned:
-        return "intact", ""
-    if record is None:
-        return "installed", "nothing is known to compare it with: not installed by Sightline"
-    return "intact", f"as it was installed on {record.installed[:10]}; its card has no digests"
-
-
-def _delete(place: Place) -> None:
-    """Raises OSError where something stays."""
-    if not place.card.folder:
-        for name in place.file_names:
-            file = place.base / name
-            for path in (file, file.with_name(f"{name}.installed.toml"), Path(f"{file}.part")):
-                path.unlink(missing_ok=True)
-        return
-    if place.base.is_symlink():
-        place.base.unlink()
-    elif place.base.exists():
-        # Out of the way first: a folder that is half deleted must not look like a model.
-        trash = place.models / f".removed-{place.card.name}"
-        shutil.rmtree(trash, ignore_errors=True)
-        place.base.rename(trash)
-        shutil.rmtree(trash)

@@ -136,7 +136,7 @@ def test_models_says_which_weights_are_missing_and_how_to_get_them(sightline: Ru
     done = sightline("models", "--json", SIGHTLINE_MODELS=str(tmp_path / "models"))
     assert done.returncode == 0, done.stderr
     rows = {row["name"]: row for row in json.loads(done.stdout)}
-    missing = [row for row in rows.values() if row["state"] == "missing"]
+    missing = [row for row in rows.values() if row["state"] == "not installed"]
     assert {tool for row in missing for tool in row["used_by"]} >= {"chest_xray_classifier"}
     assert all(row["how_to_get"] for row in missing)
     verified = sightline("models", "verify", SIGHTLINE_MODELS=str(tmp_path / "models"))

@@ -6,6 +6,7 @@ import json
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import keyring
 import pytest
@@ -15,10 +16,11 @@ from PIL import Image
 from app.audit import AuditLog, files
 from app.audit.words import KINDS
 from app.cli import main
+from app.errors import SightlineError
 from app.headless.audited import ToolCall
 from app.settings import Settings
 from app.tools.api import Approval
-from app.tools.weights import WeightStore
+from app.tools.model_store import ModelStore
 from app.wiring import Program
 from tests.support.fake_tools import FakeTool, Strict, ok
 
@@ -105,9 +107,13 @@ def test_asking_for_weights_is_recorded_before_anything_is_fetched(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ):
     seen: list[list[str]] = []
-    monkeypatch.setattr(WeightStore, "get", lambda self, name, progress: seen.append(actions(home)))
-    with pytest.raises(AttributeError):  # nothing came
-        main(["models", "get", "anything"])
+
+    def asked(self: ModelStore, name: str, **_: Any) -> None:
+        seen.append(actions(home))
+        raise SightlineError("nothing came")
+
+    monkeypatch.setattr(ModelStore, "get", asked)
+    assert main(["models", "get", "densenet121-res224-all"]) == 1
     assert seen == [["segment", "weights_asked"]]
 
 

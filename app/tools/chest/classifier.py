@@ -14,12 +14,11 @@ from app.imaging.types import ImageRef
 from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
 from app.tools.chest import gate, labels, saliency
 from app.tools.chest.pictures import Hanging, model_pixels
-from app.tools.chest.segmenter import other_weights
 from app.tools.files import plain
+from app.tools.model_store import ModelStore
 from app.tools.needs import require_packages
-from app.tools.weight_specs import DENSENET
-from app.tools.weights import WeightStore, sha256_of
 
+MODEL = "densenet121-res224-all"
 OPERATING_POINT = 0.5
 NOTE = (
     "Scores, not probabilities: each label is scaled so that 0.5 is its operating point on the "
@@ -71,7 +70,7 @@ SPEC = ToolSpec(
     needs=(
         Need("package", "torch"),
         Need("package", "torchxrayvision"),
-        Need("weights", DENSENET.name),
+        Need("weights", MODEL),
     ),
     approval=Approval.COMPUTE,
     timeout_s=120.0,
@@ -93,15 +92,14 @@ class ChestXRayClassifier:
         asked = labels.match(args.labels)
         snapshot = context.images.resolve(args.image_path)
         admission = gate.admit(snapshot, context, turns=True)
-        store = WeightStore(context.models_dir)
-        weights = store.require(DENSENET, "The chest classifier")
+        model = ModelStore(context.models_dir).require(MODEL, "The chest classifier")
         require_packages("The chest classifier", "torch", "torchvision", "torchxrayvision")
         hanging = Hanging.of(snapshot.frame.orientation)
         pixels = hanging.turned(model_pixels(snapshot))
         payload = {
             "pixels": pixels,
-            "weights": str(weights),
-            "device": context.device,
+            "weights": str(model.path),
+            **model.payload(context.device),
             "labels": list(asked),
             "spread": bool(asked),
         }
@@ -113,15 +111,13 @@ class ChestXRayClassifier:
             progress=context.progress,
         )
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
-        warnings = [*admission.warnings, *hanging.warnings]
-        if not store.is_published(DENSENET, weights):
-            warnings.append(other_weights(weights))
+        warnings = [*admission.warnings, *hanging.warnings, *model.warnings]
         if max(pixels.shape) > min(pixels.shape):
             warnings.append("only the image's central square is looked at, as in training")
         warnings = list(dict.fromkeys([*warnings, *answer.get("notes", ())]))
         maps = _heatmaps(answer.get("cells", {}), hanging, pixels.shape, scores)
         uncertainty = _uncertainty(scores, answer.get("spread", {}))
-        provenance = context.provenance(SPEC, DENSENET.title, sha256_of(weights))
+        provenance = context.provenance(SPEC, model.card.title, model.sha256)
         metadata = {
             "image_path": args.image_path,
             "note": NOTE,
@@ -129,7 +125,7 @@ class ChestXRayClassifier:
             "above_operating_point": _above(scores),
             "uncertainty": uncertainty,
             **_of_labels(asked, maps),
-            "model": DENSENET.title,
+            "model": model.card.title,
             "weights_sha256": provenance.weights_sha256,
             "device": answer.get("device", ""),
             "warnings": warnings,

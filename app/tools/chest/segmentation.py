@@ -19,10 +19,10 @@ from app.tools.api import (
 )
 from app.tools.chest import gate, organs, overlay
 from app.tools.chest.metrics import area_note, organ_metrics, spacing_mm
-from app.tools.chest.segmenter import Model, Segmentation, Segmenter
+from app.tools.chest.segmenter import PSPNET, Model, Segmentation, Segmenter
 from app.tools.files import plain, save_png
-from app.tools.weight_specs import PSPNET
-from app.tools.weights import WeightStore
+from app.tools.model_cards import card
+from app.tools.model_store import ModelStore
 
 
 class SegmentationInput(BaseModel):
@@ -75,7 +75,7 @@ SPEC = ToolSpec(
     ),
     Input=SegmentationInput,
     Output=SegmentationOutput,
-    needs=(Need("package", "torch"), Need("weights", PSPNET.name, optional=True)),
+    needs=(Need("package", "torch"), Need("weights", PSPNET, optional=True)),
     approval=Approval.COMPUTE,
     timeout_s=120.0,
     pack="chest",
@@ -105,8 +105,8 @@ class ChestXRaySegmentation:
         if not able:
             raise ToolFailed(
                 f"{_listed(unavailable)}: found only by PSPNet, whose weights are not installed "
-                f"({PSPNET.file_name})",
-                remedy=WeightStore(context.models_dir).how_to_get(PSPNET),
+                f"({card(PSPNET).files[0].name})",
+                remedy=ModelStore(context.models_dir).how_to_get(card(PSPNET)),
             )
         found = self._segmenter.segment(snapshot, model, able, context)
         context.cancel.check()
@@ -118,11 +118,11 @@ class ChestXRaySegmentation:
         context.progress(0.9, "Measuring")
         notes = [*admission.warnings, *found.warnings]
         # "All" without PSPNet means the three that can be had; the rest is a remark, no warning.
-        how = WeightStore(context.models_dir).how_to_get(PSPNET) if unavailable else ""
+        how = ModelStore(context.models_dir).how_to_get(card(PSPNET)) if unavailable else ""
         if unavailable and args.organs:
             notes.append(
                 f"{_listed(unavailable)} left out: found only by PSPNet, whose weights are not "
-                f"installed ({PSPNET.file_name})"
+                f"installed ({card(PSPNET).files[0].name})"
             )
         return _result(args, snapshot, model, found, context, notes, unavailable, how)
 

@@ -12,7 +12,6 @@ import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,10 +23,12 @@ from app.tools.chest import organs
 from app.tools.chest.pictures import Hanging as Hanging
 from app.tools.chest.pictures import model_pixels as model_pixels
 from app.tools.chest.pictures import squared
+from app.tools.model_cards import ModelCard
+from app.tools.model_store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
-from app.tools.weight_specs import PSPNET, THORAX_NET, WeightSpec
-from app.tools.weights import WeightStore, sha256_of
 
+PSPNET = "pspnet-chestx-det"
+THORAX_NET = "thorax-net"
 _TIMEOUT_S = 110.0
 _KEPT = 8
 _EMBEDDED_SIZE = (256, 256)
@@ -91,11 +92,18 @@ class _Answer:
 class Model:
     """The model that will be used, and what it can find."""
 
-    spec: WeightSpec
-    path: Path
-    sha256: str
+    installed: InstalledModel
     organs: tuple[str, ...]
-    warnings: tuple[str, ...]
+
+    @property
+    def spec(self) -> ModelCard:
+        """Its card."""
+        return self.installed.card
+
+    @property
+    def sha256(self) -> str:
+        """Of its weights."""
+        return self.installed.sha256
 
 
 class Segmenter:
@@ -112,14 +120,11 @@ class Segmenter:
             ToolFailed: The AI packages or the embedded weights are missing.
         """
         require_packages("The chest segmentation", "torch", "safetensors")
-        store = WeightStore(context.models_dir)
-        path = store.find(PSPNET)
-        if path is None:
-            path = store.require(THORAX_NET, "The chest segmentation")
-            return Model(THORAX_NET, path, sha256_of(path), organs.EMBEDDED, ())
+        store = ModelStore(context.models_dir)
+        if not store.has(PSPNET):
+            return Model(store.require(THORAX_NET, "The chest segmentation"), organs.EMBEDDED)
         require_packages("The PSPNet segmentation", "torchvision", "torchxrayvision")
-        notes = () if store.is_published(PSPNET, path) else (other_weights(path),)
-        return Model(PSPNET, path, sha256_of(path), organs.ALL, notes)
+        return Model(store.require(PSPNET, "The PSPNet segmentation"), organs.ALL)
 
     def segment(
         self, snapshot: ImageSnapshot, model: Model, wanted: Sequence[str], context: ToolContext
@@ -155,11 +160,11 @@ class Segmenter:
         upright = hanging.turned(squared(pixels, snapshot.frame.spacing.aspect))
         payload: dict[str, Any] = {
             "pixels": upright,
-            "weights": str(model.path),
-            "device": context.device,
+            "weights": str(model.installed.path),
+            **model.installed.payload(context.device),
             "organs": list(model.organs),
         }
-        module = "psp_net" if model.spec is PSPNET else "thorax_net"
+        module = "psp_net" if model.spec.name == PSPNET else "thorax_net"
         answer = context.host.call(
             f"app.tools.chest.{module}:entry",
             payload,
@@ -172,7 +177,7 @@ class Segmenter:
                 str(answer["refused"]),
                 remedy="Open a frontal chest radiograph (PA or AP) and ask again.",
             )
-        warnings = [*model.warnings, *hanging.warnings, *answer.get("warnings", ())]
+        warnings = [*model.installed.warnings, *hanging.warnings, *answer.get("warnings", ())]
         found: dict[str, Mask] = {}
         for name, mask in answer["masks"].items():
             full = _resized(hanging.turned(mask), pixels.shape)
@@ -188,13 +193,6 @@ class Segmenter:
             model_size=(int(size[0]), int(size[1])),
             warnings=tuple(dict.fromkeys(warnings)),
         )
-
-
-def other_weights(path: Path) -> str:
-    """The warning for weights that are not the published ones."""
-    return (
-        f"the weights {path.name} differ from the published file: results are as good as they are"
-    )
 
 
 def _digest(pixels: NDArray[np.uint8], snapshot: ImageSnapshot) -> str:

@@ -18,8 +18,7 @@ from PIL import Image
 
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed
 from app.tools.chest.pictures import Hanging, model_pixels, squared
-from app.tools.weight_specs import THORAX_NET
-from app.tools.weights import WeightStore
+from app.tools.model_store import InstalledModel, ModelStore
 
 View: TypeAlias = Literal["frontal", "lateral", "other", "inverted", "unknown"]
 
@@ -75,11 +74,11 @@ def look(snapshot: ImageSnapshot, context: ToolContext) -> Look:
     shown = _small(squared(pixels, snapshot.frame.spacing.aspect))
     shown = Hanging.of(snapshot.frame.orientation).turned(shown)
     try:
-        weights = WeightStore(context.models_dir).require(THORAX_NET, "The check of the view")
-        key = (_digest(shown), str(weights))
+        model = ModelStore(context.models_dir).require("thorax-net", "The check of the view")
+        key = (_digest(shown), model.sha256)
         with _lock:
             known = _looks.get(key)
-        return known or _kept(key, _asked(shown, str(weights), context))
+        return known or _kept(key, _asked(shown, model, context))
     except ToolFailed as error:
         return Look("unknown", 0.0, f"the view could not be checked: {error.reason}")
 
@@ -94,8 +93,9 @@ def plain_problem(pixels: NDArray[np.uint8]) -> str | None:
     return None
 
 
-def _asked(shown: NDArray[np.uint8], weights: str, context: ToolContext) -> Look:
-    payload: dict[str, Any] = {"pixels": shown, "weights": weights, "device": context.device}
+def _asked(shown: NDArray[np.uint8], model: InstalledModel, context: ToolContext) -> Look:
+    weights = {"weights": str(model.path), **model.payload(context.device)}
+    payload: dict[str, Any] = {"pixels": shown, **weights}
     answer = context.host.call(_ENTRY, payload, cancel=context.cancel, timeout_s=_TIMEOUT_S)
     view: View = answer["view"]
     return Look(view, round(float(answer["certainty"]), 3), _WHY[view])

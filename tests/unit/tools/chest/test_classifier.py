@@ -15,9 +15,12 @@ from app.tools.chest import saliency
 from app.tools.chest.classifier import ChestXRayClassifier
 from app.tools.files import save_png
 from app.tools.host import ProcessHost
-from app.tools.weight_specs import DENSENET
+from app.tools.model_cards import card
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom
+
+DENSENET = card("densenet121-res224-all")
+FILE = DENSENET.files[0].name
 
 
 def opened(bench: Bench, host: Any = None, **attributes: Any) -> Bench:
@@ -33,21 +36,21 @@ def classify(bench: Bench, name: str = "image-1") -> Any:
 def test_without_weights_it_says_which_file_where_and_how(bench: Bench):
     with pytest.raises(ToolFailed) as caught:
         classify(opened(bench))
-    assert DENSENET.file_name in caught.value.reason
+    assert FILE in caught.value.reason
     assert str(bench.models) in caught.value.remedy
     assert "models get densenet121-res224-all" in caught.value.remedy
-    assert DENSENET.url in caught.value.remedy
+    assert DENSENET.files[0].url in caught.value.remedy
 
 
 def test_ct_and_laterals_reach_no_model(bench: Bench):
-    (bench.models / DENSENET.file_name).write_bytes(b"x")
+    (bench.models / FILE).write_bytes(b"x")
     with pytest.raises(ToolFailed, match="this image is CT"):
         classify(opened(bench, Modality="CT"))
 
 
 def test_scores_are_called_scores_not_probabilities(bench: Bench):
     pytest.importorskip("torch")
-    (bench.models / DENSENET.file_name).write_bytes(b"x")
+    (bench.models / FILE).write_bytes(b"x")
     scores = {"Mass": 0.81, "Nodule": 0.62, "Edema": 0.1}
     result = classify(opened(bench, FakeHost({"scores": scores, "device": "cpu"})))
     assert result.output == scores
@@ -62,7 +65,7 @@ def test_scores_are_called_scores_not_probabilities(bench: Bench):
 
 def test_weights_that_are_not_the_published_ones_carry_a_warning(bench: Bench):
     pytest.importorskip("torch")
-    (bench.models / DENSENET.file_name).write_bytes(b"x")
+    (bench.models / FILE).write_bytes(b"x")
     result = classify(opened(bench, FakeHost({"scores": {"Mass": 0.1}})))
     assert any("differ from the published file" in text for text in result.metadata["warnings"])
     assert len(result.metadata["weights_sha256"]) == 64
@@ -131,7 +134,7 @@ def test_the_scores_are_torchxrayvisions_own(
     model_process: ProcessHost,
     layout: str,
 ):
-    (bench.models / DENSENET.file_name).symlink_to(weights[layout])
+    (bench.models / FILE).symlink_to(weights[layout])
     opened(bench, model_process)
     result = classify(bench)
     wanted = reference(network, torch, bench.images.resolve("image-1").display)
@@ -170,7 +173,7 @@ def test_pixels_are_normalised_to_plus_minus_1024_and_cropped_to_the_centre(torc
 def test_the_png_of_an_image_scores_as_the_image(
     bench: Bench, weights: dict[str, Path], model_process: ProcessHost
 ):
-    (bench.models / DENSENET.file_name).symlink_to(weights["published"])
+    (bench.models / FILE).symlink_to(weights["published"])
     opened(bench, model_process)
     source = bench.images.resolve("image-1")
     png = save_png(source.display, bench.out, "dicom")
@@ -182,11 +185,11 @@ def test_a_damaged_file_fails_with_its_name_and_what_to_do(
     bench: Bench, weights: dict[str, Path], model_process: ProcessHost
 ):
     data = weights["published"].read_bytes()
-    (bench.models / DENSENET.file_name).write_bytes(data[: len(data) // 2])
+    (bench.models / FILE).write_bytes(data[: len(data) // 2])
     with pytest.raises(ToolFailed) as caught:
         classify(opened(bench, model_process))
     assert "damaged" in caught.value.reason
-    assert DENSENET.file_name in caught.value.subject
+    assert FILE in caught.value.subject
 
 
 def test_the_labels_are_the_networks_own(torch: Any):
@@ -240,7 +243,7 @@ def test_a_map_is_what_grad_cam_gives(torch: Any, network: Any):
 def test_asked_labels_come_with_a_map_and_a_spread(
     bench: Bench, weights: dict[str, Path], model_process: ProcessHost
 ):
-    (bench.models / DENSENET.file_name).symlink_to(weights["published"])
+    (bench.models / FILE).symlink_to(weights["published"])
     opened(bench, model_process)
     plain = classify(bench)
     asked = ["effusion", "Mass", "Nodule", "Edema"]
@@ -286,7 +289,7 @@ def test_a_mirrored_image_is_turned_for_the_model_and_its_map_turned_back(
     bench: Bench, letters: list[str]
 ):
     pytest.importorskip("torch")
-    (bench.models / DENSENET.file_name).write_bytes(b"x")
+    (bench.models / FILE).write_bytes(b"x")
     cells = np.zeros((7, 7), np.float32)
     cells[1, 2] = 1
     host = FakeHost({"scores": {"Mass": 0.8}, "cells": {"Mass": cells}})
@@ -303,7 +306,7 @@ def test_a_mirrored_image_is_turned_for_the_model_and_its_map_turned_back(
 
 def test_labels_near_the_operating_point_are_marked(bench: Bench):
     pytest.importorskip("torch")
-    (bench.models / DENSENET.file_name).write_bytes(b"x")
+    (bench.models / FILE).write_bytes(b"x")
     scores = {"Mass": 0.53, "Edema": 0.2}
     spread = {"Mass": [0.04, 0.45, 0.58], "Edema": [0.01, 0.18, 0.22]}
     opened(bench, FakeHost({"scores": scores, "spread": spread}))

@@ -18,9 +18,12 @@ from app.tools.chest.organs import ALL  # noqa: E402
 from app.tools.chest.segmentation import ChestXRaySegmentation  # noqa: E402
 from app.tools.chest.segmenter import Segmenter  # noqa: E402
 from app.tools.host import ProcessHost  # noqa: E402
-from app.tools.weight_specs import PSPNET  # noqa: E402
+from app.tools.model_cards import card  # noqa: E402
 from tests.unit.tools.chest.synthetic import radiograph  # noqa: E402
 from tests.unit.tools.support import Bench, write_dicom  # noqa: E402
+
+PSPNET = card("pspnet-chestx-det")
+FILE = PSPNET.files[0].name
 
 # torchxrayvision's network calls a function of torch by its old name.
 pytestmark = pytest.mark.filterwarnings("ignore:.*upsample. is deprecated:UserWarning")
@@ -36,7 +39,7 @@ def weights(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for module in net.modules():
         if isinstance(module, torch.nn.BatchNorm2d):
             module.running_var.uniform_(0.5, 2)
-    path = tmp_path_factory.mktemp("psp") / PSPNET.file_name
+    path = tmp_path_factory.mktemp("psp") / FILE
     torch.save({f"module.{name}": tensor for name, tensor in net.state_dict().items()}, path)
     return path
 
@@ -116,7 +119,7 @@ def test_the_tool_uses_all_14_once_the_weights_lie_there(
     bench: Bench, weights: Path, loaded: Any, model_process: ProcessHost
 ):
     bench.host = model_process
-    (bench.models / PSPNET.file_name).symlink_to(weights)
+    (bench.models / FILE).symlink_to(weights)
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(260, 180)))
     result = bench.run(ChestXRaySegmentation(Segmenter()), image_path="image-1")
     assert result.metadata["model"] == PSPNET.title
@@ -141,7 +144,7 @@ def test_the_tool_uses_all_14_once_the_weights_lie_there(
 
 def test_damaged_weights_are_told(bench: Bench, model_process: ProcessHost):
     bench.host = model_process
-    (bench.models / PSPNET.file_name).write_bytes(b"not weights")
+    (bench.models / FILE).write_bytes(b"not weights")
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
     with pytest.raises(ToolFailed, match="damaged"):
         bench.run(ChestXRaySegmentation(Segmenter()), image_path="image-1")

@@ -195,13 +195,15 @@ def test_the_model_is_asked_once_for_the_same_pixels(bench: Bench):
 
 def test_the_same_pixels_under_other_weights_are_asked_again(bench: Bench):
     from app.tools.chest.segmenter import Model
-    from app.tools.weight_specs import THORAX_NET
+    from app.tools.model_cards import card
+    from app.tools.model_store import InstalledModel
 
     opened(bench)
     segmenter = Segmenter()
     snapshot = bench.images.resolve("image-1")
     for sha256 in ("a", "b", "a"):
-        model = Model(THORAX_NET, bench.folder / "x", sha256, ("Heart",), ())
+        weights = InstalledModel(card("thorax-net"), bench.folder / "x", sha256)
+        model = Model(weights, ("Heart",))
         found = segmenter.segment(snapshot, model, ["Heart"], bench.context())
         np.testing.assert_array_equal(found.masks["Heart"], masks()["Heart"])
         assert found.weights_sha256 == sha256

@@ -1,0 +1,243 @@
+"""`models`: which models there are, where they are, whether intact; installs and removes them."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from app.audit import note
+from app.errors import SightlineError, printable
+from app.headless.common import print_json, program_of
+from app.tools.model_cards import ModelCard
+from app.tools.model_getting import host_of
+from app.tools.model_plans import InstallPlan
+from app.tools.model_store import ModelStatus
+from app.tools.model_table import table
+from app.wiring import Program
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the command line asks.
+
+    Attributes:
+        action: "list", "show", "verify", "install", "get", "pack", "accept" or "remove".
+        names: Models.
+        path: Of `install`: what is installed; of `pack`: what is written.
+        accept_terms: The user accepts the terms.
+        allow_code: The user allows code that lies with weights to run.
+        other: Files that are not the published ones are taken.
+        markdown: Of `list`: the table of the documentation.
+        as_json: JSON on stdout.
+    """
+
+    action: str = "list"
+    names: tuple[str, ...] = ()
+    path: Path | None = None
+    accept_terms: bool = False
+    allow_code: bool = False
+    other: bool = False
+    markdown: bool = False
+    as_json: bool = False
+
+
+def models(asked: Asked) -> int:
+    """Do what is asked; returns the exit code.
+
+    Raises:
+        SightlineError: It cannot be done, or the user has not agreed to something.
+    """
+    if asked.markdown:
+        print(table())
+        return 0
+    with program_of() as program:
+        statuses = _done(program, asked)
+    if asked.as_json:
+        print_json([status.as_dict() for status in statuses])
+    elif asked.action == "show":
+        for status in statuses:
+            _show(status)
+    elif asked.action != "pack":
+        for status in statuses:
+            _print(status)
+    broken = any(status.state == "broken" for status in statuses)
+    return 1 if asked.action == "verify" and broken else 0
+
+
+def _done(program: Program, asked: Asked) -> Sequence[ModelStatus]:
+    store = program.model_store
+    match asked.action:
+        case "install":
+            return _install(program, asked)
+        case "get":
+            return [_get(program, asked, name) for name in asked.names]
+        case "pack":
+            assert asked.path is not None
+            store.pack(asked.names, asked.path, progress=_told)
+            print(file=sys.stderr)
+            return [store.status(store.card(name)) for name in asked.names]
+        case "accept":
+            return [_accept(program, asked, name) for name in asked.names]
+        case "remove":
+            return [_remove(program, name) for name in asked.names]
+        case "verify":
+            wanted = asked.names or ("",)
+            found = [store.verify(name, host=program.host, progress=_told) for name in wanted]
+            print(file=sys.stderr)
+            return [status for several in found for status in several]
+        case _:
+            named = [store.status(store.card(name)) for name in asked.names]
+            return named or store.overview()
+
+
+def _install(program: Program, asked: Asked) -> Sequence[ModelStatus]:
+    store = program.model_store
+    assert asked.path is not None
+    name = asked.names[0] if asked.names else None
+    plan = store.plan_install(asked.path, name)
+    _print_plan(plan)
+    accepted = _terms_agreed(((m.card, m.terms) for m in plan.models if m.terms), asked)
+    code = _code_agreed(plan.code, asked)
+    statuses = store.install(
+        plan,
+        accepted=accepted,
+        code_allowed=code,
+        other=asked.other,
+        host=program.host,
+        progress=_told,
+    )
+    print(file=sys.stderr)
+    for model in plan.models:
+        facts = {"model": model.card.name, "revision": model.revision, "terms": bool(model.terms)}
+        note(program.audit, "model_installed", {**facts, "code": code and bool(model.code)})
+    return statuses
+
+
+def _get(program: Program, asked: Asked, name: str) -> ModelStatus:
+    store = program.model_store
+    wanted = store.card(name)
+    status = store.status(wanted)
+    terms = wanted.terms if not status.accepted else ""
+    accepted = _terms_agreed([(wanted, terms)] if terms else (), asked)
+    programs = tuple(file.name for file in wanted.files if file.code) or ("*.py",)
+    brings = [(wanted.title, programs)] if wanted.trust_remote_code else []
+    code = status.code == "allowed" or _code_agreed(brings, asked)
+    facts = {"weights": wanted.name, "host": host_of(wanted)}
+    note(program.audit, "weights_asked", facts)
+    status = store.get(name, accepted=accepted, code_allowed=code, progress=_told)
+    print(file=sys.stderr)
+    facts = {"model": wanted.name, "revision": status.revision, "terms": bool(terms)}
+    note(program.audit, "model_installed", {**facts, "code": status.code == "allowed"})
+    return status
+
+
+def _accept(program: Program, asked: Asked, name: str) -> ModelStatus:
+    store = program.model_store
+    wanted = store.card(name)
+    if wanted.terms and not store.status(wanted).accepted:
+        _terms_agreed([(wanted, wanted.terms)], asked)
+    code = _code_agreed([(wanted.title, ("*.py",))], asked) if wanted.trust_remote_code else False
+    status = store.accept(name, code=code)
+    note(program.audit, "model_accepted", {"model": wanted.name, "code": code})
+    return status
+
+
+def _remove(program: Program, name: str) -> ModelStatus:
+    status = program.model_store.remove(name)
+    note(program.audit, "model_removed", {"model": status.card.name})
+    return status
+
+
+def _print_plan(plan: InstallPlan) -> None:
+    for model in plan.models:
+        size = f"{model.bytes / 1e6:,.1f} MB in {len(model.files)} files"
+        print(f"{model.card.title}: {size}", file=sys.stderr)
+        if model.left_out:
+            print(f"    left out: {printable(', '.join(model.left_out[:20]))}", file=sys.stderr)
+
+
+def _terms_agreed(wanted: Iterable[tuple[ModelCard, str]], asked: Asked) -> bool:
+    """Whether the user accepts terms: by the option, else asked on a terminal.
+
+    Raises:
+        SightlineError: The user does not, or cannot be asked.
+    """
+    for card, text in wanted:
+        print(f"\n{card.title}: terms\n\n{printable(text, lines=True)}\n", file=sys.stderr)
+        if asked.accept_terms:
+            continue
+        if not _yes("Do you accept these terms?"):
+            raise SightlineError(
+                f"the terms of {card.title} are not accepted",
+                subject=card.name,
+                remedy="Read them above; if you accept them, add --accept-terms.",
+            )
+    return True
+
+
+def _code_agreed(wanted: Iterable[tuple[str, tuple[str, ...]]], asked: Asked) -> bool:
+    """Whether code that lies with weights may run; without a yes it is left out where it can be."""
+    if asked.allow_code:
+        return True
+    wanted = list(wanted)
+    if not wanted or not _can_ask():
+        return False
+    for title, names in wanted:
+        print(f"\n{title} brings code: {printable(', '.join(names))}", file=sys.stderr)
+        print("It would run on this computer with all your rights.", file=sys.stderr)
+        if not _yes("Do you trust its publisher and allow it to run?"):
+            return False
+    return True
+
+
+def _can_ask() -> bool:
+    return sys.stdin is not None and sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def _yes(question: str) -> bool:
+    if not _can_ask():
+        return False
+    print(f"{question} [y/N] ", end="", file=sys.stderr, flush=True)
+    return sys.stdin.readline().strip().casefold() in ("y", "yes")
+
+
+def _print(status: ModelStatus) -> None:
+    tools = ", ".join(status.card.tools)
+    print(f"{status.card.name}: {status.state}  ({tools})")
+    print(f"    {status.path}")
+    if status.note:
+        print(f"    {status.note}")
+    if not status.accepted and status.there:
+        print("    its terms are not accepted: `models accept`")
+    if status.code in ("not allowed", "changed") and status.there:
+        print(f"    its code: {status.code}")
+
+
+def _show(status: ModelStatus) -> None:
+    card = status.card
+    _print(status)
+    rows = (
+        ("title", card.title),
+        ("licence", card.licence),
+        ("repository", card.repository or card.url),
+        ("revision", status.revision),
+        ("size", f"{status.bytes / 1e6:,.1f} MB" if status.bytes else ""),
+        ("sha256", status.sha256),
+        ("intended use", card.intended_use),
+        ("tried", card.tried),
+        ("how to get it", "" if status.there else status.how_to_get),
+    )
+    for name, text in rows:
+        if text:
+            print(f"    {name}: {text}")
+    for limit in card.limits:
+        print(f"    limit: {limit}")
+    if card.terms:
+        print(f"\n{card.terms.strip()}\n")
+
+
+def _told(fraction: float, text: str) -> None:
+    if sys.stderr.isatty():
+        print(f"\r  {fraction:4.0%} {text:<60}", end="", file=sys.stderr, flush=True)

@@ -1,0 +1,324 @@
+"""What models are installed from: a file, a folder, a zip or tar archive; read, never unpacked.
+
+An archive is listed first, and refused as a whole for one hostile entry. Its files are then read as
+streams of exactly the length that was listed; where they are written is the caller's choice alone.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gzip
+import io
+import stat
+import tarfile
+import zipfile
+import zlib
+from collections.abc import Generator, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import IO, Any, Protocol, cast
+
+from app.errors import SightlineError, UsageError
+from app.tools.model_names import MOST_FILES, check_together, refused, safe_name
+
+_RATIO = 200  # weights shrink by a third at most; this is for those of a test, which are all zero
+_SLACK = 1 << 26
+_LONGEST_READ = 1 << 24  # tarfile takes a header of any length into memory
+_DAMAGED = (
+    tarfile.TarError,
+    zipfile.BadZipFile,
+    gzip.BadGzipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    OverflowError,
+    ValueError,
+)
+
+
+class Source(Protocol):
+    """Files that can be listed and then read once, in the order in which they lie there.
+
+    Attributes:
+        label: Its name, for messages and the record.
+        sizes: Name with "/" -> bytes.
+        revision: Commit of a repository, where it says so.
+        repository: "owner/name", where it says so.
+    """
+
+    label: str
+    sizes: Mapping[str, int]
+    revision: str
+    repository: str
+
+    def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
+        """The files of these names, each open only until the next one is asked for."""
+        ...
+
+
+@dataclass(slots=True)
+class FileSource:
+    """One file."""
+
+    path: Path
+    label: str = field(init=False)
+    sizes: Mapping[str, int] = field(init=False)
+    revision: str = ""
+    repository: str = ""
+
+    def __post_init__(self) -> None:
+        self.label = self.path.name
+        self.sizes = {self.path.name: self.path.stat().st_size}
+
+    def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
+        """See `Source`."""
+        for name in names & self.sizes.keys():
+            with self.path.open("rb") as stream:
+                yield name, stream
+
+
+@dataclass(slots=True)
+class FolderSource:
+    """A folder; hidden files and folders in it are left out.
+
+    Args:
+        path: The folder.
+        root: Links may lead to files below this folder only; by default to none outside `path`.
+    """
+
+    path: Path
+    root: Path | None = None
+    label: str = ""
+    revision: str = ""
+    repository: str = ""
+    sizes: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    def __post_init__(self) -> None:
+        self.label = self.label or self.path.name
+        within = (self.root or self.path).resolve()
+        found: dict[str, int] = {}
+        for path in sorted(self.path.rglob("*")):
+            parts = path.relative_to(self.path).parts
+            if any(part.startswith(".") or part == "__pycache__" for part in parts):
+                continue
+            if path.is_symlink() and not path.resolve().is_relative_to(within):
+                raise refused(f"it holds a link that leads out of it: {'/'.join(parts)!r}")
+            if path.is_dir():
+                if path.is_symlink():
+                    raise refused(f"it holds a link to a folder: {'/'.join(parts)!r}")
+                continue
+            if not path.is_file():
+                raise refused(f"it holds something that is no file: {'/'.join(parts)!r}")
+            found[safe_name("/".join(parts))] = path.stat().st_size
+        check_together(found)
+        self.sizes = found
+
+    def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
+        """See `Source`."""
+        for name in self.sizes:
+            if name in names:
+                with (self.path / name).open("rb") as stream:
+                    yield name, stream
+
+
+@dataclass(slots=True)
+class ArchiveSource:
+    """A zip or tar archive."""
+
+    path: Path
+    label: str = field(init=False)
+    sizes: Mapping[str, int] = field(init=False)
+    revision: str = ""
+    repository: str = ""
+    _prefix: str = ""
+
+    def __post_init__(self) -> None:
+        self.label = self.path.name
+        with _reading(self.path):
+            listed = _zip_sizes(self.path) if _is_zip(self.path) else _tar_sizes(self.path)
+        check_together(listed)
+        tops = {name.partition("/")[0] for name in listed}
+        if len(tops) == 1 and all("/" in name for name in listed):
+            self._prefix = f"{tops.pop()}/"  # a folder that was packed as such
+            self.label = self._prefix[:-1]
+        self.sizes = {name.removeprefix(self._prefix): size for name, size in listed.items()}
+
+    def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
+        """See `Source`."""
+        opened = _zip_streams if _is_zip(self.path) else _tar_streams
+        wanted = frozenset(self._prefix + name for name in names)
+        with _reading(self.path):
+            for name, stream in opened(self.path, wanted):
+                yield name.removeprefix(self._prefix), stream
+
+
+def open_source(path: Path) -> Source:
+    """What is at a path.
+
+    Raises:
+        UsageError: Nothing is.
+        Hostile: See `model_names`.
+        SightlineError: It cannot be read.
+    """
+    if path.is_dir():
+        return FolderSource(path, revision=_downloaded_commit(path))
+    if not path.is_file():
+        raise UsageError("there is no such file or folder", subject=str(path))
+    if is_archive(path):
+        return ArchiveSource(path)
+    return FileSource(path)
+
+
+def is_archive(path: Path) -> bool:
+    """By its name: the weights of torch are zip files too, and are no archives to us."""
+    return path.name.casefold().endswith((".zip", ".tar", ".tar.gz", ".tgz"))
+
+
+def _downloaded_commit(folder: Path) -> str:
+    """The commit that huggingface_hub noted beside files that it downloaded into a folder."""
+    notes = folder / ".cache" / "huggingface" / "download"
+    commits: set[str] = set()
+    with contextlib.suppress(OSError, ValueError):
+        for note in sorted(notes.rglob("*.metadata"))[:1000]:
+            with note.open(encoding="ascii") as stream:
+                commits.add(stream.readline(64).strip())
+    return commits.pop() if len(commits) == 1 else ""
+
+
+def _is_zip(path: Path) -> bool:
+    return path.name.casefold().endswith(".zip")
+
+
+@contextlib.contextmanager
+def _reading(path: Path) -> Generator[None]:
+    try:
+        yield
+    except _DAMAGED as error:
+        raise SightlineError(
+            "this archive cannot be read: it is damaged or no archive",
+            subject=str(path),
+            remedy="Copy or download it again.",
+            detail=f"{type(error).__name__}: {error}",
+        ) from error
+    except OSError as error:
+        raise SightlineError(
+            f"it cannot be read ({error.strerror or error})", subject=str(path)
+        ) from error
+
+
+def _check_growth(total: int, path: Path) -> None:
+    if total > _RATIO * path.stat().st_size + _SLACK:
+        raise refused("it would grow beyond all measure when it is unpacked")
+
+
+def _zip_sizes(path: Path) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    with zipfile.ZipFile(path) as archive:
+        entries = archive.infolist()
+    for info in entries:
+        kind = stat.S_IFMT(info.external_attr >> 16)
+        if kind not in (0, stat.S_IFREG, stat.S_IFDIR):
+            raise refused(f"it holds a link or device: {info.filename[:120]!r}")
+        if info.flag_bits & 1:
+            raise refused("it is encrypted")
+        if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+            raise refused("it is compressed in a way that is not taken")
+        if info.is_dir():
+            safe_name(info.orig_filename.rstrip("/"))
+            continue
+        name = safe_name(info.orig_filename)
+        if name in sizes:
+            raise refused(f"it holds one file twice: {name[:120]!r}")
+        sizes[name] = info.file_size
+    _check_growth(sum(sizes.values()), path)
+    return sizes
+
+
+def _zip_streams(path: Path, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
+    with zipfile.ZipFile(path) as archive:
+        for info in archive.infolist():
+            name = info.orig_filename.removeprefix("./")
+            if name in names:
+                with archive.open(info) as stream:
+                    yield name, stream
+
+
+class _Bounded(io.RawIOBase):
+    """A tar's bytes: neither more of them than the archive may grow to, nor too many at once."""
+
+    def __init__(self, stream: IO[bytes], most: int) -> None:
+        self._stream = stream
+        self._most = most
+
+    def read(self, size: int = -1) -> bytes:
+        """Up to `size` bytes."""
+        if not 0 <= size <= _LONGEST_READ:
+            raise refused("it holds a header of excessive length")
+        data = self._stream.read(size)
+        self._check(self._stream.tell())
+        return data
+
+    def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
+        """Go to a place, which unpacks what lies before it."""
+        if whence == io.SEEK_SET:
+            self._check(offset)
+        return self._stream.seek(offset, whence)
+
+    def tell(self) -> int:
+        """Where it is."""
+        return self._stream.tell()
+
+    def readable(self) -> bool:
+        """Always."""
+        return True
+
+    def seekable(self) -> bool:
+        """Forwards at least."""
+        return True
+
+    def _check(self, place: int) -> None:
+        if place > self._most:
+            raise refused("it would grow beyond all measure when it is unpacked")
+
+
+@contextlib.contextmanager
+def _tar(path: Path) -> Generator[tarfile.TarFile]:
+    """The archive, open; gzip only where its name says so."""
+    size = path.stat().st_size
+    packed = path.name.casefold().endswith((".gz", ".tgz"))
+    most = _RATIO * size + _SLACK if packed else size + _SLACK
+    with contextlib.ExitStack() as stack:
+        stream = stack.enter_context(path.open("rb"))
+        inner: Any = stack.enter_context(gzip.GzipFile(fileobj=stream)) if packed else stream
+        bounded = cast("IO[bytes]", _Bounded(inner, most))
+        yield stack.enter_context(tarfile.open(fileobj=bounded, mode="r:"))
+
+
+def _tar_sizes(path: Path) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    with _tar(path) as archive:
+        for member in archive:
+            if member.isdir():
+                if member.name != ".":
+                    safe_name(member.name)
+                continue
+            name = safe_name(member.name)
+            if not member.isreg() or member.issparse():
+                raise refused(f"it holds a link or device: {name[:120]!r}")
+            if name in sizes:
+                raise refused(f"it holds one file twice: {name[:120]!r}")
+            sizes[name] = member.size
+            if len(sizes) > MOST_FILES:
+                break  # what is found so far is refused for it
+    _check_growth(sum(sizes.values()), path)
+    return sizes
+
+
+def _tar_streams(path: Path, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
+    with _tar(path) as archive:
+        for member in archive:
+            name = member.name.removeprefix("./")
+            if name in names and member.isreg():
+                stream = archive.extractfile(member)
+                if stream is not None:
+                    yield name, stream
