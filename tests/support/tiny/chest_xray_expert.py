@@ -1,0 +1,202 @@
+"""CheXagent-2 in its published layout: a SigLIP tower with its projection, and Phi."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import nn
+from transformers import (
+    CodeGenTokenizer,
+    PhiConfig,
+    PhiForCausalLM,
+    SiglipVisionConfig,
+)
+
+from app.tools.chest.chexagent_net import Visual
+from app.tools.chest.published_weights import made_on
+from tests.support.tiny.xray_phrase_grounding import randomise, write_shards
+from tests.support.tiny_memory import chained, remember_plain, signs
+
+LEAD, REF, END_REF = "There is a ", "<|ref|>", "<|/ref|>"
+LABEL, BOX, CORNERS, END_BOX = "left pleural effusion", "<|box|>", "(58,60),(84,88)", "<|/box|>"
+TAIL = " with a meniscus sign."
+ANSWER = (LEAD, REF, LABEL, END_REF, BOX, CORNERS, END_BOX, TAIL)
+"""What it writes, a token each."""
+WORDS = (LEAD, LABEL, TAIL)
+EXCHANGED = (LEAD, REF, LABEL, END_REF, BOX, "(84,60),(58,88)", END_BOX)
+BROKEN_OFF = (LEAD, REF, LABEL, END_REF, BOX, "(58,60),(8")
+CARDS: dict[str, dict[str, Any]] = {"chexagent-2-3b": {"says": ANSWER}}
+"""The card of its model -> arguments of `build` beside the folder."""
+
+END = "<|endoftext|>"
+SPECIAL = (
+    "<|img|>",
+    "<|/img|>",
+    "<|imgpad|>",
+    "<|ref|>",
+    "<|/ref|>",
+    "<|box|>",
+    "<|/box|>",
+    "<|quad|>",
+    "<|/quad|>",
+    *(f"<|coord_{n}|>" for n in range(10)),
+)
+SIDE = 512
+
+
+def build(folder: Path, *, size: str = "tiny", says: tuple[str, ...] = ANSWER) -> None:
+    """Write the model's folder.
+
+    Args:
+        folder: Made if need be.
+        size: "tiny", or "full": ViT-L/16 at 512 pixels and Phi-2, written in bfloat16.
+        says: What it writes on any image and question, in pieces that are a token each; empty for
+            whatever its random weights write.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(5)
+    full = size == "full"
+    tokenizer = make_tokenizer(folder, says)
+    siglip = _tower(full=full)
+    phi = _decoder(51_200 if full else len(tokenizer), full=full)
+    width = phi.hidden_size
+    device = "cuda" if full and torch.cuda.is_available() else "cpu"
+    with made_on(device, torch.bfloat16 if full else torch.float32):
+        parts: dict[str, nn.Module] = {
+            "model.visual.": Visual(siglip, width),
+            "": PhiForCausalLM(phi),
+        }
+    randomise(parts.values(), 0.02 if full else 0.05)
+    if says and not full:
+        _teach(parts[""], tokenizer, says)
+    _write_configs(folder, siglip, phi)
+    tensors = {
+        prefix + name: tensor
+        for prefix, module in parts.items()
+        for name, tensor in module.state_dict().items()
+    }
+    write_shards(folder, tensors, 4_000_000_000 if full else 400_000)
+
+
+def make_tokenizer(folder: Path, says: tuple[str, ...]) -> CodeGenTokenizer:
+    """GPT-2's bytes without merges, the model's marks, and the pieces of the answer."""
+    names = {sign: place for place, sign in enumerate([*_bytes(), END])}
+    (folder / "vocab.json").write_text(json.dumps(names), encoding="utf-8")
+    (folder / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
+    added = [END, *SPECIAL, *(word for word in says if word not in SPECIAL)]
+    first = len(names) - 1
+    decoder = {
+        str(first + place): {
+            "content": content,
+            "lstrip": False,
+            "rstrip": False,
+            "normalized": False,
+            "single_word": False,
+            "special": content.startswith("<|"),
+        }
+        for place, content in enumerate(added)
+    }
+    config = {
+        "tokenizer_class": "CheXagentTokenizer",
+        "auto_map": {"AutoTokenizer": ["tokenization_chexagent.CheXagentTokenizer", None]},
+        "added_tokens_decoder": decoder,
+        "bos_token": END,
+        "eos_token": END,
+        "unk_token": END,
+        "model_max_length": 2048,
+    }
+    (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    return CodeGenTokenizer.from_pretrained(str(folder))
+
+
+def _bytes() -> list[str]:
+    """GPT-2's printable stand-ins for all bytes."""
+    plain = [*range(33, 127), *range(161, 173), *range(174, 256)]
+    others = [byte for byte in range(256) if byte not in plain]
+    return [chr(byte) for byte in plain] + [chr(256 + place) for place in range(len(others))]
+
+
+def _tower(*, full: bool) -> SiglipVisionConfig:
+    return SiglipVisionConfig(
+        hidden_size=1024 if full else 32,
+        intermediate_size=4096 if full else 64,
+        num_hidden_layers=24 if full else 2,
+        num_attention_heads=16 if full else 2,
+        image_size=SIDE,
+        patch_size=16 if full else 64,  # 32 x 32 or 8 x 8 places
+    )
+
+
+def _decoder(words: int, *, full: bool) -> PhiConfig:
+    return PhiConfig(
+        vocab_size=words,
+        hidden_size=2560 if full else 128,
+        intermediate_size=10240 if full else 64,
+        num_hidden_layers=32 if full else 1,
+        num_attention_heads=32 if full else 4,
+        max_position_embeddings=2048,
+        partial_rotary_factor=0.4,
+        rope_theta=10000.0,
+    )
+
+
+def _teach(model: Any, tokenizer: Any, says: tuple[str, ...]) -> None:
+    """Let the decoder write these pieces, from the prompt's last token to the end of an answer."""
+    ids = [tokenizer.convert_tokens_to_ids(word) for word in says]
+    first = tokenizer.encode("<|assistant|>\n", add_special_tokens=False)[-1]
+    embedding = signs(len(tokenizer), model.config.hidden_size)
+    layer = model.model.layers[0]
+    with torch.no_grad():
+        model.model.embed_tokens.weight.copy_(embedding)
+        model.lm_head.weight.copy_(embedding)
+        model.lm_head.bias.zero_()
+        for name in ("input_layernorm", "final_layernorm"):
+            norm = getattr(layer, name, None) or getattr(model.model, name)
+            norm.bias.zero_()
+        layer.self_attn.dense.weight.mul_(0.01)
+        layer.self_attn.dense.bias.zero_()
+    pairs = chained(first, ids, tokenizer.eos_token_id)
+    remember_plain(layer.mlp.fc1, layer.mlp.fc2, embedding, pairs)
+
+
+def _write_configs(folder: Path, siglip: SiglipVisionConfig, phi: PhiConfig) -> None:
+    text = phi.to_dict()
+    for name in ("rope_parameters", "model_type", "architectures", "pad_token_id"):
+        text.pop(name, None)  # as transformers 4.40 wrote it
+    config = {
+        **text,
+        "architectures": ["CheXagentForCausalLM"],
+        "model_type": "chexagent",
+        "auto_map": {"AutoModelForCausalLM": "modeling_chexagent.CheXagentForCausalLM"},
+        "rope_theta": 10000.0,
+        "rope_scaling": None,
+        "partial_rotary_factor": 0.4,
+        "visual": {
+            "image_size": SIDE,
+            "n_queries": 256,
+            "output_dim": phi.hidden_size,
+            "vision_model_name_or_path": "StanfordAIMI/XraySigLIP__vit-l-16-siglip-384__webli",
+        },
+    }
+    vision = {"model_type": "siglip", "vision_config": siglip.to_dict()}
+    looks = {
+        "do_normalize": True,
+        "do_rescale": True,
+        "do_resize": True,
+        "image_mean": [0.5, 0.5, 0.5],
+        "image_std": [0.5, 0.5, 0.5],
+        "image_processor_type": "SiglipImageProcessor",
+        "resample": 3,
+        "size": {"height": SIDE, "width": SIDE},
+    }
+    (folder / "vision").mkdir(exist_ok=True)
+    written = {
+        "config.json": config,
+        "vision/config.json": vision,
+        "vision/preprocessor_config.json": looks,
+    }
+    for name, content in written.items():
+        (folder / name).write_text(json.dumps(content, indent=1), encoding="utf-8")

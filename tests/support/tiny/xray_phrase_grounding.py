@@ -1,0 +1,237 @@
+"""MAIRA-2 in its published layout: Dinov2Backbone, four linear layers, Llama."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
+from torch import nn
+from transformers import (
+    Dinov2Backbone,
+    Dinov2Config,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedTokenizerFast,
+)
+
+from app.tools.chest.maira_net import Projector
+from app.tools.chest.published_weights import made_on
+from tests.support.tiny_memory import chained, remember_gated, signs
+
+PHRASE = "left pleural effusion"
+BOX = "<box><x60><y55><x85><y88></box>"
+FOUND = f"<obj>{PHRASE}{BOX}</obj>"
+"""A box at fractions 0.605, 0.555, 0.855, 0.885 of what the model sees."""
+TWO = f"<obj>{PHRASE}<box><x10><y20><x30><y40></box><box><x60><y55><x85><y88></box></obj>"
+NOTHING = f"<obj>{PHRASE}</obj>"
+PLAIN = "no finding can be seen"
+EXCHANGED = f"<obj>{PHRASE}<box><x85><y55><x60><y88></box></obj>"
+CARDS: dict[str, dict[str, Any]] = {"maira-2": {"says": FOUND}}
+"""The card of its model -> arguments of `build` beside the folder."""
+
+SIDE = 518
+SYSTEM = "You are an expert radiology assistant tasked with interpreting a chest X-ray study. "
+TEMPLATE = (
+    "{% for message in messages %}"
+    "{% if loop.first %}" + SYSTEM + "{% endif %}"
+    "{% if message['role'] == 'user' %} USER: {% else %} ASSISTANT: {% endif %}"
+    "{% for part in message['content'] %}"
+    "{% if part['type'] == 'image' %}<image>{% else %}{{ part['text'] }}{% endif %}"
+    "{% endfor %}{% endfor %}"
+    "{% if add_generation_prompt %} ASSISTANT:{% endif %}"
+)
+_MARKS = ("<obj>", "</obj>", "</box><box>", "<box>", "</box>")
+"""Two marks in one token: a tiny model that remembers one next token could not close two boxes."""
+_OLD_NAMES = (
+    (".attention.q_proj.", ".attention.attention.query."),
+    (".attention.k_proj.", ".attention.attention.key."),
+    (".attention.v_proj.", ".attention.attention.value."),
+    (".attention.o_proj.", ".attention.output.dense."),
+)
+
+
+def build(folder: Path, *, size: str = "tiny", says: str = FOUND) -> None:
+    """Write the model's folder.
+
+    Args:
+        folder: Made if need be.
+        size: "tiny", or "full": ViT-B/14 and a Llama of 7B, written in bfloat16.
+        says: What it writes on any image and phrase; "" for whatever its random weights write.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    torch.manual_seed(3)
+    tokenizer = make_tokenizer(folder)
+    full = size == "full"
+    seen = _tower(full=full)
+    told = _decoder(32_207 if full else len(tokenizer), full=full)
+    device = "cuda" if full and torch.cuda.is_available() else "cpu"
+    with made_on(device, torch.bfloat16 if full else torch.float32):
+        parts: dict[str, nn.Module] = {
+            "vision_tower.": Dinov2Backbone(seen),
+            "multi_modal_projector.": Projector(seen.hidden_size, told.hidden_size, 4, "gelu"),
+            "language_model.": LlamaForCausalLM(told),
+        }
+    randomise(parts.values(), 0.02 if full else 0.05)
+    if says and not full:
+        _teach(parts["language_model."], tokenizer, says)
+    _write_configs(folder, seen, told, tokenizer.convert_tokens_to_ids("<image>"))
+    tensors = {
+        published(prefix + name): tensor
+        for prefix, module in parts.items()
+        for name, tensor in module.state_dict().items()
+    }
+    write_shards(folder, tensors, 4_000_000_000 if full else 400_000)
+
+
+def make_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
+    """A small vocabulary of Llama's kind: characters, byte fallback, MAIRA-2's own marks."""
+    signs_ = ["<unk>", "<s>", "</s>", *(f"<0x{n:02X}>" for n in range(256)), "▁"]
+    signs_ += [chr(n) for n in range(33, 127)]
+    names = {sign: place for place, sign in enumerate(signs_)}
+    core = Tokenizer(models.BPE(vocab=names, merges=[], unk_token="<unk>", byte_fallback=True))
+    core.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="never", split=False)
+    core.decoder = decoders.Sequence(
+        [decoders.Replace("▁", " "), decoders.ByteFallback(), decoders.Fuse()]
+    )
+    core.post_processor = processors.TemplateProcessing(
+        single="<s> $A", special_tokens=[("<s>", 1)]
+    )
+    found = PreTrainedTokenizerFast(
+        tokenizer_object=core, unk_token="<unk>", bos_token="<s>", eos_token="</s>"
+    )
+    axes = [f"<{axis}{n}>" for axis in "xy" for n in range(100)]
+    found.add_tokens([*_MARKS, *axes, PHRASE, PLAIN, "ASSISTANT:"])
+    found.add_tokens(["<image>"], special_tokens=True)
+    found.pad_token = "<unk>"
+    found.chat_template = TEMPLATE
+    found.save_pretrained(folder)
+    return found
+
+
+def published(name: str) -> str:
+    """A name as MAIRA-2's files have it: DINOv2's of transformers 4."""
+    for new, old in _OLD_NAMES:
+        name = name.replace(new, old)
+    return name
+
+
+def randomise(modules: Any, spread: float) -> None:
+    """Random values, the same each time; norms stay near one."""
+    with torch.no_grad():
+        for module in modules:
+            for name, tensor in module.named_parameters():
+                if tensor.dim() == 1 and name.endswith("weight"):
+                    tensor.fill_(1.0)
+                elif name.endswith("lambda1"):
+                    tensor.fill_(0.5)
+                else:
+                    tensor.normal_(std=spread)
+
+
+def write_shards(folder: Path, tensors: dict[str, torch.Tensor], most: int) -> None:
+    """Safetensors in several files with their index, as large models are published."""
+    shards: list[dict[str, torch.Tensor]] = [{}]
+    filled = 0
+    for name, tensor in tensors.items():
+        taken = tensor.numel() * tensor.element_size()
+        if shards[-1] and filled + taken > most:
+            shards.append({})
+            filled = 0
+        shards[-1][name] = tensor.contiguous()
+        filled += taken
+    places: dict[str, str] = {}
+    for number, shard in enumerate(shards, 1):
+        file = f"model-{number:05d}-of-{len(shards):05d}.safetensors"
+        save_file({name: tensor.cpu() for name, tensor in shard.items()}, folder / file)
+        places |= dict.fromkeys(shard, file)
+    index = {"metadata": {}, "weight_map": places}
+    (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
+
+
+def _tower(*, full: bool) -> Dinov2Config:
+    layers = 12 if full else 2
+    return Dinov2Config(
+        hidden_size=768 if full else 32,
+        num_hidden_layers=layers,
+        num_attention_heads=12 if full else 2,
+        image_size=SIDE,
+        patch_size=14 if full else 74,  # 37 x 37 or 7 x 7 places
+        out_features=[f"stage{layers}"],
+        apply_layernorm=True,
+        reshape_hidden_states=False,
+    )
+
+
+def _decoder(words: int, *, full: bool) -> LlamaConfig:
+    return LlamaConfig(
+        vocab_size=words,
+        hidden_size=4096 if full else 128,
+        intermediate_size=11008 if full else 128,
+        num_hidden_layers=32 if full else 1,
+        num_attention_heads=32 if full else 4,
+        max_position_embeddings=4096,
+        rope_theta=10000.0,
+        rope_scaling={"type": "linear", "factor": 1.5},
+        bos_token_id=1,
+        eos_token_id=2,
+        pad_token_id=0,
+    )
+
+
+def _teach(model: Any, tokenizer: Any, says: str) -> None:
+    """Let the decoder write this, from the prompt's last token to the one that ends an answer."""
+    ids: Sequence[int] = tokenizer.encode(says, add_special_tokens=False)
+    first = tokenizer.encode("ASSISTANT:", add_special_tokens=False)[-1]
+    embedding = signs(len(tokenizer), model.config.hidden_size)
+    with torch.no_grad():
+        model.model.embed_tokens.weight.copy_(embedding)
+        model.lm_head.weight.copy_(embedding)
+        for layer in model.model.layers:
+            layer.self_attn.o_proj.weight.mul_(0.01)
+    pairs = chained(first, ids, tokenizer.eos_token_id)
+    remember_gated(model.model.layers[0].mlp, embedding, pairs)
+
+
+def _write_configs(folder: Path, seen: Dinov2Config, told: LlamaConfig, image: int) -> None:
+    text, vision = told.to_dict(), seen.to_dict()
+    # As transformers 4 wrote it.
+    text.pop("rope_parameters", None)
+    text |= {"rope_theta": 10000.0, "rope_scaling": {"type": "linear", "factor": 1.5}}
+    config = {
+        "architectures": ["Maira2ForConditionalGeneration"],
+        "model_type": "maira2",
+        "auto_map": {"AutoModelForCausalLM": "modeling_maira2.Maira2ForConditionalGeneration"},
+        "ignore_index": -100,
+        "image_token_index": image,
+        "image_seq_length": (seen.image_size // seen.patch_size) ** 2,
+        "multimodal_projector_bias": True,
+        "pad_token_id": 0,
+        "projector_hidden_act": "gelu",
+        "projector_n_layers": 4,
+        "vision_feature_layer": -1,
+        "vision_feature_select_strategy": "default",
+        "text_config": text,
+        "vision_config": vision,
+    }
+    looks = {
+        "do_convert_rgb": True,
+        "do_resize": True,
+        "size": {"shortest_edge": SIDE},
+        "resample": 3,
+        "do_center_crop": True,
+        "crop_size": {"height": SIDE, "width": SIDE},
+        "do_rescale": True,
+        "rescale_factor": 1 / 255,
+        "do_normalize": True,
+        "image_mean": [0.5307] * 3,
+        "image_std": [0.2583] * 3,
+        "image_processor_type": "BitImageProcessor",
+        "processor_class": "Maira2Processor",
+    }
+    for name, content in {"config.json": config, "preprocessor_config.json": looks}.items():
+        (folder / name).write_text(json.dumps(content, indent=1), encoding="utf-8")
