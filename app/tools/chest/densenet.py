@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from torch.nn import functional
 
 from app.tools.chest.checkpoint import load_into, load_state
-from app.tools.chest.devices import LoadedModels, pick_device
+from app.tools.model_process.serving import Work, serve
 
 Progress = Callable[[float, str], None]
 
@@ -34,7 +34,6 @@ _CLASSES = (
     xrv.models._DenseBlock,  # pyright: ignore[reportPrivateUsage]
     xrv.models._Transition,  # pyright: ignore[reportPrivateUsage]
 )
-_models = LoadedModels[Any]()
 # torchxrayvision guesses once from an image's range whether it was normalised, and prints; it was.
 xrv.utils.warning_log["norm_check"] = True
 
@@ -80,19 +79,23 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Scores of one image.
 
     Args:
-        payload: "pixels" uint8 [rows, columns]; "weights" path; "device"; "labels", those whose
-            activation maps are wanted; "spread", whether to look at variants as well.
+        payload: "pixels" uint8 [rows, columns]; "model" and "device" as of `serve`; "labels", those
+            whose activation maps are wanted; "spread", whether to look at variants as well.
         progress: Told before each step.
 
     Returns:
         "scores" label -> 0..1, "cells" label -> float32 [7, 7] not negative, "spread" label ->
         standard deviation and range over the variants, and "device".
     """
-    device = pick_device(payload.get("device", "auto"))
-    progress(0.1, "Loading DenseNet-121")
-    model = _models.get(payload["weights"], device, load)
-    progress(0.6, "Classifying")
-    return {**looked_at(model, payload, device), "device": device}
+
+    def ready(path: Path, doing: Work) -> Any:
+        return load(path).to(doing.placement.device)
+
+    def classify(model: Any, doing: Work) -> dict[str, Any]:
+        doing.progress(0.6, "Classifying")
+        return looked_at(model, payload, doing.placement.device)
+
+    return serve(payload, progress, load=ready, work=classify, exact=True)
 
 
 def looked_at(model: Any, payload: dict[str, Any], device: str) -> dict[str, Any]:

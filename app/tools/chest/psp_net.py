@@ -22,7 +22,7 @@ from torch.nn import functional
 from torchxrayvision.baseline_models import chestx_det
 
 from app.tools.chest.checkpoint import load_into, load_state
-from app.tools.chest.devices import LoadedModels, pick_device
+from app.tools.model_process.serving import Work, serve
 
 Progress = Callable[[float, str], None]
 
@@ -30,7 +30,6 @@ INPUT_SIZE = 512
 STRUCTURES: tuple[str, ...] = tuple(chestx_det.PSPNet.targets)
 _THRESHOLD = 0.5
 _BLACK = -1024.0
-_models = LoadedModels[Any]()
 # torchxrayvision guesses once from an image's range whether it was normalised, and prints; it was.
 xrv.utils.warning_log["norm_check"] = True
 
@@ -97,37 +96,40 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """Masks of the asked structures.
 
     Args:
-        payload: "pixels" uint8 [rows, columns]; "weights" path; "device"; "organs" names.
+        payload: "pixels" uint8 [rows, columns]; "model" and "device" as of `serve`; "organs".
         progress: Told before each step.
 
     Returns:
         "masks" name -> uint8 0/1 [rows, columns]; "confidence" name -> mean probability inside the
         mask, 0 where it is empty; "model_size" [rows, columns]; "device".
     """
-    device = pick_device(payload.get("device", "auto"))
-    progress(0.05, "Loading PSPNet")
-    net = _models.get(payload["weights"], device, load)
-    progress(0.3, "Segmenting")
-    pixels: NDArray[np.uint8] = payload["pixels"]
+
+    def ready(path: Path, doing: Work) -> OfflinePSPNet:
+        return load(path).to(doing.placement.device)
+
+    def segment(net: OfflinePSPNet, doing: Work) -> dict[str, Any]:
+        doing.progress(0.3, "Segmenting")
+        return _segmented(net, payload["pixels"], payload["organs"], doing)
+
+    return serve(payload, progress, load=ready, work=segment, exact=True)
+
+
+def _segmented(
+    net: OfflinePSPNet, pixels: NDArray[np.uint8], organs: list[str], doing: Work
+) -> dict[str, Any]:
     shape = (pixels.shape[0], pixels.shape[1])
     square, corner = boxed(pixels)
     masks: dict[str, NDArray[np.uint8]] = {}
     confidence: dict[str, float] = {}
-    organs: list[str] = payload["organs"]
     with torch.inference_mode():
-        probabilities = torch.sigmoid(net(square.to(device))[0].float()).cpu()
+        probabilities = torch.sigmoid(net(square.to(doing.placement.device))[0].float()).cpu()
         for number, organ in enumerate(organs):
-            progress(0.8 + 0.2 * number / len(organs), organ)
+            doing.progress(0.8 + 0.2 * number / len(organs), organ)
             full = unboxed(probabilities[STRUCTURES.index(organ)], shape, corner)
             mask = full > _THRESHOLD
             masks[organ] = mask.to(torch.uint8).numpy()
             confidence[organ] = float(full[mask].mean()) if bool(mask.any()) else 0.0
-    return {
-        "masks": masks,
-        "confidence": confidence,
-        "model_size": [INPUT_SIZE, INPUT_SIZE],
-        "device": device,
-    }
+    return {"masks": masks, "confidence": confidence, "model_size": [INPUT_SIZE, INPUT_SIZE]}
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 import torch
@@ -33,6 +34,9 @@ from app.tools.chest.thorax_looks import (
 from app.tools.chest.thorax_masks import BoolImage, FloatImage, Judgement, cleaned, judge
 from app.tools.chest.thorax_spread import Spread, spread_of
 from app.tools.chest.thorax_windows import coarse, enlarged
+from app.tools.model_process.serving import Work, serve
+
+Progress = Callable[[float, str], None]
 
 CARD = "card.json"
 _REFUSALS = {
@@ -181,43 +185,34 @@ def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> tuple[str, floa
     return "other", float(both[VIEWS.index("lateral")] + both[VIEWS.index("other")])
 
 
-def look_entry(payload: dict[str, object]) -> dict[str, object]:
+def _silent(fraction: float, text: str) -> None:
+    """Tells nobody."""
+
+
+def look_entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[str, Any]:
     """Runs in the model process: the view alone.
 
     Args:
         payload: As of `entry`.
+        progress: Told before each step.
 
     Returns:
         "view" and "certainty"; see `pictured`.
     """
-    image, net = _given(payload)
-    view, certainty = pictured(image, net)
-    return {"view": view, "certainty": certainty}
+
+    def look(net: ThoraxNet, doing: Work) -> dict[str, Any]:
+        view, certainty = pictured(_image(payload), net)
+        return {"view": view, "certainty": certainty}
+
+    return _served(payload, progress, look)
 
 
-_loaded: dict[str, ThoraxNet] = {}
-
-
-def _given(payload: dict[str, object]) -> tuple[NDArray[np.float32], ThoraxNet]:
-    """Pixels in 0..1 and the network, loaded once."""
-    pixels = payload["pixels"]
-    if not isinstance(pixels, np.ndarray):
-        raise ValueError("pixels must be an array")
-    image = cast("NDArray[np.float32]", pixels.astype(np.float32))
-    if pixels.dtype == np.uint8:
-        image /= 255
-    path = str(payload["weights"])
-    if path not in _loaded:
-        _loaded[path] = load(path)
-    return image, _loaded[path]
-
-
-def entry(payload: dict[str, object]) -> dict[str, object]:
+def entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[str, Any]:
     """Runs in the model process: only arrays and JSON-able values cross.
 
     Args:
-        payload: "pixels", uint8 or float32 [rows, columns] as displayed, and "weights", the file's
-            path.
+        payload: "pixels", uint8 or float32 [rows, columns] as displayed, and "model" as of `serve`.
+        progress: Told before each step.
 
     Returns:
         "masks" (name -> uint8 0/1), "confidence", "inverted", "view", "warnings",
@@ -227,13 +222,39 @@ def entry(payload: dict[str, object]) -> dict[str, object]:
         ValueError: Pixels of another type or shape.
         ThoraxNetError: The weights can't be used.
     """
-    found = segment(*_given(payload))
-    return {
-        "masks": {name: mask.astype(np.uint8) for name, mask in found.masks.items()},
-        "confidence": found.confidence,
-        "inverted": found.inverted,
-        "view": found.view,
-        "warnings": list(found.warnings),
-        "refused": found.refused,
-        "spread": found.spread.told() if found.spread is not None else {},
-    }
+
+    def outline(net: ThoraxNet, doing: Work) -> dict[str, Any]:
+        doing.progress(0.2, "Segmenting")
+        found = segment(_image(payload), net)
+        return {
+            "masks": {name: mask.astype(np.uint8) for name, mask in found.masks.items()},
+            "confidence": found.confidence,
+            "inverted": found.inverted,
+            "view": found.view,
+            "warnings": list(found.warnings),
+            "refused": found.refused,
+            "spread": found.spread.told() if found.spread is not None else {},
+        }
+
+    return _served(payload, progress, outline)
+
+
+def _served(
+    payload: dict[str, Any],
+    progress: Progress,
+    work: Callable[[ThoraxNet, Work], dict[str, Any]],
+) -> dict[str, Any]:
+    """The network is small and its work between the looks is numpy's: the processor is quickest."""
+    here = {**payload, "device": "cpu"}
+    return serve(here, progress, load=lambda path, _doing: load(path), work=work, exact=True)
+
+
+def _image(payload: dict[str, Any]) -> NDArray[np.float32]:
+    """Pixels in 0..1."""
+    pixels = payload["pixels"]
+    if not isinstance(pixels, np.ndarray):
+        raise ValueError("pixels must be an array")
+    image = cast("NDArray[np.float32]", pixels.astype(np.float32))
+    if pixels.dtype == np.uint8:
+        image /= 255
+    return image

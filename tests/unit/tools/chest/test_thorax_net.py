@@ -143,7 +143,8 @@ def test_entry_returns_arrays_and_plain_values_only(films: list[Film]):
     masks = cast("dict[str, NDArray[np.uint8]]", answer.pop("masks"))
     assert {name: m.dtype for name, m in masks.items()} == dict.fromkeys(STRUCTURES, np.dtype("u1"))
     assert json.loads(json.dumps(answer)) == answer
-    assert set(answer) == {"confidence", "inverted", "view", "warnings", "refused", "spread"}
+    own = {"confidence", "inverted", "view", "warnings", "refused", "spread"}
+    assert set(answer) == own | {"device", "dtype", "notes"}
 
 
 def test_altered_weights_are_refused(tmp_path: Path):
