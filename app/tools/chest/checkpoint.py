@@ -7,7 +7,6 @@ module, as torchxrayvision publishes its DenseNets. None of them is unpickled by
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +84,10 @@ def _load(path: Path, classes: Iterable[type[nn.Module]]) -> State:
     if isinstance(loaded, nn.Module):
         return _tensors_of(loaded)
     if isinstance(loaded, dict):
-        with suppress(KeyError):
-            loaded = loaded["state_dict"]
+        # Where training scripts put the weights beside the optimiser's state.
+        for inner in ("state_dict", "model"):
+            if isinstance(loaded.get(inner), dict):
+                loaded = loaded[inner]
         state = {str(key): value for key, value in loaded.items() if isinstance(value, Tensor)}
         if state:
             return state

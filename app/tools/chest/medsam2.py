@@ -1,0 +1,217 @@
+"""MedSAM2 on a single image, run in the model process (torch, transformers).
+
+MedSAM2 (Ma et al., arXiv 2504.03600) is SAM 2.1 with the Hiera-T encoder, fine-tuned on medical
+images at 512 x 512. Image and marks are prepared by transformers' `Sam2Processor`: RGB, bilinear
+to a square without padding, ImageNet's mean and deviation.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn import functional
+from transformers import (
+    Sam2Config,
+    Sam2HieraDetConfig,
+    Sam2ImageProcessor,
+    Sam2MaskDecoderConfig,
+    Sam2Model,
+    Sam2Processor,
+    Sam2PromptEncoderConfig,
+    Sam2VisionConfig,
+)
+
+from app.tools.chest import sam2_names
+from app.tools.chest.checkpoint import State, load_into, load_state
+from app.tools.model_process.serving import Work, serve
+
+Progress = Callable[[float, str], None]
+
+SIZE = 512
+_STRIDES = (4, 8, 16)
+_TRUNK = "vision_encoder.backbone"
+
+
+@dataclass(slots=True)
+class Segmenter:
+    """The network, and what it saw in the last image, so that a further mark is answered at once.
+
+    Attributes:
+        net: transformers' model.
+        processor: Prepares images and marks for it.
+        seen: Digest of the last image.
+        features: What the encoder made of it.
+    """
+
+    net: Any
+    processor: Any
+    seen: str = ""
+    features: tuple[Tensor, ...] = ()
+
+
+def load(path: Path, work: Work) -> Segmenter:
+    """The network with the weights of a file, where and as precise as `work` says.
+
+    Raises:
+        ToolFailed: The file is damaged or of another model.
+    """
+    net = network(path).to(work.placement.device, work.placement.torch_dtype)
+    images = Sam2ImageProcessor(
+        size={"height": SIZE, "width": SIZE},
+        mask_size={"height": SIZE // _STRIDES[0], "width": SIZE // _STRIDES[0]},
+    )
+    return Segmenter(net.eval(), Sam2Processor(images))
+
+
+def network(path: Path) -> Any:
+    """The network of a file in facebookresearch's layout, on the CPU.
+
+    Raises:
+        ToolFailed: The file is damaged or of another model.
+    """
+    state = converted(load_state(path))
+    net = Sam2Model(_config(state))
+    load_into(net, state, path)
+    return net
+
+
+def converted(state: State) -> State:
+    """The tensors under transformers' names, without the memory of videos."""
+    made: State = {}
+    points: dict[int, Tensor] = {}
+    for name, tensor in state.items():
+        if sam2_names.is_memory(name):
+            continue
+        point = sam2_names.POINT.match(name)
+        if point:
+            points[int(point[1])] = tensor
+        else:
+            made[sam2_names.renamed(name)] = tensor
+    if points:
+        made[sam2_names.POINTS] = torch.cat([points[kind] for kind in sorted(points)])
+    for name, second in sam2_names.TWICE.items():
+        if name in made:
+            made[second] = made[name]
+    return made
+
+
+def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """The structure that is marked on one image.
+
+    Args:
+        payload: "model" and "device" (see `serving.serve`); "pixels" uint8 [rows, columns] or
+            [rows, columns, 3]; "box" [x0, y0, x1, y1], the first and last pixel centres, or None;
+            "points" [[x, y], ...] and "labels" [1 for in it, 0 for beside it, ...], or None.
+        progress: Told before each step.
+
+    Returns:
+        "mask" uint8 [rows, columns], the best of the network's three by its own score; "scores" of
+        all three (estimated overlap with the truth, 0..1); "chosen"; "object" 0..1: whether it
+        takes the marked thing for an object at all; and `serve`'s own.
+    """
+
+    def work(model: Segmenter, doing: Work) -> dict[str, Any]:
+        with torch.inference_mode():
+            return _segment(model, payload, doing)
+
+    return serve(payload, progress, load=load, work=work, exact=True)
+
+
+def check(payload: dict[str, Any]) -> dict[str, Any]:
+    """Load a file and forget it: whether `models install` may take it."""
+    net = network(Path(payload["weights"]))
+    return {"parameters": sum(p.numel() for p in net.parameters())}
+
+
+def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str, Any]:
+    pixels: NDArray[np.uint8] = payload["pixels"]
+    work.progress(0.3, "Looking at the image")
+    _look(model, pixels, work)
+    work.progress(0.8, "Outlining what is marked")
+    marks = _marks(model, payload, pixels.shape[:2], work)
+    out = model.net(image_embeddings=list(model.features), multimask_output=True, **marks)
+    scores = out.iou_scores[0, 0].float().cpu()
+    best = int(scores.argmax())
+    logits = out.pred_masks[0, 0, best].float().cpu()
+    full = functional.interpolate(
+        logits[None, None], pixels.shape[:2], mode="bilinear", align_corners=False
+    )[0, 0]
+    return {
+        "mask": (full > 0).to(torch.uint8).numpy(),
+        "scores": [float(score) for score in scores],
+        "chosen": best,
+        "object": float(torch.sigmoid(out.object_score_logits.float().flatten()[0])),
+        "model_size": [SIZE, SIZE],
+    }
+
+
+def _look(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> None:
+    """Encode the image, unless it is the one that was seen last."""
+    digest = hashlib.sha256(repr(pixels.shape).encode())
+    digest.update(np.ascontiguousarray(pixels).data)
+    if digest.hexdigest() == model.seen:
+        return
+    colour = pixels if pixels.ndim == 3 else np.repeat(pixels[..., None], 3, axis=2)
+    given = model.processor(images=colour, return_tensors="pt")["pixel_values"]
+    given = given.to(work.placement.device, work.placement.torch_dtype)
+    model.seen = ""
+    model.features = tuple(model.net.get_image_embeddings(given))
+    model.seen = digest.hexdigest()
+
+
+def _marks(
+    model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
+) -> dict[str, Tensor]:
+    """Box and points in the network's own pixels, as the processor puts them."""
+    given: dict[str, Any] = {"original_sizes": [list(shape)]}
+    if payload.get("box") is not None:
+        given["input_boxes"] = [[[float(v) for v in payload["box"]]]]
+    if payload.get("points"):
+        given["input_points"] = [[[[float(x), float(y)] for x, y in payload["points"]]]]
+        given["input_labels"] = [[[int(label) for label in payload["labels"]]]]
+    made = model.processor(return_tensors="pt", **given)
+    kept = {name: made[name] for name in given if name != "original_sizes"}
+    return {name: tensor.to(work.placement.device) for name, tensor in kept.items()}
+
+
+def _config(state: State) -> Sam2Config:
+    """SAM 2.1 with Hiera-T at 512 x 512; how wide its layers are is read from the weights.
+
+    Raises:
+        ToolFailed: Not this architecture; see `load_into`, which is left to say so.
+    """
+
+    def width(name: str, standard: int) -> int:
+        return int(state[name].shape[0]) if name in state else standard
+
+    first = width(f"{_TRUNK}.patch_embed.projection.weight", 96)
+    hidden = width("vision_encoder.neck.convs.0.weight", 256)
+    widths = [first * 2**stage for stage in range(4)]
+    head = max(1, first)  # Hiera-T: one head in the first stage, twice as many in each further one
+    return Sam2Config(
+        vision_config=Sam2VisionConfig(
+            backbone_config=Sam2HieraDetConfig(
+                hidden_size=first,
+                image_size=[SIZE, SIZE],
+                embed_dim_per_stage=widths,
+                num_attention_heads_per_stage=[w // head for w in widths],
+            ),
+            backbone_channel_list=widths[::-1],
+            backbone_feature_sizes=[[SIZE // s, SIZE // s] for s in _STRIDES],
+            fpn_hidden_size=hidden,
+        ),
+        prompt_encoder_config=Sam2PromptEncoderConfig(hidden_size=hidden, image_size=SIZE),
+        mask_decoder_config=Sam2MaskDecoderConfig(
+            hidden_size=hidden,
+            mlp_dim=width("mask_decoder.transformer.layers.0.mlp.proj_in.weight", 2048),
+            iou_head_hidden_dim=width("mask_decoder.iou_prediction_head.proj_in.weight", 256),
+        ),
+    )
