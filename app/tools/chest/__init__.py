@@ -6,8 +6,10 @@ from app.tools.api import Registrar
 from app.tools.chest.cardiothoracic import CardiothoracicRatio
 from app.tools.chest.classifier import ChestXRayClassifier
 from app.tools.chest.expert import ChestXRayExpert
+from app.tools.chest.generator import ChestXRayGenerator
 from app.tools.chest.grounding import XRayPhraseGrounding
 from app.tools.chest.llava_med import LlavaMed
+from app.tools.chest.medsam2_segment import MedSam2Segment
 from app.tools.chest.plan import PLAN
 from app.tools.chest.report import ChestXRayReportGenerator
 from app.tools.chest.segmentation import ChestXRaySegmentation
@@ -24,4 +26,6 @@ def register(registry: Registrar) -> None:
     registry.register(LlavaMed())
     registry.register(ChestXRayExpert())
     registry.register(XRayPhraseGrounding())
+    registry.register(ChestXRayGenerator())
+    registry.register(MedSam2Segment())
     registry.plan(PLAN)
