@@ -213,6 +213,8 @@ class Enforcer:
 
     def _unsuitable(self, call: ToolCall) -> No | None:
         accepts = self.plans.rule(call.name).accepts
+        if accepts.asks:
+            return None  # it refuses by itself, unless the user wants it
         for key in sorted(self.images_of(call)):
             note = self.record.note(key)
             why = unsuited(accepts, note) if note is not None else ""

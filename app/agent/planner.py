@@ -61,8 +61,8 @@ def _decide(question: str, text: str, which: Which, scene: Scene) -> Decision:
     if explicit is None:
         said = with_phrases(blank, mentions, scene.tools)
         denied = {item.name for item in said if item.negated}
-        return read_natural(blank, scene, denied, image=which.one)
-    wider = _in_words(blank, mentions, explicit, scene, which.one)
+        return read_natural(blank, scene, denied, image=which.one, text=text)
+    wider = _in_words(blank, text, mentions, explicit, scene, which.one)
     if wider is not None:
         return wider
     if isinstance(explicit, Steps) and not scene.images and _needs_image(explicit):
@@ -76,7 +76,12 @@ def _decide(question: str, text: str, which: Which, scene: Scene) -> Decision:
 
 
 def _in_words(
-    blank: str, mentions: Sequence[Mention], explicit: Decision, scene: Scene, image: str
+    blank: str,
+    text: str,
+    mentions: Sequence[Mention],
+    explicit: Decision,
+    scene: Scene,
+    image: str,
 ) -> Steps | None:
     """The plan of a plain question where it only happens to say a tool's name in words.
 
@@ -86,7 +91,7 @@ def _in_words(
     if spelt or not mentions or not isinstance(explicit, Steps):
         return None
     denied = {item.name for item in mentions if item.negated}
-    natural = read_natural(blank, scene, denied, image=image)
+    natural = read_natural(blank, scene, denied, image=image, text=text)
     named = {step.tool for step in explicit.steps}
     if isinstance(natural, Steps) and named < {step.tool for step in natural.steps}:
         return natural

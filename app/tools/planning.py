@@ -117,12 +117,15 @@ class Accepts:
         modalities: DICOM's Modality. An image that states none is taken.
         body_parts: Pieces of BodyPartExamined. An image that states none is taken.
         what: How such an image is called: "a chest radiograph (CR, DX)".
+        asks: The tool itself asks the user before it takes another one. Named by the user, or
+            called by a model, it is then not refused beforehand.
     """
 
     kinds: tuple[str, ...] = ()
     modalities: tuple[str, ...] = ()
     body_parts: tuple[str, ...] = ()
     what: str = ""
+    asks: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,6 +156,20 @@ class NumberWords:
 
     arguments: tuple[str, ...]
     words: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TextWords:
+    """An argument that takes words of the question: "a box around the left effusion".
+
+    Attributes:
+        argument: The argument.
+        after: What stands before its text, which goes to the end of the sentence; () where it takes
+            the whole question.
+    """
+
+    argument: str
+    after: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +210,7 @@ class ToolRule:
         stage: Below 0 it runs before what else answers a question, above 0 after it.
         numbers: Numbers after a word: "window 40/400".
         usual: What arguments are where a question in plain words names none: (name, values).
+        texts: Arguments that take words of a question in plain words.
     """
 
     tool: str
@@ -213,6 +231,7 @@ class ToolRule:
     stage: int = 0
     numbers: tuple[NumberWords, ...] = ()
     usual: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    texts: tuple[TextWords, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

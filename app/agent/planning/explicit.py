@@ -42,6 +42,7 @@ from app.agent.planning.targets import (
     makes_from_nothing,
 )
 from app.agent.planning.text import masked
+from app.agent.planning.values import find_texts
 from app.tools.planning import Priority, ToolRule
 
 _CLOSING = re.compile(
@@ -102,7 +103,9 @@ def read_explicit(question: str, scene: Scene, before: Sequence[Step] = ()) -> S
                 clause = (f"{clause[0]} ; {question[lead]}", f"{clause[1]} ; {blank[lead]}")
             if not numbered:
                 _put_before(mention, clause, steps, scene)
-            steps.append(_step(mention, clause, steps, scene, notes))
+            spelt = "_" in blank[mention.start : mention.end]
+            whole = None if spelt else (question, blank) if len(wanted) == 1 else clause
+            steps.append(_step(mention, clause, steps, scene, notes, whole))
     lacking = [step for step in steps if step.skip.startswith(LACKING)]
     if len(lacking) == len(steps):
         return Reply(" ".join(f"I did not run {step.tool}: {step.skip}" for step in lacking))
@@ -138,7 +141,18 @@ def _step(
     before: Sequence[Step],
     scene: Scene,
     notes: list[str],
+    whole: tuple[str, str] | None = None,
 ) -> Step:
+    """A step for a tool that the question names.
+
+    Args:
+        mention: Where.
+        clause: What is said of it, as written and with the insides of quoted strings blanked.
+        before: The steps before it.
+        scene: Images, tools and earlier results.
+        notes: Takes what the user should know.
+        whole: What is asked of a tool that is named in words; None where its very name is written.
+    """
     text, blank = clause
     target = _target(mention.name, text, blank, before, scene)
     rule = scene.plans.rule(mention.name)
@@ -153,6 +167,8 @@ def _step(
         return Step(mention.name, skip=f"there is no such tool here{hint}", target=target)
     arguments, told = read_arguments(schema, text, blank, before, scene)
     notes.extend(told)
+    if whole is not None:
+        arguments = find_texts(rule, whole[1], whole[0]) | arguments
     slot = image_argument(schema)
     if slot and slot not in arguments and (target is not None or _required(schema, slot)):
         target = target or default_target(mention.name, before, scene)
@@ -161,7 +177,9 @@ def _step(
     _other_images(schema, blank, arguments, before, scene)
     found = _first_source(arguments, slot) if slot else None
     target = found or target
-    skip = _excluded(rule) or unsuitable(mention.name, target, before, scene)
+    skip = _excluded(rule)
+    if whole is not None or not rule.accepts.asks:
+        skip = skip or unsuitable(mention.name, target, before, scene)
     skip = skip or missing_arguments(schema, arguments)
     return Step(mention.name, arguments, "as you asked", skip, target)
 

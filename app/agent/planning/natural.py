@@ -18,11 +18,18 @@ from app.agent.planning.steps import (
     Step,
     Steps,
     image_argument,
+    image_arguments,
 )
 from app.agent.planning.suited import unsuitable
 from app.agent.planning.targets import fed, feed_arguments, title_of
 from app.agent.planning.text import has_words
-from app.agent.planning.values import as_argument, find_numbers, find_values, usual_values
+from app.agent.planning.values import (
+    as_argument,
+    find_numbers,
+    find_texts,
+    find_values,
+    usual_values,
+)
 
 _HELP = (
     r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|what\s+tools|"
@@ -37,7 +44,12 @@ _SUMMARY = (
 
 
 def read_natural(
-    question: str, scene: Scene, excluded: Collection[str] = (), *, image: str = ""
+    question: str,
+    scene: Scene,
+    excluded: Collection[str] = (),
+    *,
+    image: str = "",
+    text: str = "",
 ) -> Decision:
     """The decision on a question in plain words.
 
@@ -46,6 +58,7 @@ def read_natural(
         scene: Images, tools and earlier results.
         excluded: Tools that the question names to be left out.
         image: The app's id of the image that it is about; "" for the current one.
+        text: The question with the insides of quoted strings, where they were blanked.
     """
     reading = read(question, scene.plans, scene.tools)
     asked = reading.asked
@@ -62,9 +75,10 @@ def read_natural(
         return Reply(no_image_text())
     tools = completed([*wanted, *asked.absent], asked, scene)
     steps: list[Step] = []
+    texts = (question, text if len(text) == len(question) else question)
     for tool, why in tools:
         if tool not in excluded:
-            steps.append(_step(tool, why, question, steps, reading, scene, image))
+            steps.append(_step(tool, why, texts, steps, reading, scene, image))
     notes = tuple(f'I read "{said}" as "{meant}".' for said, meant in asked.read_as)
     return Steps(tuple(steps), topics, notes)
 
@@ -131,7 +145,7 @@ def _kind(key: tuple[str, str], scene: Scene) -> Any:
 def _step(
     tool: str,
     why: str,
-    question: str,
+    texts: tuple[str, str],
     before: Sequence[Step],
     reading: Reading,
     scene: Scene,
@@ -152,14 +166,15 @@ def _step(
     title = title_of(rule, slot, before, scene) if not isinstance(target, OpenImage) else None
     if title and title[0] in schema.parameters.get("properties", {}):
         arguments[title[0]] = title[1]
-    arguments |= _values(tool, question, reading, scene, schema)
+    arguments |= _values(tool, texts, reading, scene, schema)
+    _other_images(schema, arguments, scene)
     arguments |= feed_arguments(schema, arguments, before, scene)
     skip = unsuitable(tool, target, before, scene) or missing_arguments(schema, arguments)
     return Step(tool, arguments, why, skip, target)
 
 
 def _values(
-    tool: str, question: str, reading: Reading, scene: Scene, schema: ToolSchema
+    tool: str, texts: tuple[str, str], reading: Reading, scene: Scene, schema: ToolSchema
 ) -> dict[str, Any]:
     rule = scene.plans.rule(tool)
     found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denied_to(tool)))
@@ -169,4 +184,22 @@ def _values(
         if values and name in known:
             found[name] = as_argument(values, known[name])
     found = {name: value for name, value in found.items() if name in known}
-    return found | find_numbers(rule, question, schema)
+    words = {name: said for name, said in find_texts(rule, *texts).items() if name in known}
+    return words | found | find_numbers(rule, texts[0], schema)
+
+
+def _other_images(schema: ToolSchema, arguments: dict[str, Any], scene: Scene) -> None:
+    """The images of a tool that needs more than one: the shown one, then the others that are open.
+
+    Where more are open than it needs, nobody knows which are meant.
+    """
+    needed = schema.parameters.get("required", ())
+    names = [name for name in image_arguments(schema) if name in needed and name.endswith("_path")]
+    if len(names) < 2 or len(scene.images) != len(names):
+        return
+    shown = arguments.get(names[0])
+    first = shown if isinstance(shown, OpenImage) else OpenImage()
+    note = scene.note(first)
+    others = [OpenImage(str(item.get("id"))) for item in scene.images if item is not note]
+    for name, other in zip(names[1:], others, strict=True):
+        arguments.setdefault(name, other)

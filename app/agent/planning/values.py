@@ -29,6 +29,8 @@ _ONE = frozenset(("one", "side", "seite", "ones"))
 _REACH = 12
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 _LINK = re.compile(r"\s*(?:=|:|of|to|auf|von|is|at)?\s*", re.IGNORECASE)
+_SENTENCE_END = re.compile(r"[.?!;\n](?=\s|$)")
+_LEAD = re.compile(r"^(?:(?:the|a|an|any|der|die|das|den|ein|eine|einen)\s+)+", re.IGNORECASE)
 _NUMBERS = re.compile(rf"{_NUMBER}(?:\s*[/,]\s*{_NUMBER})?(?![\w])")
 
 
@@ -87,6 +89,30 @@ def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, fl
             for name, number in zip(item.arguments, numbers, strict=False):
                 if name in known:
                     found.setdefault(name, number)
+    return found
+
+
+def find_texts(rule: ToolRule, blank: str, text: str) -> dict[str, str]:
+    """Arguments that take words of the question.
+
+    Args:
+        rule: What is known of the tool.
+        blank: The question with the insides of quoted strings blanked.
+        text: The same as it was written.
+    """
+    found: dict[str, str] = {}
+    for item in rule.texts:
+        start = 0
+        if item.after:
+            words = "|".join(_pattern(word) for word in sorted(item.after, key=len, reverse=True))
+            match = re.search(rf"(?<!\w)(?:{words})(?!\w)\s*:?", blank, re.IGNORECASE)
+            if match is None:
+                continue
+            start = match.end()
+        end = _SENTENCE_END.search(blank, start) if item.after else None
+        said = _LEAD.sub("", text[start : end.start() if end else len(text)].strip())
+        if said.strip(" ?.!\"'"):
+            found.setdefault(item.argument, said.strip(" .!\"'") if item.after else said)
     return found
 
 

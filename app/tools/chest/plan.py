@@ -6,6 +6,22 @@ another pack may bring them, and what is not there is not planned.
 
 from __future__ import annotations
 
+from app.tools.chest.plan_models import (
+    ASKS,
+    BOX,
+    CHEXAGENT,
+    COMPARE,
+    GENERATE,
+    HEATMAP,
+    LABELS,
+    LLAVA,
+    MARKED,
+    MEDGEMMA,
+    PHRASE,
+    PROMPT,
+    REPORT_OF_OTHERS,
+    SECOND_OPINION,
+)
 from app.tools.chest.plan_words import (
     ANALYSE,
     ANATOMY,
@@ -29,19 +45,32 @@ from app.tools.chest.plan_words import (
     WIDE_MEDIASTINUM,
 )
 from app.tools.chest.telling import TELLERS, unanswered
-from app.tools.planning import Accepts, PackPlan, QuestionKind, ToolRule
+from app.tools.planning import Accepts, AnyOf, PackPlan, QuestionKind, TextWords, ToolRule
 
 _CLASSIFIER = "chest_xray_classifier"
 _SEGMENTATION = "chest_xray_segmentation"
 _RATIO = "cardiothoracic_ratio"
 _REPORT = "chest_xray_report_generator"
 _SHOW = "image_visualizer"
+_EXPERT = "chest_xray_expert"
+_LLAVA = "llava_med_qa"
+_MEDGEMMA = "medgemma_qa"
+_GROUNDING = "xray_phrase_grounding"
+_GENERATOR = "chest_xray_generator"
+_COMPARE = "chest_xray_compare"
+_MEDSAM2 = "medsam2_segment"
 
 _CHEST = Accepts(
     modalities=("CR", "DX", "RG", "XR"),
     body_parts=("CHEST", "THORAX", "TORAX", "LUNG"),
     what="a chest radiograph (CR, DX)",
+    asks=True,
 )
+_ANOTHERS = (
+    *("disease", "state", "examine", "disease_where", "where", "outline", "anatomy"),
+    *("heart_size", "widened", "report", "visible", "describe", "analyse", "all"),
+)
+"""What is not meant where another model's work is asked for by its name."""
 _LUNGS_AND_HEART = ("Left Lung", "Right Lung", "Heart")
 
 _ALL = (_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW)
@@ -71,11 +100,30 @@ _KINDS = (
     # "A mass in the right lung" asks for the mass.
     QuestionKind("anatomy", ANATOMY, tools=(_SEGMENTATION,), unless=(*DISEASES, *STATES)),
     QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True, expects_data=True),
-    QuestionKind("report", REPORT, tools=(_REPORT,)),
+    QuestionKind("report", REPORT, tools=(_REPORT,), unless=REPORT_OF_OTHERS),
+    QuestionKind("heatmap", HEATMAP, tools=(_CLASSIFIER,), beats=("disease_where",)),
+    QuestionKind("box", BOX, tools=(_GROUNDING,), beats=_ANOTHERS),
+    QuestionKind("chexagent", CHEXAGENT, tools=(_EXPERT,), beats=_ANOTHERS),
+    QuestionKind("llava", LLAVA, tools=(_LLAVA,), beats=_ANOTHERS, needs_image=False),
+    QuestionKind("medgemma", MEDGEMMA, tools=(_MEDGEMMA,), beats=_ANOTHERS, needs_image=False),
+    QuestionKind(
+        "second_opinion",
+        SECOND_OPINION,
+        tools=(AnyOf((_EXPERT, _LLAVA, _MEDGEMMA)),),
+        beats=_ANOTHERS,
+    ),
+    QuestionKind("generate", GENERATE, tools=(_GENERATOR,), beats=_ANOTHERS, needs_image=False),
+    QuestionKind("change", COMPARE, tools=(_COMPARE,), unless=ELSEWHERE),
+    QuestionKind("marked", MARKED, tools=(_MEDSAM2,), beats=_ANOTHERS),
     QuestionKind("overlay", OVERLAY, tools=(_SEGMENTATION, _SHOW), again=False),
     # Phrases that hold a word of the above and mean something else.
     QuestionKind("other", PHRASES),
 )
+
+
+def _asked_whole(tool: str) -> tuple[TextWords, ...]:
+    return (TextWords(ASKS[tool]),)
+
 
 _TOOLS = (
     ToolRule(
@@ -83,6 +131,7 @@ _TOOLS = (
         why="scores 18 labels",
         leave_out=("classif*", "diagnos*", "scor*", "klassifi*", "patholog*", "label*"),
         accepts=_CHEST,
+        values=LABELS,
     ),
     ToolRule(
         _SEGMENTATION,
@@ -117,10 +166,42 @@ _TOOLS = (
         leave_out=("report*", "bericht*", "dictat*", "impression"),
         accepts=_CHEST,
     ),
-    ToolRule("chest_xray_expert", accepts=_CHEST),
-    ToolRule("xray_phrase_grounding", accepts=_CHEST, makes="visualization_path"),
     ToolRule(
-        "chest_xray_generator",
+        _EXPERT,
+        why="answers in words (CheXagent)",
+        leave_out=CHEXAGENT,
+        accepts=_CHEST,
+        texts=_asked_whole(_EXPERT),
+    ),
+    ToolRule(
+        _LLAVA, why="answers in words (LLaVA-Med)", leave_out=LLAVA, texts=_asked_whole(_LLAVA)
+    ),
+    ToolRule(
+        _MEDGEMMA,
+        why="answers in words (MedGemma)",
+        leave_out=MEDGEMMA,
+        texts=_asked_whole(_MEDGEMMA),
+    ),
+    ToolRule(
+        _GROUNDING,
+        why="draws boxes around a phrase",
+        leave_out=("ground*", "box", "boxes", "bounding box*"),
+        accepts=_CHEST,
+        makes="visualization_path",
+        texts=(PHRASE,),
+    ),
+    ToolRule(
+        _COMPARE,
+        why="compares with an earlier film",
+        leave_out=("compar*", "vergleich*"),
+        accepts=_CHEST,
+    ),
+    ToolRule(_MEDSAM2, why="outlines what you marked", leave_out=("medsam*",)),
+    ToolRule(
+        _GENERATOR,
+        why="draws a synthetic picture",
+        leave_out=("generat*", "synthe*"),
+        texts=(PROMPT,),
         makes="image_path",
         made=(
             *("generated image", "generated picture", "generated x-ray", "generated xray"),

@@ -365,9 +365,12 @@ def test_without_an_image_it_says_to_open_one(question: str):
 
 
 @pytest.mark.parametrize("modality", ["CT", "US", "MR"])
-def test_chest_tools_are_never_planned_on_other_images(modality: str):
+def test_chest_tools_are_planned_on_other_images_only_where_they_are_named(modality: str):
     notes = [{**DICOM_NOTE, "modality": modality}]
-    assert names(PROMPT_1, notes) == ["dicom_processor"]
+    # Named by the user, they ask whether the image is to be used all the same.
+    assert "chest_xray_classifier" in names(PROMPT_1, notes)
+    assert names("Run chest_xray_segmentation.", notes) == ["chest_xray_segmentation"]
+    assert names("What is the cardiothoracic ratio?", notes) == []
     assert names(PROMPT_1_NATURAL, notes) == ["dicom_processor"]
     assert names("Where are the lungs?", notes) == []
     steps = decision("Where are the lungs?", notes)

@@ -16,6 +16,10 @@ BROUGHT = {
     "chest_xray_expert",
     "xray_phrase_grounding",
     "chest_xray_generator",
+    "chest_xray_compare",
+    "llava_med_qa",
+    "medgemma_qa",
+    "medsam2_segment",
 }
 
 

@@ -1,0 +1,121 @@
+"""How the tools of the large models are asked for in plain words."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.agent.planner import decide, plan_only, schema_of
+from app.agent.planning.steps import Scene, Steps
+from app.tools.registry import load_packs
+from tests.support.fake_tools import DICOM_NOTE
+
+PACKS = load_packs([])
+TOOLS = PACKS.all()
+OTHER_NOTE = {**DICOM_NOTE, "id": "image-2", "path": "/studies/DOE_JANE/RG0.dcm"}
+OPEN, OTHER = DICOM_NOTE["path"], OTHER_NOTE["path"]
+
+
+def plan(question: str, notes: Any = (DICOM_NOTE,)) -> list[tuple[str, dict[str, Any]]]:
+    return [(call.tool, call.arguments) for call in plan_only(question, notes, TOOLS, PACKS.plans)]
+
+
+@pytest.mark.parametrize(
+    ("question", "tool", "arguments"),
+    [
+        (
+            "Show a heatmap for the effusion.",
+            "chest_xray_classifier",
+            {"image_path": OPEN, "labels": ["Effusion"]},
+        ),
+        (
+            "Does this show pneumonia or a nodule?",
+            "chest_xray_classifier",
+            {"image_path": OPEN, "labels": ["Pneumonia", "Nodule"]},
+        ),
+        ("Any abnormality?", "chest_xray_classifier", {"image_path": OPEN}),
+        (
+            "Wärmekarte für den Pleuraerguss bitte",
+            "chest_xray_classifier",
+            {"image_path": OPEN, "labels": ["Effusion"]},
+        ),
+        (
+            "Draw a box around the left pleural effusion.",
+            "xray_phrase_grounding",
+            {"image_path": OPEN, "phrase": "left pleural effusion"},
+        ),
+        (
+            'Please put a bounding box around "the right apical pneumothorax".',
+            "xray_phrase_grounding",
+            {"image_path": OPEN, "phrase": "the right apical pneumothorax"},
+        ),
+        (
+            "Zeichne einen Kasten um den Rundherd.",
+            "xray_phrase_grounding",
+            {"image_path": OPEN, "phrase": "Rundherd"},
+        ),
+        (
+            "What does CheXagent say about the heart?",
+            "chest_xray_expert",
+            {"image_paths": [OPEN], "prompt": "What does CheXagent say about the heart?"},
+        ),
+        (
+            "Ask LLaVA-Med whether the tube lies well.",
+            "llava_med_qa",
+            {"image_path": OPEN, "question": "Ask LLaVA-Med whether the tube lies well."},
+        ),
+        (
+            "I would like a second opinion on this film.",
+            "chest_xray_expert",
+            {"image_paths": [OPEN], "prompt": "I would like a second opinion on this film."},
+        ),
+        (
+            "Generate a chest X-ray with cardiomegaly.",
+            "chest_xray_generator",
+            {"prompt": "chest X-ray with cardiomegaly"},
+        ),
+        ("Draft a report.", "chest_xray_report_generator", {"image_path": OPEN}),
+    ],
+)
+def test_asked_for_in_plain_words(question: str, tool: str, arguments: dict[str, Any]):
+    assert plan(question) == [(tool, arguments)]
+
+
+def test_a_picture_can_be_generated_with_nothing_open():
+    question = "Generate a PA chest X-ray with a small left effusion."
+    assert plan(question, ()) == [
+        ("chest_xray_generator", {"prompt": "PA chest X-ray with a small left effusion"})
+    ]
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "The old report says that there is an effusion. Is the heart enlarged?",
+        "Im Bericht steht nichts vom Herzen. Ist das Herz vergrößert?",
+    ],
+)
+def test_a_report_that_is_there_is_not_drafted(question: str):
+    assert [tool for tool, _ in plan(question)][-1] == "cardiothoracic_ratio"
+    assert "chest_xray_report_generator" not in [tool for tool, _ in plan(question)]
+
+
+@pytest.mark.parametrize(
+    ("notes", "planned"),
+    [
+        ((DICOM_NOTE, OTHER_NOTE), [{"image_path": OPEN, "prior_path": OTHER}]),
+        ((DICOM_NOTE,), []),
+        ((DICOM_NOTE, OTHER_NOTE, {**OTHER_NOTE, "id": "image-3"}), []),
+    ],
+)
+def test_the_earlier_film_is_the_other_one_that_is_open(notes: Any, planned: Any):
+    if PACKS.get("chest_xray_compare") is None:
+        pytest.skip("the comparison is not there yet")
+    found = plan("Compare this with the previous film.", notes)
+    assert [arguments for tool, arguments in found if tool == "chest_xray_compare"] == planned
+    if not planned:
+        scene = Scene(notes, {tool.spec.name: schema_of(tool) for tool in TOOLS}, (), PACKS.plans)
+        steps = decide("Compare this with the previous film.", scene)
+        assert isinstance(steps, Steps)
+        assert any("prior_path" in step.skip for step in steps.steps)
