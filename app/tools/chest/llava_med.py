@@ -1,0 +1,88 @@
+"""`llava_med_qa`: LLaVA-Med v1.5 answers a question about an image, or without one."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
+from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, answered, asked, shown
+from app.tools.model_cards import card
+from app.tools.model_store import ModelStore
+from app.tools.needs import require_packages
+
+MODEL = "llava-med-v1.5-mistral-7b"
+CONVERTED = "llava-med-v1.5-mistral-7b-hf"
+"""The same in transformers' own layout; taken where the published one is not installed."""
+_FEATURE = "LLaVA-Med"
+_PACKAGES = ("torch", "transformers", "sentencepiece")
+_TIMEOUT_S = 1790.0
+
+
+class LlavaMedInput(BaseModel):
+    """Arguments of `llava_med_qa`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(
+        min_length=1, max_length=LONGEST_QUESTION, description="The question, in English."
+    )
+    image_path: str | None = Field(
+        default=None,
+        description="The image that it is about: the app's image id or its path. Leave it out for "
+        "a question of general medical knowledge.",
+    )
+    max_new_tokens: int = Field(
+        default=500, ge=1, le=MOST_TOKENS, description="Length of the answer at most, in tokens."
+    )
+
+
+class LlavaMedOutput(BaseModel):
+    """The answer in the model's words."""
+
+    answer: str
+
+
+SPEC = ToolSpec(
+    name="llava_med_qa",
+    description=(
+        "LLaVA-Med v1.5 (7B) answers a question about a biomedical image, or a general medical "
+        "question without one. It learned from figures of papers, and is less reliable on details "
+        "of chest radiographs than chest_xray_expert: use it for a second opinion. It answers one "
+        "question at a time and remembers none. Needs installed weights."
+    ),
+    Input=LlavaMedInput,
+    Output=LlavaMedOutput,
+    needs=(*(Need("package", name) for name in _PACKAGES), Need("weights", MODEL)),
+    approval=Approval.COMPUTE,
+    timeout_s=1800.0,
+    pack="chest",
+    phrases=("llava-med", "llava med"),
+)
+
+
+class LlavaMed:
+    """The tool."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: LlavaMedInput, context: ToolContext) -> ToolResult:
+        """Answer; see `app.tools.api.Tool.run`."""
+        image = None
+        if args.image_path is not None:
+            context.progress(0.02, "Reading the image")
+            image = shown(context.images.resolve(args.image_path), _FEATURE)
+        store = ModelStore(context.models_dir)
+        name = CONVERTED if not store.find(card(MODEL)) and store.find(card(CONVERTED)) else MODEL
+        model = store.require(name, _FEATURE)
+        require_packages(_FEATURE, *_PACKAGES)
+        payload = {
+            "question": args.question,
+            "pixels": None if image is None else image.pixels,
+            "most": args.max_new_tokens,
+        }
+        answer = asked("app.tools.chest.llava_net:entry", model, payload, context, _TIMEOUT_S)
+        warnings = () if image is None else image.warnings
+        return answered(model, answer, args.model_dump(), warnings)
