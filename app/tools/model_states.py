@@ -42,11 +42,18 @@ class InstalledModel:
                 "name": self.card.name,
                 "path": str(self.path),
                 "sha256": self.sha256,
-                "memory": dict(self.card.memory),
+                "memory": self._memory(),
                 "trust_remote_code": self.card.trust_remote_code and self.code_allowed,
             },
             "device": device,
         }
+
+    def _memory(self) -> dict[str, int]:
+        """The card's figures, but no more than these files can become: a smaller model may be."""
+        files = [self.path] if self.path.is_file() else self.path.rglob("*")
+        weights = (".safetensors", ".bin", ".pt", ".pth", ".ckpt")
+        most = 4 * sum(file.stat().st_size for file in files if file.suffix in weights)
+        return {name: min(size, most or size) for name, size in self.card.memory.items()}
 
 
 @dataclass(frozen=True, slots=True)
