@@ -390,6 +390,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.chat.dock import ChatDock
     from app.views.errand import Errand, Wishes
     from app.views.main_window import MainWindow
+    from app.views.models.window import close_models, show_models
 
     workspace = Workspace()
     model, problem = _model_or_offline(program, request.llm)
@@ -409,7 +410,14 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
         open_demo=lambda: window.open_paths(demo_paths()),
         open_settings=chat.model_settings_wanted.emit,
         open_audit=lambda: show_audit(program.audit, window),
+        open_models=lambda: open_models(""),
     )
+
+    def open_models(name: str) -> None:
+        show_models(program.model_store, program.host, program.note, window, name)
+
+    chat.models_wanted.connect(open_models)
+    window.closing.connect(lambda: close_models(window))
     chat.exporter.audit = program.audit
     CopyWatch(program.note, window)
     in_use.connect(agent, chat, window)
@@ -471,7 +479,11 @@ class _SettingsInUse:
                 tools=specs,
                 site=program.site,
             )
-            rooms = replace(rooms, show_audit=lambda: show_audit(program.audit, window))
+            rooms = replace(
+                rooms,
+                show_audit=lambda: show_audit(program.audit, window),
+                show_models=lambda: chat.models_wanted.emit(""),
+            )
             dialog = SettingsDialog(program.settings, rooms, self._take, use, window)
             dialog.show_page(page)
             dialog.open()

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from itertools import chain
 from pathlib import Path
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import (
     QCloseEvent,
     QGuiApplication,
@@ -79,7 +79,12 @@ class MainWindow(QMainWindow):
         open_models: Shows the models; None leaves the menu entry out.
         layout_file: Where the layout is remembered; None for the user's settings folder, or
             nowhere for a window that is only drawn for a picture.
+
+    Attributes:
+        closing: It is being closed for good.
     """
+
+    closing = Signal()
 
     def __init__(
         self,
@@ -261,7 +266,7 @@ class MainWindow(QMainWindow):
 
     def segment_marked(self) -> None:
         """Ask the assistant to segment what the user has marked on the shown image."""
-        if isinstance(self.chat, ChatDock) and self.workspace.marks_shown():
+        if isinstance(self.chat, ChatDock) and self.workspace.marked:
             self.docks["Assistant"].show()
             self.chat.submit(SEGMENT_MARKED)
 
@@ -376,6 +381,7 @@ class MainWindow(QMainWindow):
         if self._closed:
             return
         self._closed = True
+        self.closing.emit()
         self.opening.cancel()
         self.planes.close()
         self.loader.close()

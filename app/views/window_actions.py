@@ -454,7 +454,7 @@ class WindowActions:
         self.mark_box.setChecked(tool == marks.BOX)
         self.mark_point.setChecked(tool == marks.POINT)
         self.mark_outside.setChecked(tool == marks.OUTSIDE)
-        self.segment_marked.setEnabled(has_image and bool(self._workspace.marks_shown()))
+        self.segment_marked.setEnabled(has_image and self._workspace.marked)
         scroll = self._canvas.scroller
         for action in (self.play, self.faster, self.slower):
             action.setEnabled(scroll.playable)

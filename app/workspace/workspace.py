@@ -208,6 +208,11 @@ class Workspace:
         uid = frame.ref.sop_instance_uid
         return tuple(item for item in self._drawn().get(uid, ()) if item.image == frame.ref)
 
+    @property
+    def marked(self) -> bool:
+        """Whether they say where something is: points beside it alone do not."""
+        return any(item.provenance.tool != marks.OUTSIDE for item in self.marks_shown())
+
     def _images(self) -> Iterator[Instance]:
         """Open images, those of the shown study first."""
         shown = self.acquired

@@ -7,14 +7,21 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt, QTimer
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.imaging.findings import Finding
 from app.tools.api import Artifact
 from app.views import wording
 from app.views.background import Background
-from app.views.chat import names
+from app.views.chat import missing, names
 from app.views.chat.disclosure import Disclosures
 from app.views.chat.facts import as_json, facts, named_images, warnings
 from app.views.chat.links import FindingChip, FindingLinks
@@ -22,7 +29,15 @@ from app.views.chat.table import FactsTable
 from app.views.chat.text import one_line, tooltip
 from app.views.chat.textview import TextView
 from app.views.chat.thumbnail import Thumbnail
-from app.views.chat.widgets import Elided, Flow, ThinProgress, icon_label, label, row
+from app.views.chat.widgets import (
+    Elided,
+    Flow,
+    ThinProgress,
+    icon_label,
+    label,
+    link_button,
+    row,
+)
 from app.views.icons import pixmap
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
@@ -46,11 +61,13 @@ class CardTools:
         links: Makes chips.
         background: Reads pictures.
         open_artifact: Shows a picture beside the image: `(artifact, tool)`.
+        open_models: Opens the models window at a card's name.
     """
 
     links: FindingLinks
     background: Background
     open_artifact: Callable[[Artifact, str], object]
+    open_models: Callable[[str], object] = lambda _name: None
 
 
 class ToolCard(QFrame):
@@ -65,6 +82,7 @@ class ToolCard(QFrame):
         self.status = "running"
         self.evidence = 0  # the result's number, once there is one
         self.findings: tuple[Finding, ...] = ()
+        self.missing: tuple[str, ...] = ()  # cards of models that were not there
         self.thumbnails: list[Thumbnail] = []
         self.chips: list[FindingChip] = []
         self._tools = tools
@@ -83,6 +101,7 @@ class ToolCard(QFrame):
         self._details = Disclosures()
         self._details.add("Arguments", lambda: as_json(started.arguments))
         self._body.addWidget(self._details)
+        self.models_button: QPushButton | None = None
         self.summary: TextView | None = None
         self.error: TextView | None = None
         self.reason: TextView | None = None  # why it was not run
@@ -195,6 +214,7 @@ class ToolCard(QFrame):
             if warned:
                 self.warning = _text("\n".join(f"⚠ {text}" for text in warned), "warning")
                 parts.append(self.warning)
+        parts.extend(self._missing(event))
         table = facts(event.output) if event.status == "ok" else None
         if table and table.rows:
             self.table = FactsTable(table)
@@ -261,6 +281,20 @@ class ToolCard(QFrame):
             self.thumbnails.append(thumbnail)
             pictures.append(thumbnail)
         return pictures
+
+    def _missing(self, event: ToolFinished) -> list[QWidget]:
+        """A way to the models that it says were not there."""
+        said = missing.texts_of(event.error, event.output, event.metadata)
+        self.missing = missing.named(*said)
+        return [self._models_button()] if self.missing else []
+
+    def _models_button(self) -> QWidget:
+        first, several = self.missing[0], len(self.missing) > 1
+        button = link_button("Models…", "cpu", lambda: self._tools.open_models(first))
+        button.setAccessibleName("Open the models" if several else f"Open the model {first}")
+        button.setToolTip(tooltip(f"Install or download: {', '.join(self.missing)}"))
+        self.models_button = button
+        return _flow([button])
 
     def _chips(self, findings: Sequence[Finding]) -> QWidget:
         shown = findings if len(findings) <= CHIPS + 1 else findings[:CHIPS]

@@ -50,11 +50,13 @@ class ChatDock(QWidget):
         run_ended: run_id and the kind of the terminal event, once it is shown.
         model_settings_wanted: The user clicked the model's badge.
         limits_wanted: The user wants to change the limits.
+        models_wanted: The user wants to see the models, first of them the one of this name.
     """
 
     run_ended = Signal(str, str)
     model_settings_wanted = Signal()
     limits_wanted = Signal()
+    models_wanted = Signal(str)
 
     def __init__(
         self,
@@ -84,7 +86,7 @@ class ChatDock(QWidget):
             self.submit,
             self._branch,
             self.limits_wanted.emit,
-            CardTools(self._links, self._background, self._open_artifact),
+            CardTools(self._links, self._background, self._open_artifact, self.models_wanted.emit),
             self._result,
             self._show_result,
         )

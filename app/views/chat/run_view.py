@@ -27,7 +27,7 @@ from app.agent.events import (
     Usage,
 )
 from app.agent.sessions import PastRun
-from app.views.chat import names
+from app.views.chat import missing, names
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.card import CardTools, ToolCard
 from app.views.chat.consent import ConsentCard
@@ -92,6 +92,7 @@ class RunView(QWidget):
         self._unseen: set[str] = set()  # calls that have no card: the plan shows what they do
         self.plan: PlanView | None = None
         self.notice: Notice | None = None
+        self.missing: Notice | None = None  # which models were not there
         self._actions = actions
         self._live = live = past is None
         self._model = ""
@@ -378,11 +379,23 @@ class RunView(QWidget):
             self._model = names.BY_RULES if event.by_rules else self._model
             self._stream.complete(event.answer, event.unknown)
         self._sign()
+        self._name_missing()
         self.notice = self._ending(event)
         if self.notice is not None:
             self._insert(self.notice)
         for thought in self.thoughts:
             thought.finish()
+
+    def _name_missing(self) -> None:
+        """Where several calls lacked models: one line that names each once."""
+        lacking = [card for card in self.cards.values() if card.missing]
+        if len(lacking) < 2:
+            return  # its card says it, and has the way to it
+        lacked = [name for card in lacking for name in card.missing]
+        self.missing = Notice(missing.line(lacked), tone="muted")
+        open_models = self._actions.cards.open_models
+        self.missing.add_action("Models…", "cpu", lambda: open_models(lacked[0]))
+        self._insert(self.missing)
 
     def _ending(self, event: RunFinished | RunFailed | RunCancelled) -> Notice | None:
         """How it ended, where the answer does not say that."""

@@ -58,6 +58,7 @@ class Rooms:
         granted: What tools may do again.
         probe: Tries language models.
         show_audit: Opens the audit log; None leaves its button out.
+        show_models: Opens the models; None leaves their button out.
         tools: The tools that are installed.
         site: Rules for tools of this computer, which hold beside the user's own.
     """
@@ -67,6 +68,7 @@ class Rooms:
     granted: Granted
     probe: Probe
     show_audit: Callable[[], object] | None = None
+    show_models: Callable[[], object] | None = None
     tools: tuple[ToolSpec, ...] = ()
     site: tuple[Policy, ...] = ()
 
@@ -119,7 +121,9 @@ class SettingsDialog(QDialog):
     def permissions(self) -> PermissionsPage:
         """The page of the tools."""
         rooms = self._rooms
-        return PermissionsPage(self._settings.policy, rooms.granted, rooms.tools, rooms.site)
+        return PermissionsPage(
+            self._settings.policy, rooms.granted, rooms.tools, rooms.site, rooms.show_models
+        )
 
     @cached_property
     def privacy(self) -> PrivacyPage:

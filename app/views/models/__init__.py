@@ -1,0 +1,1 @@
+"""The models: what they are, which are there, what they do now."""

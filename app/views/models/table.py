@@ -1,0 +1,126 @@
+"""The models as rows of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtGui import QColor
+
+from app.tools.hosting.states import ModelState
+from app.tools.model_states import ModelStatus
+from app.views import icons, wording
+from app.views.chat import names
+from app.views.models import words
+from app.views.theme import THEME
+from app.views.widgets import plain_tip
+
+Index = QModelIndex | QPersistentModelIndex
+COLUMNS = ("Model", "State", "Size", "Used by")
+TITLE, STATE, SIZE, TOOLS = range(4)
+
+TONES = {
+    "ok": THEME.ok,
+    "busy": THEME.accent,
+    "faint": THEME.text_faint,
+    "warning": THEME.warning,
+    "error": THEME.error,
+}
+
+
+class ModelsModel(QAbstractTableModel):
+    """One row a model, in the order of the cards: those that are there first."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: list[ModelStatus] = []
+        self._live: dict[str, ModelState] = {}
+
+    def show(self, statuses: Sequence[ModelStatus]) -> None:
+        """Show these; rows keep their places where the models are the same."""
+        ordered = sorted(statuses, key=lambda one: (not one.there, one.card.title.casefold()))
+        known = [one.card.name for one in self._rows]
+        found = {one.card.name: one for one in statuses}
+        if set(known) == set(found):
+            self._rows = [found[name] for name in known]
+            self._changed(range(len(known)))
+            return
+        self.beginResetModel()
+        self._rows = ordered
+        self.endResetModel()
+
+    def put(self, status: ModelStatus) -> None:
+        """One of them is as this says now."""
+        number = self.find(status.card.name)
+        if number >= 0:
+            self._rows[number] = status
+            self._changed([number])
+
+    def follow(self, live: Mapping[str, ModelState]) -> list[str]:
+        """What the models do now; returns the names of those of which that is news."""
+        news = [name for name in {*live, *self._live} if live.get(name) != self._live.get(name)]
+        self._live = dict(live)
+        self._changed([n for name in news if (n := self.find(name)) >= 0])
+        return news
+
+    def find(self, name: str) -> int:
+        """The row of a card, or -1."""
+        return next((n for n, one in enumerate(self._rows) if one.card.name == name), -1)
+
+    def status(self, number: int) -> ModelStatus:
+        """Of a row."""
+        return self._rows[number]
+
+    def live(self, name: str) -> ModelState | None:
+        """What a model does now, where it is in a process."""
+        return self._live.get(name)
+
+    def told(self, number: int) -> words.Told:
+        """A row's state in words."""
+        status = self._rows[number]
+        return words.told(status, self._live.get(status.card.name))
+
+    def rowCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: Index | None = None) -> int:
+        return 0 if parent is not None and parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> object:
+        if orientation == Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole:
+            return COLUMNS[section]
+        return None
+
+    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        column, told = index.column(), self.told(index.row())
+        if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
+            text = self._text(index.row(), column)
+            if role == Qt.ItemDataRole.DisplayRole:
+                return text
+            return plain_tip(f"{text}\n{told.more}".strip() if column == STATE else text)
+        if role == Qt.ItemDataRole.ForegroundRole:
+            if column == STATE:
+                return QColor(TONES[told.tone])
+            return QColor(THEME.text if column == TITLE else THEME.text_muted)
+        if role == Qt.ItemDataRole.DecorationRole and column == STATE:
+            return icons.icon(told.icon, TONES[told.tone])
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            status = self._rows[index.row()]
+            return f"{COLUMNS[column]}: {self._text(index.row(), column)}, {status.card.title}"
+        return None
+
+    def _text(self, number: int, column: int) -> str:
+        status = self._rows[number]
+        if column == TITLE:
+            return wording.one_line(status.card.title)
+        if column == STATE:
+            return self.told(number).text
+        if column == SIZE:
+            return words.size(status.bytes)
+        return ", ".join(names.title(tool) for tool in status.card.tools)
+
+    def _changed(self, numbers: Sequence[int]) -> None:
+        for number in numbers:
+            self.dataChanged.emit(self.index(number, 0), self.index(number, len(COLUMNS) - 1))

@@ -1,0 +1,326 @@
+"""The models window: listed, installed, downloaded, verified, removed, by mouse and keys."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
+from shiboken6 import isValid
+
+from app.tools.hosting.states import ModelState, State
+from app.tools.model_store import ModelStore
+from app.views.models.agree import AgreeDialog
+from app.views.models.table import STATE, TITLE
+from app.views.models.window import ModelsWindow, close_models, show_models
+from tests.gui.models_support import CARDS, PLAIN, STRICT, FakeHost, Hub, folder_of
+
+pytestmark = pytest.mark.gui
+
+Wait = Callable[..., None]
+LEFT = Qt.MouseButton.LeftButton
+
+
+@dataclass
+class Room:
+    """The window and what is around it."""
+
+    window: ModelsWindow
+    store: ModelStore
+    host: FakeHost
+    wait: Wait
+    notes: list[tuple[str, dict[str, Any]]] = field(default_factory=list[Any])
+
+    def state(self, name: str) -> str:
+        number = self.window.model.find(name)
+        return str(self.window.model.index(number, STATE).data())
+
+    def question(self) -> AgreeDialog:
+        self.wait(lambda: self.window.findChildren(AgreeDialog))
+        return self.window.findChildren(AgreeDialog)[-1]
+
+    def rest(self) -> None:
+        self.wait(lambda: not self.window.tasks.busy)
+
+    @property
+    def said(self) -> str:
+        return self.window.tasks.bar.text.text()
+
+
+@pytest.fixture
+def room(qapp: object, tmp_path: Path, wait_until: Wait) -> Iterator[Room]:
+    store, host = ModelStore(tmp_path / "models", known=CARDS), FakeHost()
+    notes: list[tuple[str, dict[str, Any]]] = []
+    window = ModelsWindow(store, host, lambda action, **facts: notes.append((action, facts)))
+    window.show()
+    wait_until(lambda: window.model.rowCount() == 2)
+    yield Room(window, store, host, wait_until, notes)
+    window.shut_down()
+    window.deleteLater()
+
+
+def click(widget: QWidget) -> None:
+    QTest.mouseClick(widget, LEFT)
+
+
+def test_each_model_is_listed_and_all_that_is_known_of_it_told(room: Room):
+    window = room.window
+    titles = [window.model.index(row, TITLE).data() for row in range(2)]
+    assert titles == ["Plain net", "Strict net"]
+    assert room.state("plain-net") == "Not installed"
+    window.table.setFocus()
+    QTest.keyClick(window.table, Qt.Key.Key_Down)
+    assert window.chosen == "strict-net"
+    told = {name: view.plain() for name, (_head, view) in window.details.parts.items()}
+    assert window.details.title.text() == "Strict net"
+    assert "You shall not use it on patients." in told["Terms"]
+    assert "modeling_strict.py" in told["Files"]
+    assert "program code" in told["Files"]
+    assert told["Memory"] == "1.2 GB (32 bit), 600 MB (bfloat16)"
+    assert told["What of it was tried"] == "Nothing with real weights."
+    assert "It knows nothing." in told["Limits"]
+    assert "someone/strict-net" in told["Source"]
+    assert not window.verify_button.isEnabled()
+    assert not window.remove_button.isEnabled()
+    assert not window.unload_button.isEnabled()
+
+
+@pytest.mark.stall_limit(150)
+def test_a_folder_is_installed_after_a_yes_verified_and_removed(room: Room, tmp_path: Path):
+    window = room.window
+    window.look_at(folder_of(PLAIN, tmp_path / "brought"))
+    question = room.question()
+    assert "Install Plain net?" in question.accessibleName()
+    assert question.focusWidget() is question.cancel, "no slip of the Enter key installs it"
+    click(question.yes)
+    room.wait(lambda: room.state("plain-net") == "Installed")
+    assert room.said == "Plain net: installed."
+    assert room.notes == [
+        ("model_installed", {"model": "plain-net", "revision": "", "terms": False, "code": False})
+    ]
+    assert room.host.forgotten == ["plain-net"]
+    room.rest()
+    click(window.verify_button)
+    room.wait(lambda: room.state("plain-net") == "Installed, intact")
+    assert "all files are what they should be" in room.said
+    (room.store.folder / "plain-net" / "model.safetensors").write_bytes(b"other")
+    click(window.verify_button)
+    room.wait(lambda: room.state("plain-net") == "Damaged")
+    room.rest()
+    click(window.remove_button)
+    click(room.question().yes)
+    room.wait(lambda: room.state("plain-net") == "Not installed")
+    assert not (room.store.folder / "plain-net").exists()
+    assert room.notes[-1] == ("model_removed", {"model": "plain-net"})
+
+
+def test_terms_and_code_are_each_asked_for_and_nothing_is_installed_without(
+    room: Room, tmp_path: Path
+):
+    brought = folder_of(STRICT, tmp_path / "brought")
+    room.window.look_at(brought)
+    question = room.question()
+    assert not question.yes.isEnabled()
+    QTest.keyClick(question, Qt.Key.Key_Return)
+    room.wait(lambda: not room.window.findChildren(AgreeDialog))
+    assert room.state("strict-net") == "Not installed"
+    room.window.look_at(brought)
+    question = room.question()
+    (terms,) = question.terms
+    assert question.code is not None
+    terms.click()
+    assert not question.yes.isEnabled(), "the code of this model is needed"
+    QTest.keyClick(question.code, Qt.Key.Key_Space)
+    assert question.yes.isEnabled()
+    click(question.yes)
+    room.wait(lambda: room.state("strict-net") == "Installed")
+    installed = room.store.find(STRICT)
+    assert installed is not None
+    assert installed.accepted
+    assert installed.code_allowed
+    facts = {"model": "strict-net", "revision": "", "terms": True, "code": True}
+    assert room.notes == [("model_installed", facts)]
+
+
+def test_what_was_copied_there_by_hand_waits_for_its_terms(room: Room):
+    folder_of(STRICT, room.store.folder)
+    room.window.refresh()
+    room.wait(lambda: room.state("strict-net") == "Terms not accepted")
+    room.window.choose("strict-net")
+    assert room.window.agree_button.isVisible()
+    click(room.window.agree_button)
+    question = room.question()
+    for check in (*question.terms, question.code):
+        assert check is not None
+        check.click()
+    click(question.yes)
+    room.wait(lambda: room.state("strict-net") == "Installed")
+    assert room.store.status(STRICT).code == "allowed"
+    assert not room.window.agree_button.isVisible()
+    room.rest()
+    (room.store.folder / "strict-net" / "modeling_strict.py").write_bytes(b"x = 2\n")
+    room.window.refresh()
+    room.wait(lambda: room.state("strict-net") in ("Its code was changed", "Damaged"))
+
+
+def test_a_file_that_says_nothing_of_itself_is_told_and_offered_as_the_chosen_one(
+    room: Room, tmp_path: Path
+):
+    brought = folder_of(PLAIN, tmp_path / "brought").rename(tmp_path / "nameless")
+    room.window.choose("plain-net")
+    room.window.look_at(brought)
+    question = room.question()
+    assert question.accessibleName() == "Is it Plain net?"
+    click(question.yes)
+    room.wait(
+        lambda: [q for q in room.window.findChildren(AgreeDialog) if q.yes.text() == "Install"]
+    )
+    click(room.question().yes)
+    room.wait(lambda: room.state("plain-net") == "Installed")
+
+
+def test_an_error_says_what_and_what_to_do(room: Room, tmp_path: Path):
+    brought = folder_of(PLAIN, tmp_path / "brought")
+    (brought / "model.safetensors").unlink()
+    room.window.look_at(brought)
+    room.wait(lambda: "model.safetensors" in room.said)
+    room.rest()
+    assert not room.window.findChildren(AgreeDialog)
+    assert room.state("plain-net") == "Not installed"
+
+
+def test_a_download_says_host_and_terms_before_anything_is_asked_of_anyone(
+    room: Room, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    made = folder_of(PLAIN, tmp_path / "published")
+    hub = Hub({file.name: file.read_bytes() for file in made.iterdir()})
+    monkeypatch.setenv("SIGHTLINE_HUB", hub.url)
+    try:
+        click(room.window.get_button)
+        question = room.question()
+        assert hub.url.removeprefix("http://") in question.accessibleDescription()
+        assert hub.asked == []
+        click(question.cancel)
+        room.wait(lambda: not room.window.findChildren(AgreeDialog))
+        assert hub.asked == []
+        click(room.window.get_button)
+        click(room.question().yes)
+        room.wait(lambda: room.state("plain-net") == "Installed, intact")
+        assert room.store.status(PLAIN).revision == "a" * 40
+        host = hub.url.removeprefix("http://")
+        assert room.notes[0] == ("weights_asked", {"weights": "plain-net", "host": host})
+        assert room.notes[1][0] == "model_installed"
+    finally:
+        hub.close()
+
+
+@pytest.mark.stall_limit(150)
+def test_a_download_shows_how_far_it_is_and_stops_when_it_is_told_to(
+    room: Room, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+):
+    made = folder_of(PLAIN, tmp_path / "published", size=3_000_000)
+    hub = Hub({file.name: file.read_bytes() for file in made.iterdir()})
+    monkeypatch.setenv("SIGHTLINE_HUB", hub.url)
+    try:
+        click(room.window.get_button)
+        question = room.question()
+        room.wait(lambda: True)
+        click(question.yes)
+        room.wait(lambda: any("/api/" in path for path in hub.asked))
+        hub.go_on.clear()
+        bar = room.window.tasks.bar
+        room.wait(lambda: bar.cancel.isVisible() and len(hub.asked) > 1)
+        assert not room.window.get_button.isEnabled()
+        assert not room.window.install_button.isEnabled()
+        click(bar.cancel)
+        hub.go_on.set()
+        room.rest()
+        assert room.state("plain-net") in ("Not installed", "Installed, intact")
+        assert room.window.get_button.isEnabled()
+    finally:
+        hub.close()
+
+
+def test_what_the_host_does_is_seen_at_once(room: Room, tmp_path: Path):
+    room.window.look_at(folder_of(PLAIN, tmp_path / "brought"))
+    click(room.question().yes)
+    room.wait(lambda: room.state("plain-net") == "Installed")
+    room.rest()
+    board = room.host.board
+
+    def tell(state: ModelState) -> None:
+        thread = threading.Thread(target=board.set, args=("cpu", state))
+        thread.start()
+        thread.join()
+
+    tell(ModelState("plain-net", State.LOADING))
+    room.wait(lambda: room.state("plain-net") == "Loading")
+    tell(ModelState("plain-net", State.BUSY, "cpu", "float32", fraction=0.4, left_s=12.0))
+    room.wait(lambda: room.state("plain-net") == "Busy 40%, about 12 s left")
+    assert room.window.details.state.text() == "Busy 40%, about 12 s left"
+    tell(ModelState("plain-net", State.READY, "cpu", "float32", memory=1_300_000_000))
+    room.wait(lambda: room.state("plain-net") == "Ready")
+    assert room.window.details.state_more.text() == "Loaded on the processor, 32 bit, 1.3 GB"
+    click(room.window.unload_button)
+    room.wait(lambda: room.state("plain-net") == "Installed")
+    assert room.host.unloaded == ["plain-net"]
+    tell(ModelState("plain-net", State.FAILED, why="the memory is too small"))
+    room.wait(lambda: room.state("plain-net") == "Failed")
+    assert room.window.details.state_more.text() == "The memory is too small"
+
+
+def test_every_button_has_a_name_and_tab_reaches_table_details_and_buttons(room: Room):
+    window = room.window
+    for button in window.findChildren(QPushButton):
+        assert button.text() or button.accessibleName()
+        assert not button.autoDefault(), "Enter in the table is no click"
+    window.activateWindow()
+    room.wait(window.isActiveWindow)
+    window.table.setFocus()
+    reached: set[QWidget | None] = set()
+    for _ in range(20):
+        QTest.keyClick(window.focusWidget() or window, Qt.Key.Key_Tab)
+        reached.add(window.focusWidget())
+    assert {
+        window.details,
+        window.install_button,
+        window.get_button,
+        window.close_button,
+    } <= reached
+
+
+def test_closing_hides_it_and_what_is_asked_for_is_chosen_when_it_opens(room: Room):
+    parent = QWidget()
+    window = show_models(room.store, room.host, lambda *a, **k: None, parent, "strict-net")
+    room.wait(lambda: window.chosen == "strict-net")
+    click(window.close_button)
+    assert not window.isVisible()
+    again = show_models(room.store, room.host, lambda *a, **k: None, parent, "plain-net")
+    assert again is window
+    room.wait(lambda: window.chosen == "plain-net")
+    window.shut_down()
+    parent.deleteLater()
+
+
+def test_from_the_settings_it_can_be_used_above_them_and_stays_when_they_close(room: Room):
+    parent, settings = QWidget(), QDialog()
+    settings.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    settings.open()
+    room.wait(lambda: QApplication.activeModalWidget() is settings)
+    window = show_models(room.store, room.host, lambda *a, **k: None, parent, "strict-net")
+    room.wait(lambda: window.model.rowCount() == 2)
+    assert window.parent() is settings
+    settings.reject()
+    room.wait(lambda: not isValid(settings))
+    assert isValid(window)
+    assert window.isVisible()
+    assert window.parent() is parent
+    close_models(parent)
+    assert not window.isVisible()
+    parent.deleteLater()
