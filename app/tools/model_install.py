@@ -21,7 +21,7 @@ from app.tools.model_digests import CHUNK, key_of, sha256_of
 from app.tools.model_places import Place, files_below
 from app.tools.model_plans import Agreed, PlannedFile, PlannedModel, check_agreed, check_space
 from app.tools.model_records import RECORD, Record, RecordedFile, write_record
-from app.tools.model_sources import Source
+from app.tools.model_sources import Source, reading
 
 Progress = Callable[[float, str], None]
 
@@ -73,7 +73,8 @@ class Installation:
         staging = self.models / f"{STAGING}{uuid.uuid4().hex[:12]}"
         try:
             staging.mkdir(parents=True)
-            digests = self._copied(source, chosen, staging)
+            with reading(source.label):
+                digests = self._copied(source, chosen, staging)
             for model in chosen:
                 self._verified(model, digests[model.card.name], staging, agreed)
             for model in chosen:

@@ -134,7 +134,7 @@ class ArchiveSource:
 
     def __post_init__(self) -> None:
         self.label = self.path.name
-        with _reading(self.path):
+        with reading(self.path):
             listed = _zip_sizes(self.path) if _is_zip(self.path) else _tar_sizes(self.path)
         check_together(listed)
         tops = {name.partition("/")[0] for name in listed}
@@ -147,7 +147,7 @@ class ArchiveSource:
         """See `Source`."""
         opened = _zip_streams if _is_zip(self.path) else _tar_streams
         wanted = frozenset(self._prefix + name for name in names)
-        with _reading(self.path):
+        with reading(self.path):
             for name, stream in opened(self.path, wanted):
                 yield name.removeprefix(self._prefix), stream
 
@@ -190,7 +190,12 @@ def _is_zip(path: Path) -> bool:
 
 
 @contextlib.contextmanager
-def _reading(path: Path) -> Generator[None]:
+def reading(path: Path | str) -> Generator[None]:
+    """Says what is wrong with an archive where reading it fails.
+
+    Raises:
+        SightlineError: It is damaged.
+    """
     try:
         yield
     except _DAMAGED as error:
@@ -199,10 +204,6 @@ def _reading(path: Path) -> Generator[None]:
             subject=str(path),
             remedy="Copy or download it again.",
             detail=f"{type(error).__name__}: {error}",
-        ) from error
-    except OSError as error:
-        raise SightlineError(
-            f"it cannot be read ({error.strerror or error})", subject=str(path)
         ) from error
 
 

@@ -83,7 +83,7 @@ class ModelStore:
 
         Files that changed since they were last read are read, which takes long for large ones.
         """
-        place = self.place(wanted)
+        place = self._recovered(wanted)
         if place.missing():
             return None
         record = place.record()
@@ -132,7 +132,7 @@ class ModelStore:
 
     def status(self, wanted: ModelCard) -> ModelStatus:
         """Of one model, quickly: no file of weights is read."""
-        place = self.place(wanted)
+        place = self._recovered(wanted)
         record = place.record()
         names, missing = place.names(record), place.missing()
         state, note = states.quick_state(place, record, names, missing)
@@ -372,10 +372,14 @@ class ModelStore:
         payload = {**model.payload("cpu"), "weights": str(path)}
         host.call(wanted.check, payload, cancel=CancelToken(), timeout_s=_CHECK_TIMEOUT_S)
 
+    def _recovered(self, wanted: ModelCard) -> Place:
+        place = self.place(wanted)
+        if wanted.folder and not place.base.exists():
+            recover([place])
+        return place
+
     def _places(self) -> dict[str, Place]:
-        places = {known.name: self.place(known) for known in self.cards.values()}
-        recover(place for place in places.values() if place.card.folder)
-        return places
+        return {known.name: self._recovered(known) for known in self.cards.values()}
 
     def _installation(
         self, progress: Progress | None, cancel: CancelToken | None, host: ModelHost | None
