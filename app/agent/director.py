@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from uuid import uuid4
 
-from app.agent.ended import Record, key_of
+from app.agent.ended import Ended, Record, key_of
 from app.agent.enforcing import Enforcer
 from app.agent.events import Override
 from app.agent.execute import Outcome, Tools, not_run, schema_of
@@ -186,6 +186,10 @@ class Director:
     def order(self, call: ToolCall) -> Order:
         """How a call of the turn is to be made."""
         return self._orders.get(call.id, PLAIN)
+
+    def ended_here(self) -> tuple[Ended, ...]:
+        """The calls of this run that have ended, with what they rest on."""
+        return tuple(self._record.here())
 
     def ended(self, call: ToolCall, message: Message) -> Judged:
         """Judge a result, before anybody is told of it."""

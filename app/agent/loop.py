@@ -26,6 +26,7 @@ from app.agent.calls import NOT_RUN, Calls
 from app.agent.chains import with_planning
 from app.agent.consents import Consents
 from app.agent.director import Director
+from app.agent.disagreement import disagreements
 from app.agent.emitter import Emitter
 from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.evidence import Evidence, said_on_the_way
@@ -202,6 +203,7 @@ class _Run:
         try:
             answer, stop = await self._within_time()
             self.director.finish(stop.text if stop else "")
+            answer = self._with_disagreements(answer)
             checked = self.calls.evidence.check(
                 answer, said_on_the_way(self.request.thread.history)
             )
@@ -228,6 +230,15 @@ class _Run:
             self._cut()
             reason = f"Something unexpected went wrong ({type(error).__name__})."
             self.emitter.fail(reason, "The log says where. Please try again, or report it.")
+
+    def _with_disagreements(self, answer: str) -> str:
+        """The answer, with what the tools contradict each other on behind it."""
+        told = disagreements(self.director.ended_here(), self.agent.plans)
+        if not told:
+            return answer
+        text = f"\n\n{told}"
+        self.emitter.emit(TextDelta, text=text)
+        return answer + text
 
     def stop_after_tool(self, task: asyncio.Task[None]) -> None:
         """Let the calls that run now end, then stop; at once when none does."""

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
-from app.tools.telling import Teller, Told
+from app.tools.telling import Disagreement, Given, Teller, Told
 
 
 class Priority(IntEnum):
@@ -266,6 +266,7 @@ class PackPlan:
         successors: What follows what.
         tellers: How results are told without a language model.
         unanswered: What was asked and no result answers, a sentence each.
+        disagreements: Where results of one run contradict each other.
     """
 
     pack: str
@@ -275,6 +276,7 @@ class PackPlan:
     successors: tuple[Successor, ...] = ()
     tellers: tuple[Teller, ...] = ()
     unanswered: Callable[[Told], Sequence[str]] | None = None
+    disagreements: Callable[[Sequence[Given]], Sequence[Disagreement]] | None = None
 
 
 class Plans:

@@ -65,6 +65,38 @@ class Told:
     question: str
 
 
+@dataclass(frozen=True, slots=True)
+class Given:
+    """What a call gave, to be held against what others gave.
+
+    Attributes:
+        tool: Its name.
+        arguments: What it was asked.
+        output: Its output.
+        metadata: Its metadata.
+        images: The images that it rests on, by what names them; empty when that is not known.
+    """
+
+    tool: str
+    arguments: Data
+    output: Data
+    metadata: Data
+    images: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """Results that contradict each other; shown as they are, never averaged.
+
+    Attributes:
+        about: On what: "pleural effusion".
+        sides: A sentence part each, with the place in the given sequence of what says so.
+    """
+
+    about: str
+    sides: tuple[tuple[str, int], ...]
+
+
 def said(lines: Sequence[str]) -> list[Said]:
     """Sentences that rest on the result."""
     return [Said(line) for line in lines]

@@ -6,6 +6,7 @@ another pack may bring them, and what is not there is not planned.
 
 from __future__ import annotations
 
+from app.tools.chest.agreement import disagreements
 from app.tools.chest.plan_models import (
     ASKS,
     BOX,
@@ -211,4 +212,11 @@ _TOOLS = (
     ),
 )
 
-PLAN = PackPlan("chest", kinds=_KINDS, tools=_TOOLS, tellers=TELLERS, unanswered=unanswered)
+PLAN = PackPlan(
+    "chest",
+    kinds=_KINDS,
+    tools=_TOOLS,
+    tellers=TELLERS,
+    unanswered=unanswered,
+    disagreements=disagreements,
+)

@@ -1,0 +1,367 @@
+"""Where the chest tools contradict each other on one image, by rules; nothing is averaged.
+
+Each result is read for what it claims to be there or not: scores and ratios by their operating
+points with a margin, boxes by whether there are any, texts by their sentences. Texts are read with
+the cues of NegEx (Chapman et al., J Biomed Inform 34:301, 2001): what a sentence only supposes is
+no claim, for contradictions that are none would soon be read over.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.tools.telling import Data, Disagreement, Given, one_line, scores_of
+
+CLASSIFIER = "chest_xray_classifier"
+SEGMENTATION = "chest_xray_segmentation"
+RATIO = "cardiothoracic_ratio"
+GROUNDING = "xray_phrase_grounding"
+TEXTS = {
+    "chest_xray_report_generator": ("findings", "impression"),
+    "chest_xray_expert": ("response",),
+    "llava_med_qa": ("response", "answer", "text"),
+    "medgemma_qa": ("response", "answer", "text"),
+}
+"""Tools that answer in words, with the keys of these."""
+
+OPERATING_POINT = 0.5
+SCORE_MARGIN = 0.05
+"""A score nearer to the operating point than this claims nothing."""
+RATIO_MARGIN = 0.02
+BOX_MARGIN = 0.05
+"""The ratio from boxes around the outlines is rougher than the measured one."""
+MIDDLE = 0.05
+"""Share of the width beside the middle in which a box is on no side."""
+
+HEART = "an enlarged heart"
+_HEART = r"(?:heart|cardiac(?:\s+silhouette)?|cardiomediastinal\s+silhouette)(?:\s+size)?"
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Something that is there or not.
+
+    Attributes:
+        name: For people.
+        label: The classifier's.
+        words: A pattern for texts.
+        absent: A pattern of its own for its absence, "" for none.
+    """
+
+    name: str
+    label: str
+    words: str
+    absent: str = ""
+
+
+TOPICS = (
+    Topic("pleural effusion", "Effusion", r"(?<!pericardial )effusions?|pleural fluid"),
+    Topic("pneumothorax", "Pneumothorax", r"pneumothora(?:x|ces)"),
+    Topic("consolidation", "Consolidation", r"consolidations?"),
+    Topic("pneumonia", "Pneumonia", r"pneumonias?"),
+    Topic("atelectasis", "Atelectasis", r"atelecta(?:sis|ses|tic)"),
+    Topic("oedema", "Edema", r"o?edema"),
+    Topic("infiltration", "Infiltration", r"infiltrat(?:es?|ions?)"),
+    Topic("emphysema", "Emphysema", r"emphysema\w*"),
+    Topic("fibrosis", "Fibrosis", r"fibro(?:sis|tic)"),
+    Topic("pleural thickening", "Pleural_Thickening", r"pleural thickening"),
+    Topic("a nodule", "Nodule", r"nodules?"),
+    Topic("a mass", "Mass", r"mass(?:es)?"),
+    Topic("a hernia", "Hernia", r"hernias?"),
+    Topic("a fracture", "Fracture", r"fractures?"),
+    Topic(
+        HEART,
+        "Cardiomegaly",
+        rf"cardiomegaly|enlarged\s+{_HEART}|enlargement\s+of\s+the\s+{_HEART}|"
+        rf"{_HEART}\s+(?:is|remains|appears)\s+(?:\w+ly\s+)?(?:enlarged|increased)",
+        rf"{_HEART}[^.;]{{0,30}}\b(?:normal|not\s+enlarged|unremarkable)|"
+        rf"normal\s+(?:sized?\s+)?{_HEART}|{_HEART}[^.;]{{0,20}}\bwithin\s+normal",
+    ),
+)
+
+_SENTENCE = re.compile(r"[^.;!?\n]+[.;!?\n]?")
+_CLAUSE = re.compile(r"\b(?:but|however|although|though|except)\b", re.IGNORECASE)
+_NOT_BEFORE = re.compile(
+    r"\b(?:no|not|without|absence of|absent|negative for|free of|neither|nor|resolved|"
+    r"resolution of|rules? out|ruled out|exclude[sd]?|excluding|rather than)\b",
+    re.IGNORECASE,
+)
+_ANEW = re.compile(
+    r",\s*(?=(?:and\s+)?(?:there\s+(?:is|are)|an?|with|small|mild|moderate|large|severe|new|stable|"
+    r"persistent|tiny|trace)\b)",
+    re.IGNORECASE,
+)
+_NOT_AFTER = re.compile(
+    r"^[^,;.]{0,50}\b(?:not\s+(?:\w+\s+)?(?:seen|present|identified|visible|evident|appreciated)|"
+    r"absent|excluded|ruled out|resolved)\b",
+    re.IGNORECASE,
+)
+_PERHAPS = re.compile(
+    r"\b(?:may|might|could|can|possibl[ey]|probabl[ey]|suspect\w*|suspicious|suggest\w*|likely|"
+    r"unlikely|questionable|question of|cannot|versus|vs|if|whether|history of|prior|previous|"
+    r"risk)\b",
+    re.IGNORECASE,
+)
+_NOT_EXCLUDED = re.compile(
+    r"\b(?:cannot|can\s*not|can.t|could\s+not|not)\s+(?:be\s+)?(?:\w+\s+)?(?:excluded|ruled out)",
+    re.IGNORECASE,
+)
+_NO_CHANGE = re.compile(
+    r"\bno\s+(?:\w+\s+)?(?:change|increase|decrease|enlargement)\b", re.IGNORECASE
+)
+_ASKED_TO_AGREE = re.compile(r"\bagree", re.IGNORECASE)
+_DISAGREES = re.compile(
+    r"^\s*no\b|\bdisagree\b|\b(?:do|does|would|can)\s*(?:not|n.t)\s+(?:fully\s+)?agree\b",
+    re.IGNORECASE,
+)
+_SIDE = re.compile(r"\b(left|right)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a result says.
+
+    Attributes:
+        topic: On what.
+        there: Whether it says that it is there.
+        words: How it says so.
+        place: Of the result in the sequence.
+    """
+
+    topic: str
+    there: bool
+    words: str
+    place: int
+
+
+def disagreements(given: Sequence[Given]) -> list[Disagreement]:
+    """What the results of a run contradict each other on, image by image.
+
+    Args:
+        given: The results in the order in which they came; of calls of one tool with the same
+            arguments the last counts.
+    """
+    claims = [claim for place in _latest(given) for claim in claims_of(given[place], place)]
+    found: list[Disagreement] = []
+    for topic in dict.fromkeys(claim.topic for claim in claims):
+        about = [claim for claim in claims if claim.topic == topic]
+        for yes in (claim for claim in about if claim.there):
+            against = [
+                claim
+                for claim in about
+                if not claim.there and _same_image(given[claim.place], given[yes.place])
+            ]
+            if against:
+                sides = [claim for claim in about if claim.there or claim in against]
+                found.append(Disagreement(topic, _sides(sides, given, yes)))
+                break
+    return [*found, *_refused_to_agree(given), *_wrong_side(given)]
+
+
+def claims_of(result: Given, place: int = 0) -> list[Claim]:
+    """What one result claims."""
+    read = _READ.get(result.tool)
+    if read is not None:
+        said = read(result)
+    elif result.tool in TEXTS:
+        said = _of_texts(result)
+    else:
+        return []
+    return [Claim(topic, there, words, place) for topic, there, words in said]
+
+
+def _latest(given: Sequence[Given]) -> list[int]:
+    last = {(item.tool, repr(sorted(item.arguments.items()))): i for i, item in enumerate(given)}
+    return sorted(last.values())
+
+
+def _same_image(one: Given, other: Given) -> bool:
+    return not one.images or not other.images or not one.images.isdisjoint(other.images)
+
+
+def _sides(
+    claims: Sequence[Claim], given: Sequence[Given], first: Claim
+) -> tuple[tuple[str, int], ...]:
+    """Those of the image of `first`, those who say yes first."""
+    mine = [item for item in claims if _same_image(given[item.place], given[first.place])]
+    ordered = sorted(mine, key=lambda item: (not item.there, item.place))
+    return tuple(
+        (
+            f"{given[item.place].tool} says {'yes' if item.there else 'no'} ({item.words})",
+            item.place,
+        )
+        for item in ordered
+    )
+
+
+Read = Iterator[tuple[str, bool, str]]
+
+
+def _of_scores(result: Given) -> Read:
+    scores = scores_of(result.output)
+    for topic in TOPICS:
+        score = scores.get(topic.label)
+        if score is not None and abs(score - OPERATING_POINT) >= SCORE_MARGIN:
+            there = score > OPERATING_POINT
+            side = "above" if there else "below"
+            yield topic.name, there, f"score {score:.2f}, {side} the operating point 0.5"
+
+
+def _of_ratio(result: Given) -> Read:
+    ratio = result.output.get("ratio")
+    sure = result.output.get("reliable", True) is not False
+    if isinstance(ratio, (int, float)) and sure and abs(ratio - OPERATING_POINT) >= RATIO_MARGIN:
+        yield HEART, ratio > OPERATING_POINT, f"cardiothoracic ratio {ratio:.2f}"
+
+
+def _of_outlines(result: Given) -> Read:
+    """The ratio as boxes around the outlines give it."""
+    metrics = result.output.get("metrics")
+    table: Mapping[str, Any] = metrics if isinstance(metrics, Mapping) else {}
+    boxes = [_columns(table.get(name)) for name in ("Heart", "Left Lung", "Right Lung")]
+    heart, *lungs = boxes
+    if heart is None or None in lungs:
+        return
+    ends = [end for lung in lungs if lung is not None for end in lung]
+    wide = max(ends) - min(ends)
+    ratio = (heart[1] - heart[0]) / wide if wide > 0 else OPERATING_POINT
+    if abs(ratio - OPERATING_POINT) >= BOX_MARGIN:
+        yield HEART, ratio > OPERATING_POINT, f"heart {ratio:.2f} as wide as both lungs' outlines"
+
+
+def _columns(values: Any) -> tuple[float, float] | None:
+    """First and last column of an outline."""
+    box = values.get("bbox") if isinstance(values, Mapping) else None
+    if not isinstance(box, Sequence) or len(box) != 4:
+        return None
+    return float(box[1]), float(box[3])
+
+
+def _of_boxes(result: Given) -> Read:
+    phrase = str(result.arguments.get("phrase") or "")
+    there = bool(result.output.get("predictions"))
+    sided = _SIDE.search(phrase)
+    for topic in TOPICS:
+        # That there is none on the left says nothing of the right.
+        if re.search(topic.words, phrase, re.IGNORECASE) and (there or not sided):
+            what = "a box" if there else "no box"
+            yield topic.name, there, f"{what} for “{one_line(phrase, 80)}”"
+
+
+def _of_texts(result: Given) -> Read:
+    texts = [result.output.get(key) for key in TEXTS[result.tool]]
+    text = "\n".join(item for item in texts if isinstance(item, str))
+    for topic in TOPICS:
+        said = read_text(text, topic)
+        if said is not None:
+            there, sentence = said
+            yield topic.name, there, f"“{one_line(sentence, 120)}”"
+
+
+_READ: Mapping[str, Callable[[Given], Read]] = {
+    CLASSIFIER: _of_scores,
+    RATIO: _of_ratio,
+    SEGMENTATION: _of_outlines,
+    GROUNDING: _of_boxes,
+}
+
+
+def read_text(text: str, topic: Topic) -> tuple[bool, str] | None:
+    """Whether a text says that something is there, and the sentence; None where it does not say.
+
+    One that is there somewhere is there, whatever other sentences say of other places.
+    """
+    absent: str | None = None
+    for match in _SENTENCE.finditer(text):
+        sentence = match.group().strip()
+        if sentence.endswith("?"):
+            continue
+        for clause in (part for whole in _CLAUSE.split(sentence) for part in _ANEW.split(whole)):
+            there = _clause_says(clause, topic)
+            if there:
+                return True, sentence
+            if there is False:
+                absent = absent or sentence
+    return None if absent is None else (False, absent)
+
+
+def _clause_says(clause: str, topic: Topic) -> bool | None:
+    if topic.absent and re.search(topic.absent, clause, re.IGNORECASE):
+        return False
+    said: list[bool] = []
+    for match in re.finditer(rf"(?<!\w)(?:{topic.words})(?!\w)", clause, re.IGNORECASE):
+        before, after = clause[: match.start()], clause[match.end() :]
+        if _NO_CHANGE.search(before) or _NOT_EXCLUDED.search(clause):
+            continue
+        if _NOT_BEFORE.search(before) or _NOT_AFTER.search(after):
+            said.append(False)
+        elif not _PERHAPS.search(clause):
+            said.append(True)
+    return any(said) if said else None
+
+
+def _refused_to_agree(given: Sequence[Given]) -> Iterator[Disagreement]:
+    """A model that was asked whether it agrees with another one, and does not."""
+    for place, item in enumerate(given):
+        if item.tool not in TEXTS or not _ASKED_TO_AGREE.search(_asked(item.arguments)):
+            continue
+        answer = next(
+            (str(item.output[key]) for key in TEXTS[item.tool] if item.output.get(key)), ""
+        )
+        others = [
+            other
+            for other in range(place)
+            if given[other].tool in TEXTS
+            and given[other].tool != item.tool
+            and _same_image(given[other], item)
+        ]
+        if others and _DISAGREES.search(answer):
+            first = given[others[-1]].tool
+            words = one_line(_SENTENCE.findall(answer)[0], 120)
+            yield Disagreement(
+                f"the answer of {first}",
+                (
+                    (f"{item.tool} says “{words}”", place),
+                    (f"{first} stands against it", others[-1]),
+                ),
+            )
+
+
+def _asked(arguments: Data) -> str:
+    return " ".join(str(arguments.get(key) or "") for key in ("question", "prompt"))
+
+
+def _wrong_side(given: Sequence[Given]) -> Iterator[Disagreement]:
+    """A box on the other side than its phrase says, on an image that hangs the usual way."""
+    for place, item in enumerate(given):
+        side = _SIDE.search(str(item.arguments.get("phrase") or ""))
+        size = item.metadata.get("original_size")
+        turned = "mirrored" in str(item.metadata.get("warnings") or "")
+        if item.tool != GROUNDING or side is None or turned or not isinstance(size, Sequence):
+            continue
+        wide = float(size[1])
+        for box in _boxes(item.output):
+            # The patient's left is on the viewer's right.
+            shift = ((box[0] + box[2]) / 2 + 0.5) / wide - 0.5
+            other = "right" if shift < 0 else "left"
+            if abs(shift) > MIDDLE and other != side.group().lower():
+                phrase = one_line(str(item.arguments.get("phrase")), 80)
+                yield Disagreement(
+                    "the side",
+                    (
+                        (f"{GROUNDING} was asked for “{phrase}”", place),
+                        (f"its box lies on the patient's {other} as the image hangs", place),
+                    ),
+                )
+                break
+
+
+def _boxes(output: Data) -> Iterator[Sequence[float]]:
+    for prediction in output.get("predictions") or ():
+        boxes = prediction.get("bounding_boxes") if isinstance(prediction, Mapping) else None
+        for box in (boxes or {}).get("image_coordinates") or ():
+            if isinstance(box, Sequence) and len(box) == 4:
+                yield box

@@ -1,0 +1,103 @@
+"""Contradictions between tools stand behind every answer, whoever gives it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from app.agent.llm.base import LanguageModel
+from app.agent.llm.offline import OfflineModel
+from app.agent.loop import AgentLoop
+from app.tools.planning import PackPlan, Plans
+from app.tools.registry import load_packs
+from tests.support.fake_tools import (
+    DICOM_NOTE,
+    FakeRegistry,
+    FakeTool,
+    ImageInput,
+    LlavaInput,
+    collect,
+    ok,
+    request,
+)
+from tests.support.scripted_model import ScriptedModel, call, says
+
+PLANS = load_packs([]).plans
+OPEN = str(DICOM_NOTE["path"])
+OTHER = {**DICOM_NOTE, "id": "image-2", "path": "/studies/other.dcm"}
+
+
+def tools(score: float = 0.9, finding: str = "No pleural effusion.") -> FakeRegistry:
+    return FakeRegistry(
+        FakeTool("chest_xray_classifier", ImageInput, ok("18 scores.", {"Effusion": score})),
+        FakeTool("chest_xray_report_generator", ImageInput, ok("Report.", {"findings": finding})),
+        FakeTool("llava_med_qa", LlavaInput, ok("Answered.", {"response": "Yes."})),
+    )
+
+
+def play(
+    folder: Path, model: LanguageModel, registry: FakeRegistry, question: str, plans: Plans = PLANS
+) -> list[Any]:
+    loop = AgentLoop(model, registry, plans=plans)
+    asked = request(folder, question=question, notes=(DICOM_NOTE, OTHER))
+    return asyncio.run(collect(loop, asked))
+
+
+def both(first: str = OPEN, second: str = OPEN) -> list[Any]:
+    return [
+        call("chest_xray_classifier", image_path=first),
+        call("chest_xray_report_generator", image_path=second),
+    ]
+
+
+def scripted(folder: Path, turn: list[Any], registry: FakeRegistry, plans: Plans = PLANS) -> Any:
+    with ScriptedModel(turn, says("All agree that it is normal.")) as model:
+        return play(folder, model, registry, "Is there an effusion? Draft a report.", plans)
+
+
+def test_it_is_told_behind_a_models_answer_with_the_numbers_of_the_results(tmp_path: Path):
+    events = scripted(tmp_path, both(), tools())
+    answer = events[-1].answer
+    assert answer.startswith("All agree that it is normal.")
+    assert (
+        "**The tools disagree:**\n- on pleural effusion: chest_xray_classifier says yes" in answer
+    )
+    assert "0.5) [1]; chest_xray_report_generator says no (“No pleural effusion.”) [2]" in answer
+    assert events[-1].cited == [1, 2]
+    shown = "".join(event.text for event in events if event.kind == "text_delta")
+    assert "The tools disagree" in shown
+
+
+def test_the_offline_planner_tells_it_too(tmp_path: Path):
+    question = "Run chest_xray_classifier, then chest_xray_report_generator on the same image."
+    events = play(tmp_path, OfflineModel(PLANS), tools(), question)
+    assert "- on pleural effusion: chest_xray_classifier says yes" in events[-1].answer
+
+
+def test_where_they_agree_or_speak_of_other_images_nothing_is_said(tmp_path: Path):
+    for turn, registry in (
+        (both(), tools(0.1)),
+        (both(), tools(finding="A right pleural effusion.")),
+        (both(OPEN, "image-2"), tools()),
+    ):
+        events = scripted(tmp_path, turn, registry)
+        assert "disagree" not in events[-1].answer
+
+
+def test_a_picture_made_of_an_image_is_that_image_and_one_made_from_nothing_is_its_own(
+    tmp_path: Path,
+):
+    assert "on pleural effusion" in scripted(tmp_path, both("g.png", "g.png"), tools())[-1].answer
+    assert "disagree" not in scripted(tmp_path, both("g.png", "h.png"), tools())[-1].answer
+    assert "on pleural effusion" in scripted(tmp_path, both("image-1"), tools())[-1].answer
+
+
+def test_a_pack_that_breaks_spoils_no_answer(tmp_path: Path, caplog: Any):
+    def broken(_given: Any) -> Any:
+        raise KeyError("x")
+
+    plans = Plans((PackPlan("other", disagreements=broken), *PLANS.packs))
+    assert "on pleural effusion" in scripted(tmp_path, both(), tools(), plans)[-1].answer
+    assert "could not compare" in caplog.text
+    caplog.clear()

@@ -1,0 +1,202 @@
+"""Where the chest tools' results contradict each other."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.tools.chest import agreement
+from app.tools.chest.agreement import TOPICS, disagreements, read_text
+from app.tools.telling import Given
+
+FILM = frozenset({"/films/a.dcm"})
+OTHER = frozenset({"/films/b.dcm"})
+
+
+def given(
+    tool: str, output: dict[str, Any], images: frozenset[str] = FILM, **arguments: Any
+) -> Given:
+    metadata = {"original_size": [1000, 1000]}
+    return Given(tool, arguments, output, metadata, images)
+
+
+def scores(images: frozenset[str] = FILM, **values: float) -> Given:
+    return given("chest_xray_classifier", dict(values), images)
+
+
+def report(findings: str, images: frozenset[str] = FILM) -> Given:
+    return given("chest_xray_report_generator", {"findings": findings}, images)
+
+
+def expert(text: str) -> Given:
+    return given("chest_xray_expert", {"response": text}, prompt="List the top abnormalities.")
+
+
+def llava(text: str, question: str = "Is the heart enlarged?") -> Given:
+    return given("llava_med_qa", {"response": text}, question=question)
+
+
+def ratio(value: float, **more: Any) -> Given:
+    return given("cardiothoracic_ratio", {"ratio": value, **more})
+
+
+def boxes(phrase: str, *found: list[float]) -> Given:
+    predictions = [{"phrase": phrase, "bounding_boxes": {"image_coordinates": list(found)}}]
+    output = {"predictions": predictions if found else []}
+    return given("xray_phrase_grounding", output, phrase=phrase)
+
+
+def outlines(heart: int) -> Given:
+    def organ(first: int, last: int) -> dict[str, Any]:
+        return {"bbox": [0, first, 100, last]}
+
+    middle = 500
+    table = {
+        "Heart": organ(middle - heart // 2, middle + heart // 2),
+        "Right Lung": organ(100, 450),
+        "Left Lung": organ(550, 900),
+    }
+    return given("chest_xray_segmentation", {"metrics": table})
+
+
+def topics(*results: Given) -> list[str]:
+    return [found.about for found in disagreements(results)]
+
+
+HEART = agreement.HEART
+
+
+@pytest.mark.parametrize(
+    ("results", "about"),
+    [
+        ((scores(Effusion=0.8), report("No pleural effusion.")), ["pleural effusion"]),
+        ((scores(Effusion=0.2), report("There is a small effusion.")), ["pleural effusion"]),
+        ((scores(Cardiomegaly=0.8), ratio(0.42)), [HEART]),
+        ((scores(Cardiomegaly=0.2), outlines(480)), [HEART]),
+        ((ratio(0.58), report("The heart size is normal.")), [HEART]),
+        ((ratio(0.44), outlines(480)), [HEART]),
+        ((scores(Pneumothorax=0.9), boxes("pneumothorax")), ["pneumothorax"]),
+        ((boxes("nodule", [10, 10, 20, 20]), expert("No nodule is seen.")), ["a nodule"]),
+        ((expert("Cardiomegaly is present."), llava("The heart is not enlarged.")), [HEART]),
+        (
+            (scores(Edema=0.9, Mass=0.9), report("No oedema. There is no mass.")),
+            ["oedema", "a mass"],
+        ),
+    ],
+)
+def test_contradictions_are_told(results: tuple[Given, ...], about: list[str]):
+    assert topics(*results) == about
+    assert topics(*results[::-1]) == about
+
+
+@pytest.mark.parametrize(
+    "results",
+    [
+        (scores(Effusion=0.8), report("There is a right pleural effusion.")),
+        (scores(Effusion=0.2), report("No pneumothorax or pleural effusion.")),
+        (scores(Effusion=0.52), report("No pleural effusion.")),
+        (scores(Effusion=0.8), report("A small effusion cannot be excluded.")),
+        (scores(Effusion=0.2), report("Possible small effusion.")),
+        (scores(Effusion=0.8), report("The bones are intact.")),
+        (scores(Effusion=0.8), report("No pleural effusion.", OTHER)),
+        (scores(Effusion=0.2), report("No pericardial effusion.")),
+        (scores(Cardiomegaly=0.8), ratio(0.49)),
+        (scores(Cardiomegaly=0.8), ratio(0.40, reliable=False)),
+        (scores(Cardiomegaly=0.8), outlines(380)),
+        (scores(Pneumothorax=0.9), boxes("left pneumothorax")),
+        (scores(Effusion=0.8), scores(OTHER, Effusion=0.1)),
+        (scores(Effusion=0.8),),
+        (),
+    ],
+)
+def test_agreement_doubt_and_other_images_are_no_contradiction(results: tuple[Given, ...]):
+    assert topics(*results) == []
+
+
+def test_each_side_says_who_and_what_and_no_mean_is_made():
+    results = [
+        scores(Effusion=0.83),
+        report("No pleural effusion."),
+        boxes("effusion", [1, 1, 9, 9]),
+    ]
+    (found,) = disagreements(results)
+    assert found.sides == (
+        ("chest_xray_classifier says yes (score 0.83, above the operating point 0.5)", 0),
+        ("xray_phrase_grounding says yes (a box for “effusion”)", 2),
+        ("chest_xray_report_generator says no (“No pleural effusion.”)", 1),
+    )
+
+
+def test_of_the_same_call_the_last_result_counts():
+    assert topics(scores(Effusion=0.9), scores(Effusion=0.1), report("No effusion.")) == []
+
+
+def test_a_model_that_does_not_agree_with_another_is_told():
+    question = "Do you agree with that interpretation? Point out any disagreement."
+    first = expert("There is a mass.")
+    (found,) = disagreements([first, llava("No, I do not agree. I see none.", question)])
+    assert found.about == "the answer of chest_xray_expert"
+    assert found.sides[0] == ("llava_med_qa says “No, I do not agree.”", 1)
+    assert disagreements([first, llava("Yes, I agree.", question)]) == []
+    assert disagreements([llava("No, I do not agree.", question)]) == []
+
+
+@pytest.mark.parametrize(
+    ("phrase", "box", "wrong"),
+    [
+        ("left pleural effusion", [100, 600, 300, 800], True),
+        ("left pleural effusion", [700, 600, 900, 800], False),
+        ("Right apical pneumothorax", [700, 60, 900, 200], True),
+        ("right nodule", [480, 100, 520, 140], False),
+        ("effusion", [100, 600, 300, 800], False),
+    ],
+)
+def test_a_box_on_the_other_side_than_its_phrase_is_told(
+    phrase: str, box: list[float], wrong: bool
+):
+    assert topics(boxes(phrase, box)) == (["the side"] if wrong else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "there"),
+    [
+        ("There is a small left pleural effusion.", True),
+        ("No pneumothorax. Small effusion.", True),
+        ("No pneumothorax, small left effusion.", True),
+        ("No pneumothorax, effusion or consolidation.", False),
+        ("No focal consolidation, pleural effusion, or pneumothorax.", False),
+        ("Pleural effusion is not seen.", False),
+        ("The previously seen effusion has resolved.", False),
+        ("No change in the effusion.", None),
+        ("Is there an effusion?", None),
+        ("An effusion may be present.", None),
+        ("No left effusion; there is a right effusion.", True),
+        ("Lungs are clear, without effusion.", False),
+        ("No effusion on the left but a right effusion.", True),
+        ("EFFUSION ON THE RIGHT", True),
+        ("The fusion of the ribs is normal.", None),
+        ("", None),
+    ],
+)
+def test_a_text_is_read_by_its_sentences(text: str, there: bool | None):
+    topic = next(item for item in TOPICS if item.label == "Effusion")
+    found = read_text(text, topic)
+    assert (None if found is None else found[0]) is there
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        {},
+        {"predictions": [None, {"bounding_boxes": None}]},
+        {"metrics": {"Heart": None, "Left Lung": {"bbox": [1]}}},
+        {"ratio": "0.5"},
+        {"findings": None, "response": 3},
+        {"Effusion": "high"},
+    ],
+)
+def test_a_broken_result_claims_nothing(output: dict[str, Any]):
+    tools = [*agreement.TEXTS, "cardiothoracic_ratio", "chest_xray_segmentation", "other"]
+    results = [given(tool, output, phrase="left effusion") for tool in tools]
+    assert disagreements([*results, given("chest_xray_classifier", output)]) == []
