@@ -8,7 +8,7 @@ nothing to open, it opens the demo study. A second start installs nothing. `--vi
 out torch and its kin. On a machine without a display, ARGS with `--screenshot FILE` work.
 
 `test` adds the test tools, then runs ruff, pyright, import-linter, the windows' tests offscreen,
-those of windows and of the whole program on a display of their own (Xvfb on Linux), one by one
+those of windows on a display of their own (Xvfb on Linux), one by one
 since they measure what the window does, and last all others, on all cores. With PYTEST ARGS it is
 one pytest session with these arguments instead of the last three. Every step runs, whatever became
 of the one before it.
@@ -47,8 +47,8 @@ from installer.environment import Environment
 COMMANDS = {"render", "info", "ask", "tools", "tool", "models", "sessions", "audit"}
 WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm"}
-# Tests that measure how quickly windows answer, or start them: with nothing else beside them.
-TIMED = ("gui", "e2e")
+# Tests that measure how quickly windows answer: with nothing else beside them.
+TIMED = ("gui",)
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as lint; lint()"
 
 

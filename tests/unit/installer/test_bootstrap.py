@@ -335,7 +335,7 @@ def test_a_whole_run_leaves_no_test_out_and_runs_none_twice(tmp_path: Path) -> N
     sessions = bootstrap.sessions_of(REPO)
     assert list(sessions) == ["windows", "pytest"], "the last closing line is that of most tests"
     left_out = [a.removeprefix("--ignore=") for a in sessions["pytest"] if "--ignore" in a]
-    assert sessions["windows"] == left_out == ["tests/gui", "tests/e2e"]
+    assert sessions["windows"] == left_out == ["tests/gui"]
     assert all((REPO / folder).is_dir() for folder in left_out)
     assert list(bootstrap.sessions_of(tmp_path)) == ["pytest"]
 
