@@ -60,7 +60,7 @@ class GroundingInput(BaseModel):
         description='The finding to locate, as a report would say it: "left pleural effusion".',
     )
     max_new_tokens: int = Field(
-        default=300, ge=16, le=1024, description="Tokens that the model may write at most."
+        default=300, ge=1, le=1024, description="Tokens that the model may write at most."
     )
 
 

@@ -131,16 +131,17 @@ def _tower(*, full: bool) -> SiglipVisionConfig:
 
 
 def _decoder(words: int, *, full: bool) -> PhiConfig:
-    return PhiConfig(
-        vocab_size=words,
-        hidden_size=2560 if full else 128,
-        intermediate_size=10240 if full else 64,
-        num_hidden_layers=32 if full else 1,
-        num_attention_heads=32 if full else 4,
-        max_position_embeddings=2048,
-        partial_rotary_factor=0.4,
-        rope_theta=10000.0,
-    )
+    values: dict[str, Any] = {
+        "vocab_size": words,
+        "hidden_size": 2560 if full else 128,
+        "intermediate_size": 10240 if full else 64,
+        "num_hidden_layers": 32 if full else 1,
+        "num_attention_heads": 32 if full else 4,
+        "max_position_embeddings": 2048,
+        "partial_rotary_factor": 0.4,
+        "rope_theta": 10000.0,
+    }
+    return PhiConfig(**values)
 
 
 def _teach(model: Any, tokenizer: Any, says: tuple[str, ...]) -> None:

@@ -79,7 +79,7 @@ def build(folder: Path, *, size: str = "tiny", says: str = FOUND) -> None:
     randomise(parts.values(), 0.02 if full else 0.05)
     if says and not full:
         _teach(parts["language_model."], tokenizer, says)
-    _write_configs(folder, seen, told, tokenizer.convert_tokens_to_ids("<image>"))
+    _write_configs(folder, seen, told, tokenizer.get_vocab()["<image>"])
     tensors = {
         published(prefix + name): tensor
         for prefix, module in parts.items()
@@ -155,32 +155,34 @@ def write_shards(folder: Path, tensors: dict[str, torch.Tensor], most: int) -> N
 
 def _tower(*, full: bool) -> Dinov2Config:
     layers = 12 if full else 2
-    return Dinov2Config(
-        hidden_size=768 if full else 32,
-        num_hidden_layers=layers,
-        num_attention_heads=12 if full else 2,
-        image_size=SIDE,
-        patch_size=14 if full else 74,  # 37 x 37 or 7 x 7 places
-        out_features=[f"stage{layers}"],
-        apply_layernorm=True,
-        reshape_hidden_states=False,
-    )
+    values: dict[str, Any] = {
+        "hidden_size": 768 if full else 32,
+        "num_hidden_layers": layers,
+        "num_attention_heads": 12 if full else 2,
+        "image_size": SIDE,
+        "patch_size": 14 if full else 74,  # 37 x 37 or 7 x 7 places
+        "out_features": [f"stage{layers}"],
+        "apply_layernorm": True,
+        "reshape_hidden_states": False,
+    }
+    return Dinov2Config(**values)
 
 
 def _decoder(words: int, *, full: bool) -> LlamaConfig:
-    return LlamaConfig(
-        vocab_size=words,
-        hidden_size=4096 if full else 128,
-        intermediate_size=11008 if full else 128,
-        num_hidden_layers=32 if full else 1,
-        num_attention_heads=32 if full else 4,
-        max_position_embeddings=4096,
-        rope_theta=10000.0,
-        rope_scaling={"type": "linear", "factor": 1.5},
-        bos_token_id=1,
-        eos_token_id=2,
-        pad_token_id=0,
-    )
+    values: dict[str, Any] = {
+        "vocab_size": words,
+        "hidden_size": 4096 if full else 128,
+        "intermediate_size": 11008 if full else 128,
+        "num_hidden_layers": 32 if full else 1,
+        "num_attention_heads": 32 if full else 4,
+        "max_position_embeddings": 4096,
+        "rope_theta": 10000.0,
+        "rope_scaling": {"type": "linear", "factor": 1.5},
+        "bos_token_id": 1,
+        "eos_token_id": 2,
+        "pad_token_id": 0,
+    }
+    return LlamaConfig(**values)
 
 
 def _teach(model: Any, tokenizer: Any, says: str) -> None:
@@ -197,7 +199,7 @@ def _teach(model: Any, tokenizer: Any, says: str) -> None:
     remember_gated(model.model.layers[0].mlp, embedding, pairs)
 
 
-def _write_configs(folder: Path, seen: Dinov2Config, told: LlamaConfig, image: int) -> None:
+def _write_configs(folder: Path, seen: Any, told: Any, image: int) -> None:
     text, vision = told.to_dict(), seen.to_dict()
     # As transformers 4 wrote it.
     text.pop("rope_parameters", None)

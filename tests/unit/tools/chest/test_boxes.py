@@ -1,0 +1,176 @@
+"""Boxes that language models write: read strictly, carried back to the original image."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.imaging.findings import Box
+from app.tools.chest.boxes import (
+    Grounded,
+    Seen,
+    box_of,
+    centre_crop,
+    read_chexagent,
+    read_maira,
+    whole,
+)
+from app.tools.chest.shown import Shown
+from tests.unit.tools.support import Bench, write_dicom
+
+
+def test_a_grounded_phrase_has_the_middle_of_each_bin():
+    reading = read_maira("<obj>Small effusion.<box><x10><y20><x30><y40></box></obj>")
+    assert reading.groups == (Grounded("Small effusion.", ((0.105, 0.205, 0.305, 0.405),)),)
+    assert reading.text == "Small effusion."
+    assert reading.refused == ()
+
+
+def test_several_phrases_and_boxes_and_phrases_without_a_box_are_read():
+    reading = read_maira(
+        "<obj> a <box><x1><y2><x3><y4></box><box><x50><y60><x70><y80></box></obj><obj>b</obj>"
+    )
+    assert [group.phrase for group in reading.groups] == ["a", "b"]
+    assert len(reading.groups[0].boxes) == 2
+    assert reading.groups[1].boxes == ()
+
+
+def test_text_without_marks_has_no_groups():
+    reading = read_maira(" no finding ")
+    assert (reading.groups, reading.text, reading.refused) == ((), "no finding", ())
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("<x30><y20><x10><y40>", "exchanged"),
+        ("<x10><y40><x30><y20>", "exchanged"),
+        ("<x10><y20><x10><y40>", "no width"),
+        ("<x10><y20><x100><y40>", "outside 0 to 99"),
+        ("<x10><y20><x30>", "no four coordinates"),
+        ("<y10><x20><y30><x40>", "no four coordinates"),
+        ("<x10><y20><x30><y40><x50>", "no four coordinates"),
+        ("<x-1><y20><x30><y40>", "no four coordinates"),
+    ],
+)
+def test_a_malformed_box_is_refused_and_said(written: str, why: str):
+    reading = read_maira(f"<obj>x<box>{written}</box></obj>")
+    assert reading.groups == (Grounded("x", ()),)
+    assert len(reading.refused) == 1
+    assert why in reading.refused[0]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<obj>x<box><x10><y20><x30><y40>",
+        "<obj>x<box><x10><y20><x3",
+        "<obj>x<box>",
+    ],
+)
+def test_a_box_that_breaks_off_is_not_used(text: str):
+    reading = read_maira(text)
+    assert all(group.boxes == () for group in reading.groups)
+    assert any("breaks off" in reason for reason in reading.refused)
+
+
+def test_one_bad_box_does_not_take_the_good_one_with_it():
+    reading = read_maira("<obj>x<box><x9><y2><x3><y4></box><box><x10><y20><x30><y40></box></obj>")
+    assert len(reading.groups[0].boxes) == 1
+    assert len(reading.refused) == 1
+
+
+def test_chexagents_boxes_are_hundredths_and_are_named_in_the_text():
+    reading = read_chexagent(
+        "There is a <|ref|>left effusion<|/ref|><|box|>(58,60),(84,100)<|/box|>."
+    )
+    assert reading.groups == (Grounded("left effusion", ((0.58, 0.6, 0.84, 1.0),)),)
+    assert reading.text == "There is a left effusion [box 1]."
+
+
+def test_spaces_around_marks_change_nothing_and_a_phrase_may_have_two_boxes():
+    reading = read_chexagent(
+        "<|ref|> nodules <|/ref|> <|box|> (1,2), (3,4) <|/box|> <|box|> ( 5, 6),(7,8)<|/box|>"
+    )
+    assert [group.phrase for group in reading.groups] == ["nodules", "nodules"]
+    assert reading.groups[1].boxes == ((0.05, 0.06, 0.07, 0.08),)
+    assert reading.text == "nodules [box 1] [box 2]"
+
+
+@pytest.mark.parametrize(
+    ("written", "why"),
+    [
+        ("<|box|>(84,60),(58,88)<|/box|>", "exchanged"),
+        ("<|box|>(1,2),(3,400)<|/box|>", "outside 0 to 100"),
+        ("<|box|>(1,2),(1,4)<|/box|>", "no width"),
+        ("<|box|>somewhere<|/box|>", "no four coordinates"),
+        ("<|box|>(58,60),(8", "breaks off"),
+    ],
+)
+def test_a_malformed_box_of_chexagent_is_refused_and_said(written: str, why: str):
+    reading = read_chexagent(f"Here: {written}")
+    assert reading.groups == ()
+    assert len(reading.refused) == 1
+    assert why in reading.refused[0]
+    assert "[unusable box]" in reading.text
+    assert "<|" not in reading.text
+
+
+def test_paragraphs_stay():
+    assert read_chexagent("one\ntwo<|endoftext|>").text == "one\ntwo"
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns", "expected"),
+    [
+        (518, 518, Seen(0, 0, 518, 518)),
+        (1036, 2072, Seen(518, 0, 1554, 1036)),
+        (2072, 1036, Seen(0, 518, 1036, 1554)),
+        # 701 x 500: 518 / 500 * 701 = 726.2, rounded down; the crop starts at (726 - 518) // 2.
+        (701, 500, Seen(0, 104 * 701 / 726, 500, 622 * 701 / 726)),
+    ],
+)
+def test_the_centre_crop_in_pixels_of_the_original(rows: int, columns: int, expected: Seen):
+    found = centre_crop(rows, columns, 518, 518, 518)
+    for side in ("left", "top", "right", "bottom"):
+        assert getattr(found, side) == pytest.approx(getattr(expected, side))
+
+
+def test_what_the_model_could_not_see_is_named():
+    assert centre_crop(1000, 2000, 518, 518, 518).hidden(1000, 2000) == (
+        "25 % at the left",
+        "25 % at the right",
+    )
+    assert whole(1000, 2000).hidden(1000, 2000) == ()
+
+
+def test_a_box_over_whole_pixels_lies_half_a_pixel_lower():
+    assert box_of((10.0, 20.0, 30.0, 40.0)) == Box(9.5, 19.5, 29.5, 39.5)
+
+
+@pytest.mark.parametrize(
+    ("orientation", "spacing"),
+    [
+        (["L", "F"], None),
+        (["R", "F"], None),
+        (["L", "H"], None),
+        (["R", "H"], [0.2, 0.1]),
+        (["L", "F"], [0.1, 0.25]),
+    ],
+)
+def test_a_planted_block_is_found_where_it_was_whatever_the_image_s_turn_and_pixels(
+    tmp_path: Path, orientation: list[str], spacing: list[float] | None
+):
+    pixels = np.zeros((301, 420), np.uint16)
+    pixels[60:120, 250:330] = 4095
+    more = {"PixelSpacing": spacing} if spacing else {}
+    path = write_dicom(tmp_path / "a.dcm", pixels, PatientOrientation=orientation, **more)
+    bench = Bench(tmp_path)
+    bench.open(path)
+    shown = Shown.of(bench.images.resolve("image-1"))
+    rows = np.flatnonzero(shown.pixels.max(axis=1) > 127)
+    columns = np.flatnonzero(shown.pixels.max(axis=0) > 127)
+    corners = shown.original((columns[0], rows[0], columns[-1] + 1, rows[-1] + 1))
+    assert corners == pytest.approx((250, 60, 330, 120), abs=0.5)
