@@ -132,6 +132,7 @@ class Getting:
             SightlineError: Something is not agreed to, or it cannot be had.
         """
         card = self.place.card
+        check_agreed(checked(card, (), self.place), agreed)  # before anybody is asked
         commit, files = self._listed(card)
         offered = tuple(
             PlannedFile(f.name, f.name, f.size, _sha256(card, f), is_program(f.name)) for f in files
