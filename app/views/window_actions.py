@@ -218,7 +218,7 @@ class WindowActions:
     def _make_marks(self) -> None:
         draw, do = self._canvas.measuring.toggle, self._commands
         self.mark_box = self._action(
-            "Mark a box", lambda: draw(marks.BOX), "B", "scan", checkable=True
+            "Mark a box", lambda: draw(marks.BOX), "B", "square-dashed", checkable=True
         )
         self.mark_point = self._action(
             "Mark a point", lambda: draw(marks.POINT), "M", "crosshair", checkable=True

@@ -74,7 +74,7 @@ def test_of_several_maps_the_selected_one_is_seen_and_the_legend_says_which(scen
     legend = scene.canvas.overlay.legend
     assert legend is not None
     assert legend.title == "Heatmap: Effusion"
-    assert legend.note.startswith("1 of 2 heatmaps")
+    assert legend.note.startswith("1 of 2")
 
 
 def test_an_export_has_the_map_and_its_legend(qapp: object):
@@ -91,3 +91,17 @@ def test_an_export_has_the_map_and_its_legend(qapp: object):
         large, instance()
     )
     assert changed[520:580, 220:380].any(), "the legend, at the bottom"
+
+
+def test_the_legend_keeps_clear_of_corner_text_in_a_narrow_view(scene: Scene):
+    scene.canvas.resize(320, 400)
+    scene.show()
+    scene.workspace.annotations.add([heat(scene.canvas.frame.ref, "Effusion")])
+    scene.settle()
+    overlay = scene.canvas.overlay
+    taken = [block.rect for block in overlay._laid_out()]
+    place = heat_legend.rect_of(overlay.legend, overlay._area(), taken=taken)
+    assert taken
+    assert place.height() > 30
+    assert overlay._area().contains(place)
+    assert not any(place.intersects(other) for other in taken)

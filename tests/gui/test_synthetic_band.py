@@ -151,3 +151,10 @@ def test_a_file_that_is_opened_again_has_it(file: Path):
     assert "not a patient" in synthetic_band.text(MODEL)
     with Image.open(file) as image:
         assert image.info[synthetic.KEYWORD] == MODEL
+
+
+def test_a_narrow_pane_says_all_of_it_on_two_lines(qapp: object):
+    band = synthetic_band.SyntheticBand()
+    band.set_model(MODEL)
+    assert band.heightForWidth(200) > band.heightForWidth(600) == synthetic_band.HEIGHT
+    band.close()

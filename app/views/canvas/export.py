@@ -114,8 +114,9 @@ def render_annotated(
             overlay.draw_corners(painter, corners, area, size)
             taken = overlay.corner_rects(corners, area, size)
             legend = heat_legend.legend_of(own)
-            heat_legend.draw(painter, legend, area, size)
-            taken.append(heat_legend.rect_of(legend, area, size))
+            place = heat_legend.rect_of(legend, area, size, taken)
+            heat_legend.draw(painter, legend, place, size)
+            taken.append(place)
             labels.draw(painter, labels.place(chips, area, taken, size), size)
         synthetic_band.draw(painter, model, whole, size)
     finally:

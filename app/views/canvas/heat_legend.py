@@ -62,12 +62,21 @@ def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
     if shown is None:
         return None
     count = sum(isinstance(finding.geometry, Heatmap) for finding in findings)
-    more = f"1 of {count} heatmaps: choose in the findings list" if count > 1 else ""
+    more = f"1 of {count}: choose in the findings" if count > 1 else ""
     return Legend(f"Heatmap: {wording.one_line(shown.label) or 'unnamed'}", more)
 
 
-def rect_of(legend: Legend | None, area: QRectF, size: float = 1.0) -> QRectF:
-    """Where it stands in `area` (px): at the bottom, in the middle; empty for no legend."""
+def rect_of(
+    legend: Legend | None, area: QRectF, size: float = 1.0, taken: Sequence[QRectF] = ()
+) -> QRectF:
+    """Where it stands in `area` (px): at the bottom, in the middle, above other text.
+
+    Args:
+        legend: What it says; an empty place for None.
+        area: The view.
+        size: Factor on all sizes.
+        taken: Where corner text stands.
+    """
     if legend is None:
         return QRectF()
     line = QFontMetricsF(_font(size)).lineSpacing()
@@ -75,14 +84,20 @@ def rect_of(legend: Legend | None, area: QRectF, size: float = 1.0) -> QRectF:
     height = lines * line + (_BAR + 2 * _PAD) * size
     width = min(_WIDTH * size, area.width() - 2 * _PAD * size)
     corner = QPointF(area.center().x() - width / 2, area.bottom() - _ABOVE * size - height)
-    return QRectF(corner.x(), corner.y(), width, height)
+    rect = QRectF(corner.x(), corner.y(), width, height)
+    gap = _PAD * size
+    for other in sorted(taken, key=lambda one: -one.bottom()):
+        if other.top() > area.center().y() and rect.intersects(
+            other.adjusted(-gap, -gap, gap, gap)
+        ):
+            rect.moveBottom(other.top() - gap)
+    return rect
 
 
-def draw(painter: QPainter, legend: Legend | None, area: QRectF, size: float = 1.0) -> None:
-    """Draw it; the painter is in px of the view."""
+def draw(painter: QPainter, legend: Legend | None, rect: QRectF, size: float = 1.0) -> None:
+    """Draw it into `rect_of`; the painter is in px of the view."""
     if legend is None:
         return
-    rect = rect_of(legend, area, size)
     painter.save()
     painter.setRenderHint(QPainter.RenderHint.Antialiasing)
     painter.setPen(Qt.PenStyle.NoPen)

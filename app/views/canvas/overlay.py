@@ -318,7 +318,7 @@ class Overlay(QWidget):
         """Show other chips, placed clear of each other and of the corner text."""
         area = self._area()
         taken = [block.rect for block in self._laid_out()]
-        taken.append(heat_legend.rect_of(self._legend, area))
+        taken.append(heat_legend.rect_of(self._legend, area, taken=taken))
         placed = labels.place(chips, area, taken)
         if placed != self._placed:
             self._placed = placed
@@ -336,7 +336,9 @@ class Overlay(QWidget):
         painter.setRenderHint(QPainter.RenderHint.TextAntialiasing)
         draw_sides(painter, self._sides, self._area())
         draw_blocks(painter, self._laid_out())
-        heat_legend.draw(painter, self._legend, self._area())
+        taken = [block.rect for block in self._laid_out()]
+        place = heat_legend.rect_of(self._legend, self._area(), taken=taken)
+        heat_legend.draw(painter, self._legend, place)
         labels.draw(painter, self._placed)
         synthetic_band.draw(painter, self._synthetic, QRectF(self.rect()))
         painter.end()

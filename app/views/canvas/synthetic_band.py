@@ -7,7 +7,15 @@ pictures. Dark letters on a bright ground that no greyscale image has.
 from __future__ import annotations
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import (
+    QColor,
+    QFont,
+    QFontMetricsF,
+    QPainter,
+    QPaintEvent,
+    QPen,
+    QResizeEvent,
+)
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.imaging.files import synthetic
@@ -92,6 +100,15 @@ def _band(painter: QPainter, model: str, strip: QRectF, pixels: float) -> None:
     painter.drawText(strip, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextSingleLine, line)
 
 
+def _lines(painter: QPainter, model: str, room: QRectF) -> None:
+    """All of the text on as many lines as it takes."""
+    painter.fillRect(room, QColor(THEME.synthetic))
+    painter.setFont(_font(TYPE.body))
+    painter.setPen(QColor(THEME.synthetic_text))
+    inner = room.adjusted(_PAD, 0, -_PAD, 0)
+    painter.drawText(inner, Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap, text(model))
+
+
 def _font(pixels: float) -> QFont:
     return ui_font(max(round(pixels), 5), QFont.Weight.Bold)
 
@@ -102,7 +119,9 @@ class SyntheticBand(QWidget):
     def __init__(self) -> None:
         super().__init__()
         self._model = ""
-        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy = QSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+        policy.setHeightForWidth(True)
+        self.setSizePolicy(policy)
         self.hide()
 
     @property
@@ -120,9 +139,22 @@ class SyntheticBand(QWidget):
             self.update()
 
     def sizeHint(self) -> QSize:
-        return QSize(SPACE.xl, round(HEIGHT))
+        return QSize(SPACE.xl, self.heightForWidth(self.width()))
+
+    def hasHeightForWidth(self) -> bool:
+        return True
+
+    def heightForWidth(self, width: int) -> int:
+        room = QRectF(0, 0, max(width - 2 * _PAD, 40), 400)
+        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        needed = QFontMetricsF(_font(TYPE.body)).boundingRect(room, flags, text(self._model))
+        return round(max(HEIGHT, needed.height() + _PAD))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.updateGeometry()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
-        _band(painter, self._model, QRectF(self.rect()), TYPE.body)
+        _lines(painter, self._model, QRectF(self.rect()))
         painter.end()

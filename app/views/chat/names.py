@@ -18,6 +18,14 @@ _KNOWN = {
     "chest_xray_segmentation": ("Outline chest organs", "scan"),
     "chest_xray_classifier": ("Score chest findings", "stethoscope"),
     "cardiothoracic_ratio": ("Measure heart size", "scan-search"),
+    "chest_xray_report_generator": ("Draft a report", "file-text"),
+    "chest_xray_expert": ("Ask the chest expert", "stethoscope"),
+    "xray_phrase_grounding": ("Find a phrase in the image", "scan-search"),
+    "llava_med_qa": ("Ask LLaVA-Med", "message-square"),
+    "medgemma_qa": ("Ask MedGemma", "message-square"),
+    "medsam2_segment": ("Segment what is marked", "shapes"),
+    "chest_xray_generator": ("Draw a synthetic radiograph", "sparkles"),
+    "chest_xray_compare": ("Compare with a prior", "history"),
 }
 
 

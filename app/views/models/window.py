@@ -39,7 +39,7 @@ from app.views.widgets import EmptyState, label, push_button, row_table
 
 _SIZE = QSize(1120, 720)
 _LEAST = QSize(760, 480)
-_WIDTHS = {TITLE: 250, STATE: 170, SIZE: 84, TOOLS: 160}
+_WIDTHS = {TITLE: 290, STATE: 150, SIZE: 84, TOOLS: 120}
 _SHEET = f"""
 #modelsWindow {{ background: {THEME.panel}; }}
 #modelDetails, #modelDetailsPage {{ background: {THEME.window}; border: none; }}
@@ -95,7 +95,8 @@ class ModelsWindow(QDialog):
         table = row_table(self.model, "Models", row_height=30, widths=_WIDTHS)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         table.setTextElideMode(Qt.TextElideMode.ElideRight)
-        table.horizontalHeader().setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
+        table.horizontalHeader().setSectionResizeMode(TOOLS, QHeaderView.ResizeMode.Stretch)
+        table.horizontalHeader().setMinimumSectionSize(72)
         table.selectionModel().currentRowChanged.connect(lambda _now, _old: self._show())
         return table
 
@@ -196,9 +197,12 @@ class ModelsWindow(QDialog):
 
     def _listed(self, statuses: tuple[ModelStatus, ...]) -> None:
         chosen = self._wanted or self.chosen
+        begins = not self.model.rowCount()
         with QSignalBlocker(self.table.selectionModel()):
             self.model.show(statuses)
         self._stack.setCurrentIndex(1 if statuses else 0)
+        if begins:
+            self.table.setFocus()
         self._follow()
         self.choose(chosen if self.model.find(chosen) >= 0 else self._first())
         self._show()
