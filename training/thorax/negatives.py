@@ -288,7 +288,7 @@ def _picture(rng: np.random.Generator) -> FloatImage:
     ) * rng.uniform(0.2, 1)
 
 
-_OTHER: tuple[Callable[[np.random.Generator], FloatImage], ...] = (
+DRAWERS: tuple[Callable[[np.random.Generator], FloatImage], ...] = (
     _limb,
     _head,
     _belly,
@@ -300,5 +300,5 @@ _OTHER: tuple[Callable[[np.random.Generator], FloatImage], ...] = (
 
 def other(rng: np.random.Generator) -> FloatImage:
     """Renders something that is no chest film."""
-    image = _OTHER[int(rng.integers(len(_OTHER)))](rng)
+    image = DRAWERS[int(rng.integers(len(DRAWERS)))](rng)
     return np.clip(image, -0.1, 2.2).astype(np.float32)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -33,7 +33,7 @@ from app.tools.chest.thorax_looks import (
 )
 from app.tools.chest.thorax_masks import BoolImage, FloatImage, Judgement, cleaned, judge
 from app.tools.chest.thorax_spread import Spread, spread_of
-from app.tools.chest.thorax_windows import coarse, enlarged
+from app.tools.chest.thorax_windows import Window, coarse, enlarged, film
 from app.tools.model_process.serving import Work, serve
 
 Progress = Callable[[float, str], None]
@@ -130,6 +130,22 @@ def segment(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentati
     problem = _checked(pixels)
     if problem is not None:
         return ThoraxSegmentation(refused=problem)
+    part = film(pixels)
+    found = _segmented(pixels[part.top : part.bottom, part.left : part.right], weights)
+    if part.shape == pixels.shape:
+        return found
+    return replace(found, masks={n: _framed(m, part, pixels) for n, m in found.masks.items()})
+
+
+def _framed(mask: BoolImage, part: Window, pixels: NDArray[np.float32]) -> BoolImage:
+    """Returns a film's mask in the whole image."""
+    whole = np.zeros(pixels.shape, np.bool_)
+    whole[part.top : part.bottom, part.left : part.right] = mask
+    return whole
+
+
+def _segmented(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegmentation:
+    """Segments a film without borders."""
     shape = (pixels.shape[0], pixels.shape[1])
     shown = torch.from_numpy(np.ascontiguousarray(pixels, np.float32))[None, None]
     box = letterboxed(shown)
@@ -173,7 +189,9 @@ def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> tuple[str, floa
     Returns:
         "frontal", "lateral", "other" or "inverted", and the network's share for it in 0..1.
     """
-    box = letterboxed(torch.from_numpy(np.ascontiguousarray(pixels, np.float32))[None, None])
+    part = film(pixels)
+    shown = np.ascontiguousarray(pixels[part.top : part.bottom, part.left : part.right], np.float32)
+    box = letterboxed(torch.from_numpy(shown)[None, None])
     upright, negative = looks(weights, torch.cat([box, 1 - box]))
     as_shown, inverted = polarities(upright.views, negative.views)
     view = view_of((negative if inverted > as_shown else upright).views)

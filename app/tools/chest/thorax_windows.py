@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from app.tools.chest.thorax_masks import BoolImage, FloatImage
 
 _EDGE = 2  # coarse pixels kept around masks in any case, for their smooth edges
+_ONE_GREY = 0.03  # range of greys in a row or column of a border: JPEG leaves some
+_LEAST_FILM = 0.2  # of the image's long side
 _COARSE = 384  # pixels of the working grid's long side
 
 
@@ -40,6 +42,23 @@ class Window:
             round(self.left * columns),
             round(self.right * columns),
         )
+
+
+def film(pixels: FloatImage) -> Window:
+    """Returns the part of an image inside borders of one grey: padding, a collimator's shadow.
+
+    Args:
+        pixels: [rows, columns] in 0..1.
+
+    Returns:
+        The whole image where hardly anything would be left.
+    """
+    rows, columns = (np.nonzero(np.ptp(pixels, axis=axis) > _ONE_GREY)[0] for axis in (1, 0))
+    whole = Window(0, pixels.shape[0], 0, pixels.shape[1])
+    if len(rows) == 0 or len(columns) == 0:
+        return whole
+    part = Window(int(rows[0]), int(rows[-1]) + 1, int(columns[0]), int(columns[-1]) + 1)
+    return part if min(part.shape) >= _LEAST_FILM * max(pixels.shape) else whole
 
 
 def coarse(shape: tuple[int, int]) -> tuple[int, int]:
