@@ -76,7 +76,7 @@ def _done(program: Program, asked: Asked) -> Sequence[ModelStatus]:
         case "pack":
             assert asked.path is not None
             store.pack(asked.names, asked.path, progress=_told)
-            print(file=sys.stderr)
+            _end_line()
             return [store.status(store.card(name)) for name in asked.names]
         case "accept":
             return [_accept(program, asked, name) for name in asked.names]
@@ -85,7 +85,7 @@ def _done(program: Program, asked: Asked) -> Sequence[ModelStatus]:
         case "verify":
             wanted = asked.names or ("",)
             found = [store.verify(name, host=program.host, progress=_told) for name in wanted]
-            print(file=sys.stderr)
+            _end_line()
             return [status for several in found for status in several]
         case _:
             named = [store.status(store.card(name)) for name in asked.names]
@@ -108,7 +108,7 @@ def _install(program: Program, asked: Asked) -> Sequence[ModelStatus]:
         host=program.host,
         progress=_told,
     )
-    print(file=sys.stderr)
+    _end_line()
     for model in plan.models:
         facts = {"model": model.card.name, "revision": model.revision, "terms": bool(model.terms)}
         note(program.audit, "model_installed", {**facts, "code": code and bool(model.code)})
@@ -127,7 +127,7 @@ def _get(program: Program, asked: Asked, name: str) -> ModelStatus:
     facts = {"weights": wanted.name, "host": host_of(wanted)}
     note(program.audit, "weights_asked", facts)
     status = store.get(name, accepted=accepted, code_allowed=code, progress=_told)
-    print(file=sys.stderr)
+    _end_line()
     facts = {"model": wanted.name, "revision": status.revision, "terms": bool(terms)}
     note(program.audit, "model_installed", {**facts, "code": status.code == "allowed"})
     return status
@@ -241,3 +241,8 @@ def _show(status: ModelStatus) -> None:
 def _told(fraction: float, text: str) -> None:
     if sys.stderr.isatty():
         print(f"\r  {fraction:4.0%} {text:<60}", end="", file=sys.stderr, flush=True)
+
+
+def _end_line() -> None:
+    if sys.stderr.isatty():
+        print(file=sys.stderr)

@@ -22,8 +22,8 @@ from app.tools.download import Wanted, check_address, download, read_url
 from app.tools.model_cards import ModelCard
 from app.tools.model_digests import key_of, remember, sha256_of
 from app.tools.model_names import check_together, safe_name
-from app.tools.model_places import Place, is_program
-from app.tools.model_planning import checked, wanted_files
+from app.tools.model_places import Place, is_program, wanted_files
+from app.tools.model_planning import checked
 from app.tools.model_plans import (
     Agreed,
     PlannedFile,
@@ -196,6 +196,17 @@ class Getting:
             return False
         return not file.sha256 or sha256_of(target, cancel=self.cancel) == file.sha256
 
+    def _taken_over(self, target: Path, sha256: str) -> bool:
+        """Whether the file is installed already, in this or another version of the model."""
+        record = self.place.record()
+        for file in record.files if record and sha256 else ():
+            path = self.place.file(file.name)
+            if file.sha256 == sha256 and path.is_file():
+                target.unlink(missing_ok=True)
+                shutil.copyfile(path, target)
+                return sha256_of(target, cancel=self.cancel) == sha256
+        return False
+
     def _download(
         self,
         card: ModelCard,
@@ -227,6 +238,8 @@ class Getting:
             self.otherwise,
         )
         target.parent.mkdir(parents=True, exist_ok=True)
+        if self._taken_over(target, wanted.sha256):
+            return
         download(wanted, target, progress=told, cancel=self.cancel)
         if wanted.sha256:
             remember(key_of(target), wanted.sha256)  # it was read just now

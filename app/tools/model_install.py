@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import shutil
+import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -26,6 +27,7 @@ from app.tools.model_sources import Source, reading
 Progress = Callable[[float, str], None]
 
 STAGING = ".incoming-"
+_swapping = threading.Lock()  # what is moved aside for a moment must not be taken for left behind
 
 
 class Loads(Protocol):
@@ -231,6 +233,11 @@ def swap(place: Place, staged: Path) -> None:
     Raises:
         OSError: It cannot be; what was there is still, or again, in place.
     """
+    with _swapping:
+        _swap(place, staged)
+
+
+def _swap(place: Place, staged: Path) -> None:
     if place.card.folder:
         _swap_folder(place, staged)
         return
@@ -270,9 +277,23 @@ def recover(places: Iterable[Place]) -> None:
     """Put back what an installation that was cut off had moved aside."""
     for place in places:
         old = place.models / f".replaced-{place.card.name}"
-        with contextlib.suppress(OSError):
+        with _swapping, contextlib.suppress(OSError):
             if old.is_dir() and not place.base.exists():
                 old.rename(place.base)
+
+
+def sweep(models: Path, before: float) -> None:
+    """Delete what installations left behind that were killed.
+
+    Args:
+        models: The models folder.
+        before: Seconds since 1970: what was begun later may be under way in another program.
+    """
+    for pattern in (f"{STAGING}*", ".removed-*"):
+        for folder in models.glob(pattern):
+            with contextlib.suppress(OSError):
+                if folder.stat().st_mtime < before:
+                    shutil.rmtree(folder, ignore_errors=True)
 
 
 def delete(place: Place) -> None:

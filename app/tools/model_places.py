@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from app.tools.model_cards import ModelCard
 from app.tools.model_digests import Told, key_of, sha256_of
 from app.tools.model_records import RECORD, Record, RecordedFile, read_record
+
+_TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml", ".safetensors")
+"""Kinds of files that hold no program. Others are taken only where the card names them."""
+
+_WEIGHTS = (".safetensors",)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +73,9 @@ class Place:
             return (self.path.name,) if self.path.is_file() else ()
         wanted = {file.name for file in record.files} if record else set[str]()
         found = [name for name in files_below(self.base) if name != RECORD]
-        return tuple(n for n in found if n in wanted or (not record and self.card.file_of(n)))
+        if record is None:
+            return tuple(wanted_files(self.card, found)[0])
+        return tuple(name for name in found if name in wanted)
 
     def missing(self) -> tuple[str, ...]:
         """Files (or patterns) of the card that are needed and not there."""
@@ -117,13 +125,13 @@ class Place:
 
 
 def files_below(folder: Path) -> tuple[str, ...]:
-    """Names of all files below a folder, with "/"; hidden folders are left out."""
+    """Names of all files below a folder, with "/"; hidden ones are left out."""
     found: list[str] = []
     if not folder.is_dir():
         return ()
     for path in folder.rglob("*"):
         name = path.relative_to(folder)
-        if path.is_file() and not any(part.startswith(".") for part in name.parts[:-1]):
+        if path.is_file() and not any(part.startswith(".") for part in name.parts):
             found.append(PurePosixPath(*name.parts).as_posix())
     return tuple(sorted(found))
 
@@ -131,3 +139,26 @@ def files_below(folder: Path) -> tuple[str, ...]:
 def is_program(name: str) -> bool:
     """Whether a file of that name is code that Python could run."""
     return PurePosixPath(name).suffix.casefold() in (".py", ".pyc", ".pyd", ".so", ".pyw", ".dll")
+
+
+def wanted_files(wanted: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
+    """Which files belong to a model, and which are left out.
+
+    Where its card names weights, other weights (a second format, a second precision) are left out.
+    """
+    names = list(names)
+    exact = any(file.name.endswith(_WEIGHTS) for file in wanted.files)
+    taken: list[str] = []
+    for name in names:
+        suffix = PurePosixPath(name).suffix.casefold()
+        if is_program(name):
+            take = wanted.trust_remote_code and suffix == ".py"
+        elif wanted.file_of(name) is not None:
+            take = True
+        elif suffix in _WEIGHTS:
+            take = not exact
+        else:
+            take = suffix in _TAKEN or "." not in PurePosixPath(name).name
+        if take:
+            taken.append(name)
+    return taken, [name for name in names if name not in set(taken)]

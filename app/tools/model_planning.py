@@ -12,15 +12,10 @@ from app.tools.model_cards import ModelCard
 from app.tools.model_digests import sha256_of
 from app.tools.model_names import refused
 from app.tools.model_packs import LONGEST_MANIFEST, MANIFEST, PackModel, read_manifest
-from app.tools.model_places import Place, is_program
+from app.tools.model_places import Place, is_program, wanted_files
 from app.tools.model_plans import InstallPlan, PlannedFile, PlannedModel
 from app.tools.model_sources import FileSource, FolderSource, Source, open_source
 from app.tools.model_states import accepted
-
-_TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml", ".safetensors")
-"""Kinds of files that hold no program. Others are taken only where the card names them."""
-
-_WEIGHTS = (".safetensors",)
 
 
 def plan(
@@ -54,29 +49,6 @@ def plan(
         return InstallPlan(path, tuple(models), source)
     wanted = cards[name] if name is not None else _identified(source, path, cards)
     return InstallPlan(path, (planned(source, wanted, places[wanted.name]),), source)
-
-
-def wanted_files(wanted: ModelCard, names: Iterable[str]) -> tuple[list[str], list[str]]:
-    """Which files belong to a model, and which are left out.
-
-    Where its card names weights, other weights (a second format, a second precision) are left out.
-    """
-    names = list(names)
-    exact = any(file.name.endswith(_WEIGHTS) for file in wanted.files)
-    taken: list[str] = []
-    for name in names:
-        suffix = PurePosixPath(name).suffix.casefold()
-        if is_program(name):
-            take = wanted.trust_remote_code and suffix == ".py"
-        elif wanted.file_of(name) is not None:
-            take = True
-        elif suffix in _WEIGHTS:
-            take = not exact
-        else:
-            take = suffix in _TAKEN or "." not in PurePosixPath(name).name
-        if take:
-            taken.append(name)
-    return taken, [name for name in names if name not in set(taken)]
 
 
 def planned(source: Source, wanted: ModelCard, place: Place) -> PlannedModel:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -12,6 +14,8 @@ from app.tools.model_digests import read_sha256
 from app.tools.model_places import Place, is_program
 from app.tools.model_records import Record
 from app.tools.needs import command
+
+_LONGEST_SETTINGS = 1 << 20  # vocabularies are longer, and no settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,11 +137,23 @@ def code(place: Place, record: Record | None) -> str:
     """See `ModelStatus.code`; each program is read anew, since what ran once is no promise."""
     if not place.card.trust_remote_code:
         return ""
-    if record is None or not record.code_allowed:
+    if record is None or not record.code_allowed or _leads_elsewhere(place):
         return "not allowed"
     allowed = {file.name: file.sha256 for file in record.files if is_program(file.name)}
     now = {name: read_sha256(place.file(name)) for name in place.programs()}
     return "allowed" if now == allowed else "changed"
+
+
+def _leads_elsewhere(place: Place) -> bool:
+    """Whether its settings name code of another repository, which nobody has pinned."""
+    for path in place.base.glob("*.json"):
+        if path.stat().st_size > _LONGEST_SETTINGS:
+            continue
+        with contextlib.suppress(ValueError, OSError):
+            data: Any = json.loads(path.read_bytes())
+            if isinstance(data, dict) and "--" in json.dumps(data.get("auto_map", "")):
+                return True
+    return False
 
 
 def _changed(record: Record | None, digests: Mapping[str, str]) -> list[str]:

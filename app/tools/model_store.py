@@ -6,6 +6,7 @@ Nothing here imports torch, and nothing is fetched unless `ModelStore.get` is ca
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -17,11 +18,17 @@ from app.tools import model_planning as planning
 from app.tools import model_states as states
 from app.tools.api import CancelToken, ModelHost, ToolFailed
 from app.tools.model_cards import ModelCard, cards
-from app.tools.model_digests import list_sha256, read_sha256
+from app.tools.model_digests import (
+    key_of,
+    list_sha256,
+    read_sha256,
+    remember,
+    sha256_of,
+)
 from app.tools.model_getting import Getting
-from app.tools.model_install import Installation, delete, recover
+from app.tools.model_install import Installation, delete, recover, sweep
 from app.tools.model_packs import Manifest, write_pack
-from app.tools.model_places import Place
+from app.tools.model_places import Place, is_program
 from app.tools.model_plans import Agreed, InstallPlan
 from app.tools.model_records import Record, write_record
 from app.tools.model_states import InstalledModel, ModelStatus
@@ -32,6 +39,7 @@ __all__ = ["InstallPlan", "InstalledModel", "ModelStatus", "ModelStore"]
 Progress = Callable[[float, str], None]
 
 _CHECK_TIMEOUT_S = 300.0
+_ABANDONED_S = 86_400.0
 
 
 class ModelStore:
@@ -184,7 +192,9 @@ class ModelStore:
 
         return tuple(self._verified(one, told, cancel, host) for one in wanted)
 
-    def accept(self, name: str, *, code: bool = False) -> ModelStatus:
+    def accept(
+        self, name: str, *, code: bool = False, cancel: CancelToken | None = None
+    ) -> ModelStatus:
         """Note that the user accepts the terms of a model that is there, and its files as they are.
 
         A folder that was copied into place by hand is written down by this too.
@@ -192,6 +202,7 @@ class ModelStore:
         Args:
             name: The model.
             code: The user also allows the code among its files to run.
+            cancel: Stops it; files that nobody has read yet are read.
 
         Raises:
             UsageError: No such model, it is not there, or nothing about it is to be accepted.
@@ -205,11 +216,11 @@ class ModelStore:
         if code and not wanted.trust_remote_code:
             raise UsageError("its card does not provide for code", subject=wanted.name)
         record = place.record()
-        names = place.names(None) if record is None else place.names(record)
+        names = place.names(record)
         if code:
             names = tuple(sorted({*names, *place.programs()}))
         now = now_text()
-        files = tuple(place.recorded(n, read_sha256(place.file(n))) for n in names)
+        files = tuple(place.recorded(n, _now_sha256(place, n, cancel)) for n in names)
         made = Record(
             name=wanted.name,
             revision=record.revision if record else "",
@@ -299,6 +310,7 @@ class ModelStore:
             )
         agreed = Agreed(accepted, code_allowed, other)
         with self._changing:
+            sweep(self.folder, time.time() - _ABANDONED_S)
             self._installation(progress, cancel, host).run(plan.source, plan.models, agreed)
         return tuple(self.status(model.card) for model in plan.models)
 
@@ -410,9 +422,11 @@ class ModelStore:
         if status.missing:
             return status
         record = place.record()
-        digests = {
-            name: read_sha256(place.file(name), told, cancel) for name in place.names(record)
-        }
+        digests: dict[str, str] = {}
+        for name in place.names(record):
+            key = key_of(place.file(name))
+            digests[name] = read_sha256(place.file(name), told, cancel)
+            remember(key, digests[name])
         total = list_sha256(digests.items()) if wanted.folder else next(iter(digests.values()))
         state, note = states.state(place, record, digests)
         if state == "other" and wanted.check and host is not None and is_installed("torch"):
@@ -427,6 +441,13 @@ class ModelStore:
 def now_text() -> str:
     """The time, as records have it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _now_sha256(place: Place, name: str, cancel: CancelToken | None) -> str:
+    """Of a file as it is; programs are read whatever is remembered of them."""
+    if is_program(name):
+        return read_sha256(place.file(name), cancel=cancel)
+    return sha256_of(place.file(name), cancel=cancel)
 
 
 def _called(wanted: ModelCard) -> str:

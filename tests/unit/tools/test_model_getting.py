@@ -148,6 +148,22 @@ def test_an_interrupted_download_goes_on_with_the_files_that_lack(tmp_path: Path
     assert not (made.folder / ".getting").exists()
 
 
+def test_what_a_new_version_has_in_common_with_the_old_one_is_not_fetched_again(
+    tmp_path: Path, there: Hub
+):
+    made = store(tmp_path, foldered())
+    made.get("test-folder")
+    there.offer(FILES | {"config.json": b"{}"})
+    there.elsewhere.asked.clear()
+    assert made.get("test-folder").state == "intact"
+    assert there.elsewhere.asked == []
+    assert (made.folder / "test-folder" / "config.json").read_bytes() == b"{}"
+    (made.folder / "test-folder" / "model.safetensors").write_bytes(b"damaged")
+    made.get("test-folder")
+    assert (made.folder / "test-folder" / "model.safetensors").read_bytes() == CONTENT
+    assert len(there.elsewhere.asked) == 1
+
+
 def test_a_cancel_leaves_what_was_installed_and_what_came(tmp_path: Path, there: Hub):
     made = store(tmp_path, foldered())
     made.get("test-folder")

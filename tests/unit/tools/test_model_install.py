@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import tarfile
 import zipfile
 from collections.abc import Callable
@@ -18,6 +19,7 @@ import pytest
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.model_cards import CardFile
+from app.tools.model_install import sweep
 from app.tools.model_names import Hostile
 from app.tools.model_packs import MANIFEST
 from app.tools.model_records import to_toml
@@ -413,6 +415,24 @@ def test_what_an_installation_moved_aside_when_it_was_killed_comes_back(tmp_path
     (made.folder / "test-folder").rename(made.folder / ".replaced-test-folder")
     assert made.overview()[0].state == "installed"
     assert installed(made) == FILES
+
+
+def test_what_killed_installations_left_is_swept_up_and_not_what_is_under_way(tmp_path: Path):
+    models = store(tmp_path, foldered()).folder
+    for name, began in ((".incoming-old", 1000), (".incoming-new", 3000), ("test-folder", 1000)):
+        os.utime(write_files(models / name, {"part": b"x"}), (began, began))
+    sweep(models, before=2000)
+    assert sorted(path.name for path in models.iterdir()) == [".incoming-new", "test-folder"]
+
+
+def test_a_model_has_one_digest_however_it_came(tmp_path: Path):
+    made = store(tmp_path, foldered())
+    files = FILES | {"generation_config.json": b"{}", "pytorch_model.bin": b"p", ".note": b"n"}
+    write_files(made.folder / "test-folder", files)
+    by_hand = made.require("test-folder", "A tool").sha256
+    made.remove("test-folder")
+    install(made, write_files(tmp_path / "test-folder", files))
+    assert made.require("test-folder", "A tool").sha256 == by_hand
 
 
 def test_a_disk_that_is_too_full_is_told_before_anything_is_copied(

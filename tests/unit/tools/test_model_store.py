@@ -164,6 +164,16 @@ def test_code_that_was_put_beside_allowed_code_withdraws_the_yes(tmp_path: Path)
     assert made.overview()[0].code == "changed"
 
 
+def test_settings_that_name_code_of_another_repository_withdraw_the_yes(tmp_path: Path):
+    made = store(tmp_path, foldered(code=True))
+    elsewhere = json.dumps({"auto_map": {"AutoModel": "other/repo--modeling_x.Net"}}).encode()
+    write_files(made.folder / "test-folder", FILES | CODE | {"config.json": elsewhere})
+    assert made.accept("test-folder", code=True).code == "not allowed"
+    own = json.dumps({"auto_map": {"AutoModel": "modeling_net.Net"}}).encode()
+    write_files(made.folder / "test-folder", {"config.json": own})
+    assert made.accept("test-folder", code=True).code == "allowed"
+
+
 def test_there_is_no_yes_to_code_where_the_card_has_none(tmp_path: Path):
     made = store(tmp_path, foldered())
     write_files(made.folder / "test-folder", FILES | CODE)
