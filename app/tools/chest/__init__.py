@@ -9,6 +9,7 @@ from app.tools.chest.expert import ChestXRayExpert
 from app.tools.chest.generator import ChestXRayGenerator
 from app.tools.chest.grounding import XRayPhraseGrounding
 from app.tools.chest.llava_med import LlavaMed
+from app.tools.chest.medgemma import MedGemma
 from app.tools.chest.medsam2_segment import MedSam2Segment
 from app.tools.chest.plan import PLAN
 from app.tools.chest.report import ChestXRayReportGenerator
@@ -24,6 +25,7 @@ def register(registry: Registrar) -> None:
     registry.register(CardiothoracicRatio(segmenter))
     registry.register(ChestXRayReportGenerator())
     registry.register(LlavaMed())
+    registry.register(MedGemma())
     registry.register(ChestXRayExpert())
     registry.register(XRayPhraseGrounding())
     registry.register(ChestXRayGenerator())

@@ -1,0 +1,87 @@
+"""`medgemma_qa`: MedGemma 4B answers a question about images, or without any."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
+from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, answered, asked, shown
+from app.tools.model_store import ModelStore
+from app.tools.needs import require_packages
+
+MODEL = "medgemma-4b-it"
+MOST_IMAGES = 8
+_FEATURE = "MedGemma"
+_PACKAGES = ("torch", "torchvision", "transformers")
+_TIMEOUT_S = 1790.0
+
+
+class MedGemmaInput(BaseModel):
+    """Arguments of `medgemma_qa`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    question: str = Field(min_length=1, max_length=LONGEST_QUESTION, description="The question.")
+    image_paths: list[str] | None = Field(
+        default=None,
+        max_length=MOST_IMAGES,
+        description="The images that it is about, each by the app's image id or its path; the "
+        "model is shown them as Image 1, Image 2, ... Leave it out for a question of general "
+        "medical knowledge.",
+    )
+    max_new_tokens: int = Field(
+        default=512, ge=1, le=MOST_TOKENS, description="Length of the answer at most, in tokens."
+    )
+
+
+class MedGemmaOutput(BaseModel):
+    """The answer in the model's words."""
+
+    answer: str
+
+
+SPEC = ToolSpec(
+    name="medgemma_qa",
+    description=(
+        "MedGemma (4B, Google) answers a question about one or several medical images, or a "
+        "general medical question without one. It was trained on chest radiographs, skin, eye and "
+        "tissue images besides text; it was not made for comparing films, for CT or MR volumes, "
+        "nor for longer conversations. A second opinion, not a finding. Needs installed weights "
+        "and Google's terms accepted."
+    ),
+    Input=MedGemmaInput,
+    Output=MedGemmaOutput,
+    needs=(*(Need("package", name) for name in _PACKAGES), Need("weights", MODEL)),
+    approval=Approval.COMPUTE,
+    timeout_s=1800.0,
+    pack="chest",
+    phrases=("medgemma", "med gemma"),
+)
+
+
+class MedGemma:
+    """The tool."""
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: MedGemmaInput, context: ToolContext) -> ToolResult:
+        """Answer; see `app.tools.api.Tool.run`."""
+        names = args.image_paths or []
+        if names:
+            context.progress(0.02, "Reading the images")
+        images = [shown(context.images.resolve(name), _FEATURE) for name in names]
+        model = ModelStore(context.models_dir).require(MODEL, _FEATURE)
+        require_packages(_FEATURE, *_PACKAGES)
+        payload = {
+            "question": args.question,
+            "images": [image.pixels for image in images],
+            "most": args.max_new_tokens,
+        }
+        answer = asked("app.tools.chest.medgemma_net:entry", model, payload, context, _TIMEOUT_S)
+        warnings = [text for image in images for text in image.warnings]
+        if len(images) > 1:
+            warnings.append("MedGemma's authors measured it on single images only")
+        return answered(model, answer, args.model_dump(), warnings)

@@ -1,0 +1,174 @@
+"""MedGemma 4B answers a question, about no, one or several images (torch; model process only).
+
+Prompt and preprocessing are the folder's own: the chat template, and `Gemma3Processor`, which
+resamples each image to a square of 896 pixels. The system instructions are those of the published
+examples. Greedy, as its authors advise for answers about images.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from transformers import AutoProcessor, Gemma3ForConditionalGeneration, GenerationConfig
+
+from app.tools.api import ToolFailed, ToolRetry
+from app.tools.chest.decoding import Ids, rgb, write
+from app.tools.chest.folders import loaded_whole, unplaced
+from app.tools.model_process.serving import Work, serve
+
+Progress = Callable[[float, str], None]
+
+WITH_IMAGE = "You are an expert radiologist."
+WITHOUT_IMAGE = "You are a helpful medical assistant."
+_LIMIT = 8192
+"""Tokens of prompt and answer: enough for eight images of 256 tokens, and kind to the memory."""
+_LEAST = 16
+
+
+@dataclass(frozen=True, slots=True)
+class MedGemma:
+    """The loaded model."""
+
+    model: Any
+    processor: Any
+    ids: Ids
+
+
+def load(path: Path, work: Work) -> MedGemma:
+    """The model of a folder, ready to run.
+
+    Raises:
+        ToolFailed: It is damaged, or of another model.
+    """
+    try:
+        processor: Any = cast("Any", AutoProcessor).from_pretrained(
+            path, local_files_only=True, trust_remote_code=False
+        )
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise ToolFailed(
+            "MedGemma's processor or vocabulary cannot be loaded",
+            subject=path.name,
+            remedy="Install google/medgemma-4b-it again, with all of its files.",
+            detail=f"{type(error).__name__}: {error}"[:2000],
+        ) from error
+    # Gemma 3 was trained in bfloat16; some of its values are too large for float16.
+    wide = torch.float32 if work.placement.dtype == "float16" else None
+    model = loaded_whole(Gemma3ForConditionalGeneration, path, work, dtype=wide)
+    ids = _ids(model, processor.tokenizer)
+    # The folder's own settings ask for sampling: another answer each time.
+    model.generation_config = GenerationConfig()
+    return MedGemma(model, processor, ids)
+
+
+def _ids(model: Any, tokenizer: Any) -> Ids:
+    """What ends a turn: the model's own list, and the vocabulary's end."""
+    own: Any = model.generation_config.eos_token_id
+    ends: list[Any] = [own] if isinstance(own, int) else list(own or ())
+    named = tokenizer.convert_tokens_to_ids("<end_of_turn>")
+    ends += [tokenizer.eos_token_id, named]
+    known = dict.fromkeys(end for end in ends if isinstance(end, int) and end >= 0)
+    known.pop(tokenizer.unk_token_id, None)
+    return Ids(tuple(known), tokenizer.pad_token_id)
+
+
+def messages(question: str, images: Sequence[Any]) -> list[dict[str, Any]]:
+    """The conversation that the chat template is given.
+
+    Args:
+        question: Without control tokens.
+        images: PIL images; several are numbered, in the order given.
+    """
+    content: list[dict[str, Any]] = [{"type": "text", "text": question}]
+    for number, image in enumerate(images, 1):
+        if len(images) > 1:
+            content.append({"type": "text", "text": f"Image {number}:"})
+        content.append({"type": "image", "image": image})
+    system = WITH_IMAGE if images else WITHOUT_IMAGE
+    return [
+        {"role": "system", "content": [{"type": "text", "text": system}]},
+        {"role": "user", "content": content},
+    ]
+
+
+def prepared(gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]) -> dict[str, Any]:
+    """What the model is given: input_ids, attention_mask, and pixel_values where there are images.
+
+    Args:
+        gemma: The model, whose processor and template they are.
+        question: As the user wrote it; control tokens in it are taken out.
+        pixels: uint8 [rows, columns] or [rows, columns, 3] each.
+    """
+    asked = _harmless(question, gemma.processor.tokenizer)
+    talk = messages(asked, [rgb(image) for image in pixels])
+    return dict(
+        gemma.processor.apply_chat_template(
+            talk,
+            add_generation_prompt=True,
+            tokenize=True,
+            return_dict=True,
+            return_tensors="pt",
+        )
+    )
+
+
+def _harmless(question: str, tokenizer: Any) -> str:
+    """The question without what the vocabulary would take for a control token."""
+    signs = {str(token) for token in tokenizer.all_special_tokens}
+    signs |= {"<start_of_turn>", "<end_of_turn>"}
+    before = ""
+    while before != question:
+        before = question
+        for sign in signs:
+            question = question.replace(sign, " ")
+    return question.strip()
+
+
+def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
+    """Answer a question.
+
+    Args:
+        payload: "question"; "images", a list of uint8 [rows, columns] or [rows, columns, 3];
+            "most", tokens of the answer at most; "model", "device".
+        progress: Told of each token.
+
+    Returns:
+        "text", "finished", "most", and what `serve` adds.
+
+    Raises:
+        ToolRetry: The question is too long.
+    """
+
+    def work(gemma: MedGemma, doing: Work) -> dict[str, Any]:
+        doing.progress(0.15, "Looking at it" if payload["images"] else "Reading the question")
+        given = prepared(gemma, str(payload["question"]), payload["images"])
+        left = _LIMIT - given["input_ids"].shape[1]
+        if left < _LEAST:
+            raise ToolRetry(
+                f"the question is too long: with its images it takes {given['input_ids'].shape[1]} "
+                f"of {_LIMIT} tokens; ask it shorter, or about fewer images"
+            )
+        inputs = {
+            name: value.to(gemma.model.device, gemma.model.dtype)
+            if value.is_floating_point()
+            else value.to(gemma.model.device)
+            for name, value in given.items()
+            if isinstance(value, torch.Tensor)
+        }
+        most = min(int(payload["most"]), left)
+        tokens = write(gemma.model, inputs, gemma.ids, doing, most=most)
+        text = gemma.processor.tokenizer.decode(tokens.ids, skip_special_tokens=True)
+        return {"text": text, "finished": tokens.finished, "most": most}
+
+    return serve(payload, progress, load=load, work=work)
+
+
+def check(payload: Mapping[str, Any]) -> dict[str, Any]:
+    """Load a folder and forget it: whether `models install` may take it."""
+    gemma = load(Path(payload["weights"]), unplaced())
+    return {"parameters": sum(p.numel() for p in gemma.model.parameters())}
