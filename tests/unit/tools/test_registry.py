@@ -20,16 +20,25 @@ from app.tools.registry import ENTRY_POINT_GROUP, OWN_PACK, Registry, load_packs
 
 
 def test_the_seeds_tools_are_there_with_the_seeds_arguments():
-    arguments = {
-        tool.spec.name: list(tool.spec.Input.model_fields) for tool in load_packs(()).all()
-    }
-    assert arguments == {
-        "dicom_processor": ["dicom_path", "window_center", "window_width"],
+    """In the seed's order; what was added to them comes after, and can be left out."""
+    seed = {
         "image_visualizer": ["image_path", "title", "description", "figsize", "cmap"],
+        "dicom_processor": ["dicom_path", "window_center", "window_width"],
         "chest_xray_classifier": ["image_path"],
         "chest_xray_segmentation": ["image_path", "organs"],
-        "cardiothoracic_ratio": ["image_path"],
+        "chest_xray_report_generator": ["image_path"],
+        "chest_xray_expert": ["image_paths", "prompt", "max_new_tokens"],
+        "llava_med_qa": ["question", "image_path"],
+        "xray_phrase_grounding": ["image_path", "phrase", "max_new_tokens"],
+        "chest_xray_generator": [
+            *("prompt", "height", "width", "num_inference_steps", "guidance_scale"),
+        ],
     }
+    fields = {tool.spec.name: tool.spec.Input.model_fields for tool in load_packs(()).all()}
+    for name, arguments in seed.items():
+        assert list(fields[name])[: len(arguments)] == arguments
+        added = list(fields[name].values())[len(arguments) :]
+        assert not any(field.is_required() for field in added)
 
 
 def test_every_tool_documents_its_pack_arguments_and_output():
