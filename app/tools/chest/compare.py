@@ -1,0 +1,322 @@
+"""`chest_xray_compare`: a chest radiograph and an earlier one of the same patient, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field
+
+from app.imaging.findings import Box, Finding, Polygon, new_id
+from app.imaging.studies.patients import conflict, identity_of
+from app.tools.api import (
+    Approval,
+    Artifact,
+    ImageSnapshot,
+    Need,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolRetry,
+    ToolSpec,
+)
+from app.tools.chest import comparing, gate, organs
+from app.tools.chest.classifier import MODEL as CLASSIFIER
+from app.tools.chest.classifier import ChestXRayClassifier, ClassifierInput
+from app.tools.chest.comparing import Row
+from app.tools.chest.ctr import LEFT_LUNG, RIGHT_LUNG
+from app.tools.chest.laying import Laid, Looked, lay
+from app.tools.chest.pictures import Hanging, model_pixels
+from app.tools.chest.segmenter import Segmenter
+from app.tools.files import plain, save_png
+from app.tools.model_store import ModelStore
+from app.tools.needs import is_installed
+
+_PATIENT = "Compare these two images?"
+_REMEDY = "Open two frontal chest radiographs of one patient and name the current and the prior."
+
+
+class CompareInput(BaseModel):
+    """Arguments of `chest_xray_compare`."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    image_path: str = Field(description="The current radiograph: the app's image id or its path.")
+    prior_path: str = Field(description="The earlier radiograph of the same patient.")
+
+
+class CompareRow(BaseModel):
+    """A line of the table; see `app.tools.chest.comparing.Row`."""
+
+    what: str
+    unit: str
+    current: float | None
+    prior: float | None
+    change: float | None = Field(description="current - prior; None where not comparable.")
+    comparable: bool
+    beyond_error: bool | None
+    why: str
+
+
+class CompareOutput(BaseModel):
+    """Output of `chest_xray_compare`."""
+
+    rows: list[CompareRow]
+    registered_image_path: str | None = Field(
+        description="The prior laid on the current image; None where that failed."
+    )
+    registration: dict[str, Any]
+    days_between: int | None
+
+
+SPEC = ToolSpec(
+    name="chest_xray_compare",
+    description=(
+        "Compares a frontal chest radiograph with an earlier one of the same patient: lays the "
+        "prior on the current image and shows it, and tables what has changed: cardiothoracic "
+        "ratio, areas of lungs and heart, the classifier's scores where its weights are installed, "
+        "and boxes that the user has drawn on both. Says for each figure whether it can be "
+        "compared at all (view, spacing, rotation). Finds the order by the study dates."
+    ),
+    Input=CompareInput,
+    Output=CompareOutput,
+    needs=(
+        Need("package", "torch"),
+        Need("weights", CLASSIFIER, optional=True),
+    ),
+    approval=Approval.COMPUTE,
+    timeout_s=420.0,
+    pack="chest",
+)
+
+
+class ChestXRayCompare:
+    """The tool. Shares its segmenter with the segmentation and the ratio."""
+
+    def __init__(self, segmenter: Segmenter) -> None:
+        self._segmenter = segmenter
+
+    @property
+    def spec(self) -> ToolSpec:
+        """What it is."""
+        return SPEC
+
+    def run(self, args: CompareInput, context: ToolContext) -> ToolResult:
+        """Compare; see `app.tools.api.Tool.run`."""
+        context.progress(0.01, "Reading the images")
+        named = [context.images.resolve(name) for name in (args.image_path, args.prior_path)]
+        names = [args.image_path, args.prior_path]
+        if named[0].ref == named[1].ref:
+            raise ToolRetry("both names mean the same image", remedy=_REMEDY)
+        warnings = _same_patient(named[0], named[1], context)
+        swapped, order = _order(named[0], named[1])
+        if swapped:
+            named.reverse()
+            names.reverse()
+        warnings += order
+        current = self._image(names[0], named[0], _part(context, 0.02, 0.3, "Current"))
+        prior = self._image(names[1], named[1], _part(context, 0.3, 0.58, "Prior"))
+        laid = lay(current, prior, _part(context, 0.58, 0.95, "Registering"))
+        context.cancel.check()
+        rows = comparing.table(current.side, prior.side, None if laid.doubt else laid.degrees)
+        boxes, findings = _boxes(current, prior, laid, context)
+        return _result(context, current, prior, laid, [*rows, *boxes], findings, swapped, warnings)
+
+    def _image(self, name: str, snapshot: ImageSnapshot, context: ToolContext) -> Looked:
+        """What is known of one image.
+
+        Raises:
+            ToolFailed: It is no frontal chest radiograph, or has no lungs that are found.
+        """
+        admission = gate.admit(snapshot, context, turns=True)
+        model = self._segmenter.choose(context)
+        found = self._segmenter.segment(snapshot, model, organs.EMBEDDED, context)
+        missing = [lung for lung in (RIGHT_LUNG, LEFT_LUNG) if lung not in found.masks]
+        if missing:
+            raise ToolFailed(
+                f"{' and '.join(missing)} not found on {name}: nothing to register by",
+                remedy=_REMEDY,
+            )
+        return Looked(
+            name,
+            snapshot,
+            admission,
+            found,
+            Hanging.of(snapshot.frame.orientation),
+            model_pixels(snapshot),
+            _scores(name, context),
+        )
+
+
+def _part(context: ToolContext, start: float, end: float, what: str) -> ToolContext:
+    """The context for a part of the work: its progress is a share of the whole."""
+    tell: Callable[[float, str], None] = context.progress
+
+    def told(fraction: float, text: str) -> None:
+        tell(start + (end - start) * min(1.0, max(0.0, fraction)), f"{what}: {text}")
+
+    return replace(context, progress=told)
+
+
+def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolContext) -> list[str]:
+    """Warnings; the user is asked where the files do not say that it is one patient.
+
+    Raises:
+        ToolFailed: The user says no, or nobody can be asked.
+    """
+    one, other = identity_of(first.instance), identity_of(second.instance)
+    if conflict(one, other):
+        doubt = "the two files name different patients"
+    elif (one.patient_id and other.patient_id) or (one.birth and other.birth and one.names):
+        return []
+    else:
+        doubt = "the files do not say that both images are of the same patient"
+    detail = f"Against it speaks: {doubt}. A comparison means something for one patient only."
+    if not context.confirm(_PATIENT, detail, image=first.ref):
+        raise ToolFailed(doubt, remedy=_REMEDY)
+    context.cancel.check()
+    return [f"compared although {doubt}: you said that they are to be compared"]
+
+
+def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str]]:
+    """Whether the two were named the wrong way round, and what to say of their order."""
+    newer = comparing.is_newer(prior.instance, current.instance)
+    if newer is None:
+        return False, ["the files do not say which is older: the order is as you named them"]
+    if newer:
+        return True, ["the image named as the prior is the newer one: they were exchanged"]
+    return False, []
+
+
+def _scores(name: str, context: ToolContext) -> dict[str, float]:
+    """The classifier's scores where its weights and packages are there."""
+    there = all(map(is_installed, ("torch", "torchvision", "torchxrayvision")))
+    if not there or not ModelStore(context.models_dir).has(CLASSIFIER):
+        return {}
+    result = ChestXRayClassifier().run(ClassifierInput(image_path=name), context)
+    return {label: float(score) for label, score in result.output.items()}
+
+
+def _drawn(image: Looked) -> list[tuple[float, float, float, float]]:
+    shapes = (finding.geometry for finding in image.snapshot.drawn)
+    return [(s.x0, s.y0, s.x1, s.y1) for s in shapes if isinstance(s, Box)]
+
+
+def _boxes(
+    current: Looked, prior: Looked, laid: Laid, context: ToolContext
+) -> tuple[list[Row], tuple[Finding, ...]]:
+    """Rows of the boxes that the user drew, and the prior's boxes laid on the current image."""
+    now, then = _drawn(current), _drawn(prior)
+    if laid.doubt or not (now or then):
+        return [], ()
+    to_current: NDArray[np.float64] = np.linalg.inv(laid.to_prior).astype(np.float64)
+    corners = [comparing.moved_box(box, to_current) for box in then]
+    pairs = comparing.pair(now, [comparing.bounds(c) for c in corners])
+    spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
+    rows = [
+        comparing.box_row(
+            number,
+            (None if i is None else now[i], None if j is None else then[j]),
+            spacings,
+        )
+        for number, (i, j) in enumerate(pairs, 1)
+    ]
+    findings = tuple(
+        Finding(
+            id=new_id(),
+            image=current.snapshot.ref,
+            geometry=Polygon(corners[j]),
+            label=f"Prior, marked box {number}",
+            score=None,
+            units="",
+            provenance=context.provenance(SPEC),
+            description="Where the box that was drawn on the prior image lies on this one.",
+            group=f"compare-{context.call_id}",
+        )
+        for number, (_, j) in enumerate(pairs, 1)
+        if j is not None
+    )
+    return rows, findings
+
+
+def _result(
+    context: ToolContext,
+    current: Looked,
+    prior: Looked,
+    laid: Laid,
+    rows: Sequence[Row],
+    findings: tuple[Finding, ...],
+    swapped: bool,
+    order: Sequence[str],
+) -> ToolResult:
+    picture = None if laid.doubt else _picture(laid, context)
+    warnings = [*order]
+    if laid.doubt:
+        warnings.append(f"the images could not be laid upon each other: {laid.doubt}")
+    for image, name in ((current, "current"), (prior, "prior")):
+        told = (*image.admission.warnings, *image.found.warnings)
+        warnings += [f"{name} image: {text}" for text in told]
+    if not current.scores:
+        warnings.append("the classifier's weights are not installed: no scores are compared")
+    output = {
+        "rows": [row.plain() for row in rows],
+        "registered_image_path": None if picture is None else str(picture),
+        "registration": laid.told,
+        "days_between": comparing.days_between(current.snapshot.instance, prior.snapshot.instance),
+    }
+    metadata = {
+        "image_path": current.name,
+        "prior_path": prior.name,
+        "swapped": swapped,
+        "views": {"current": current.admission.position, "prior": prior.admission.position},
+        "model": current.found.model,
+        "weights_sha256": current.found.weights_sha256,
+        "note": "Figures rest on models' outlines and scores, approximate, not for diagnosis.",
+        "warnings": list(dict.fromkeys(warnings)),
+        "status": "completed",
+    }
+    shown = () if picture is None else (_artifact(picture, laid),)
+    return ToolResult(
+        _summary(rows, output, warnings), plain(output), plain(metadata), findings, shown
+    )
+
+
+def _picture(laid: Laid, context: ToolContext) -> Path:
+    path = save_png(laid.registered, context.out_dir, "registered_prior")
+    # Of the current image it has the rows and columns only: findings on it are not on that one.
+    context.images.add_derived(path, None)
+    return path
+
+
+def _artifact(path: Path, laid: Laid) -> Artifact:
+    return Artifact(
+        path,
+        role="show",
+        title="Prior, registered to the current image",
+        description=f"Moved, turned by {laid.told['degrees']:.1f} degrees and scaled by "
+        f"{laid.told['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
+        f"{laid.told['dice_after']:.2f} (Dice; {laid.told['dice_before']:.2f} before).",
+    )
+
+
+def _summary(rows: Sequence[Row], output: dict[str, Any], warnings: Sequence[str]) -> str:
+    days = output["days_between"]
+    when = "" if days is None else f" ({days} days apart)"
+    changed = [
+        f"{row.what} {row.prior:g} -> {row.current:g} {row.unit}".strip()
+        for row in comparing.changed(rows)
+    ]
+    compared = sum(row.comparable for row in rows)
+    text = (
+        f"Compared with the prior image{when}: {compared} of {len(rows)} figures can be compared. "
+        + (
+            f"Changed beyond the method's own error: {'; '.join(changed)}."
+            if changed
+            else "None changed beyond the method's own error."
+        )
+    )
+    return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text

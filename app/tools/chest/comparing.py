@@ -1,0 +1,349 @@
+"""What of two radiographs of one patient can be compared, and how it has changed.
+
+A figure that differs for another reason than the patient (view, spacing, rotation) is shown and
+called not comparable, with the reason, never subtracted in silence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import date
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.imaging.types import Instance, Spacing
+from app.tools.chest import ctr
+from app.tools.chest.ctr import HEART, LEFT_LUNG, RIGHT_LUNG
+from app.tools.chest.metrics import organ_metrics
+
+Mask: TypeAlias = NDArray[np.bool_]
+
+TURNED = 5.0
+"""Degrees between the two images from which widths across are not the same widths."""
+CTR_ERROR = 0.03
+"""Difference of two ratios below which outlines of one heart differ as well."""
+AREA_ERROR = 0.05
+"""The same for areas, as a share."""
+OPERATING_POINT = 0.5
+
+_TIMES = ("StudyTime", "AcquisitionTime", "ContentTime")
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of the two images.
+
+    Attributes:
+        position: The view that the file states: "PA", "AP", "unknown".
+        masks: Of the lungs and the heart, upright; only what was found.
+        confidence: Mean probability inside each.
+        pixels: uint8 [rows, columns], upright.
+        spacing: The image's own.
+        scores: The classifier's, or none.
+    """
+
+    position: ctr.Position
+    masks: Mapping[str, Mask]
+    confidence: Mapping[str, float]
+    pixels: NDArray[np.uint8]
+    spacing: Spacing
+    scores: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table of change.
+
+    Attributes:
+        what: "Cardiothoracic ratio", "Right Lung, area", "Effusion, score", ...
+        unit: "", "cm²", "px", "mm", "score".
+        current: The figure now, or None.
+        prior: The figure then, or None.
+        change: current - prior where they can be compared, else None.
+        comparable: Whether they can.
+        beyond_error: Whether the change is larger than the method's own error; None where there is
+            none or no error is known.
+        why: Why not, or what the comparison rests on.
+    """
+
+    what: str
+    unit: str
+    current: float | None
+    prior: float | None
+    change: float | None
+    comparable: bool
+    beyond_error: bool | None
+    why: str
+
+    def plain(self) -> dict[str, Any]:
+        """For JSON."""
+        return asdict(self)
+
+
+def days_between(current: Instance, prior: Instance) -> int | None:
+    """Days from the prior to the current image by StudyDate; None where a file does not say."""
+    first, second = _date(prior), _date(current)
+    return None if first is None or second is None else (second - first).days
+
+
+def is_newer(prior: Instance, current: Instance) -> bool | None:
+    """Whether the one called prior was taken after the other; None where that is not known."""
+    days = days_between(current, prior)
+    if days is None:
+        return None
+    if days != 0:
+        return days < 0
+    for name in _TIMES:
+        then, now = prior.get(name), current.get(name)
+        if then and now and then != now:
+            return then > now
+    return None
+
+
+def table(current: Side, prior: Side, degrees: float | None) -> list[Row]:
+    """The table of change.
+
+    Args:
+        current: The current image.
+        prior: The prior image.
+        degrees: By how much the two are turned against each other; None where that is not known.
+    """
+    sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
+    rows = [_ratio_row(current, prior, sizes)]
+    rows += [_area_row(name, current, prior, sizes) for name in (RIGHT_LUNG, LEFT_LUNG, HEART)]
+    rows.append(_share_row(current, prior, sizes))
+    return [*rows, *_score_rows(current, prior)]
+
+
+def changed(rows: Sequence[Row]) -> list[Row]:
+    """Those that changed by more than the method's own error."""
+    return [row for row in rows if row.beyond_error]
+
+
+def _date(instance: Instance) -> date | None:
+    digits = "".join(char for char in instance.get("StudyDate") if char.isdecimal())
+    try:
+        return date(int(digits[:4]), int(digits[4:6]), int(digits[6:8]))
+    except ValueError:
+        return None
+
+
+def _view_reasons(current: Side, prior: Side, *, strict: bool) -> list[str]:
+    views = (current.position, prior.position)
+    if "unknown" in views:
+        which = "both views are" if views[0] == views[1] else "one of the views is"
+        return [f"{which} unknown (PA or AP)"] if strict else []
+    if views[0] != views[1]:
+        return [f"the views differ ({views[1]} before, {views[0]} now)"]
+    return []
+
+
+def _turn_reasons(degrees: float | None) -> list[str]:
+    if degrees is None or abs(degrees) <= TURNED:
+        return []
+    return [f"the images are turned against each other by {abs(degrees):.0f} degrees"]
+
+
+def _row(
+    what: str,
+    unit: str,
+    values: tuple[float | None, float | None],
+    reasons: Sequence[str],
+    error: float | None,
+    rests_on: str = "",
+) -> Row:
+    """A row; where a figure is missing nothing is compared.
+
+    Args:
+        what: Its name.
+        unit: Of the figures.
+        values: (current, prior).
+        reasons: Why they cannot be compared.
+        error: The method's own error, in the unit.
+        rests_on: Said where they can be compared.
+    """
+    now, then = values
+    if now is None or then is None:
+        which = "either image" if now is None and then is None else "one of the images"
+        reasons = [f"not measured on {which}", *reasons]
+    if now is None or then is None or reasons:
+        return Row(what, unit, _round(now), _round(then), None, False, None, "; ".join(reasons))
+    change = now - then
+    beyond = None if error is None else bool(abs(change) > error)
+    return Row(what, unit, _round(now), _round(then), _round(change), True, beyond, rests_on)
+
+
+def _round(value: float | None) -> float | None:
+    return None if value is None else round(value, 3)
+
+
+def _ratio_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
+    measured = [
+        ctr.measure(side.masks, confidence=side.confidence, position=side.position)
+        for side in (current, prior)
+    ]
+    why = list(reasons)
+    for name, found in zip(("current", "prior"), measured, strict=True):
+        if found.refused:
+            why.append(f"{name}: {found.refused}")
+        elif any("rotated" in text for text in found.warnings):
+            why.append(f"on the {name} image the patient may be rotated")
+    rests = f"differences below {CTR_ERROR} are the outlines' own error"
+    values = (measured[0].ratio, measured[1].ratio)
+    return _row("Cardiothoracic ratio", "", values, why, CTR_ERROR, rests)
+
+
+def _area_row(name: str, current: Side, prior: Side, reasons: Sequence[str]) -> Row:
+    spacing = (current.spacing, prior.spacing)
+    if all(side.known for side in spacing) and spacing[0].source == spacing[1].source:
+        values = (_area(name, current), _area(name, prior))
+        error = AREA_ERROR * max((v for v in values if v is not None), default=0.0)
+        rests = f"in the {spacing[0].source}; differences below {AREA_ERROR:.0%} are its own error"
+        return _row(f"{name}, area", "cm²", values, reasons, error, rests)
+    if all(side.known for side in spacing):
+        why = f"the spacings rest on different things ({spacing[1].source}, {spacing[0].source})"
+        return _row(f"{name}, area", "cm²", (_area(name, current), _area(name, prior)), [why], None)
+    pixels = [
+        float(side.masks[name].sum()) if name in side.masks else None for side in (current, prior)
+    ]
+    why = "the pixel spacing is unknown"
+    return _row(f"{name}, area", "px", (pixels[0], pixels[1]), [why, *reasons], None)
+
+
+def _area(name: str, side: Side) -> float | None:
+    if name not in side.masks:
+        return None
+    return organ_metrics(side.masks[name], side.pixels, side.spacing, 0.0)["area_cm2"]
+
+
+def _share_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
+    """The right lung's share of both lungs' area, which needs no spacing."""
+
+    def share(side: Side) -> float | None:
+        if RIGHT_LUNG not in side.masks or LEFT_LUNG not in side.masks:
+            return None
+        right, left = (float(side.masks[name].sum()) for name in (RIGHT_LUNG, LEFT_LUNG))
+        return right / (right + left) if right + left else None
+
+    what = "Right lung's share of both lungs' area"
+    # A turn in the plane leaves a share as it is.
+    kept = [reason for reason in reasons if "turned" not in reason]
+    rests = f"differences below {AREA_ERROR / 2:.1%} are the outlines' own error"
+    return _row(what, "", (share(current), share(prior)), kept, AREA_ERROR / 2, rests)
+
+
+def _score_rows(current: Side, prior: Side) -> list[Row]:
+    """Scores; a change is one where the operating point is crossed."""
+    reasons = _view_reasons(current, prior, strict=False)
+    rests = "a change is told where the operating point 0.5 is crossed"
+    rows: list[Row] = []
+    for label, now in current.scores.items():
+        then = prior.scores.get(label)
+        row = _row(f"{label.replace('_', ' ')}, score", "score", (now, then), reasons, None, rests)
+        if row.comparable and then is not None:
+            crossed = (now > OPERATING_POINT) != (then > OPERATING_POINT)
+            row = replace(row, beyond_error=crossed)
+        rows.append(row)
+    return rows
+
+
+def pair(
+    current: Sequence[tuple[float, float, float, float]],
+    prior: Sequence[tuple[float, float, float, float]],
+) -> list[tuple[int | None, int | None]]:
+    """Boxes of two images that lie on each other, the best first; then those with no partner.
+
+    Args:
+        current: (x0, y0, x1, y1) of each box.
+        prior: Of each box of the prior image, in pixels of the current one.
+    """
+    overlaps = sorted(
+        ((_overlap(a, b), i, j) for i, a in enumerate(current) for j, b in enumerate(prior)),
+        reverse=True,
+    )
+    pairs: list[tuple[int | None, int | None]] = []
+    left, right = set(range(len(current))), set(range(len(prior)))
+    for overlap, i, j in overlaps:
+        if overlap > 0.1 and i in left and j in right:
+            pairs.append((i, j))
+            left.remove(i)
+            right.remove(j)
+    return [*pairs, *((i, None) for i in sorted(left)), *((None, j) for j in sorted(right))]
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> float:
+    """Intersection over union."""
+    across, down = min(a[2], b[2]) - max(a[0], b[0]), min(a[3], b[3]) - max(a[1], b[1])
+    if across <= 0 or down <= 0:
+        return 0.0
+    areas = [(box[2] - box[0]) * (box[3] - box[1]) for box in (a, b)]
+    return across * down / (sum(areas) - across * down)
+
+
+def moved_box(
+    box: tuple[float, float, float, float], matrix: NDArray[np.float64]
+) -> tuple[tuple[float, float], ...]:
+    """The four corners of a box seen through a transform [3, 3]."""
+    x0, y0, x1, y1 = box
+    corners = np.array([[x0, y0, 1], [x1, y0, 1], [x1, y1, 1], [x0, y1, 1]])
+    moved = corners @ matrix.T
+    return tuple((float(x), float(y)) for x, y, _ in moved)
+
+
+def bounds(corners: Sequence[tuple[float, float]]) -> tuple[float, float, float, float]:
+    """The upright box around points."""
+    x, y = [p[0] for p in corners], [p[1] for p in corners]
+    return min(x), min(y), max(x), max(y)
+
+
+def longest_side(box: tuple[float, float, float, float], spacing: Spacing) -> tuple[float, str]:
+    """A box's longer side, in mm where the spacing is known, and its unit."""
+    across, down = box[2] - box[0], box[3] - box[1]
+    if spacing.column_mm is None or spacing.row_mm is None:
+        return max(across, down), "px"
+    return max(across * spacing.column_mm, down * spacing.row_mm), "mm"
+
+
+def box_row(
+    number: int,
+    boxes: tuple[tuple[float, float, float, float] | None, ...],
+    spacings: tuple[Spacing, Spacing],
+) -> Row:
+    """The row of a pair of boxes: (current, prior), either may be missing."""
+    sizes = [
+        longest_side(box, spacing) if box is not None else None
+        for box, spacing in zip(boxes, spacings, strict=True)
+    ]
+    units = {size[1] for size in sizes if size is not None}
+    values = [size[0] if size is not None else None for size in sizes]
+    reasons: list[str] = []
+    if boxes[0] is None or boxes[1] is None:
+        where = "the prior" if boxes[0] is None else "the current"
+        reasons.append(f"marked on {where} image only")
+    elif len(units) > 1 or units == {"px"}:
+        reasons.append("the pixel spacing is unknown")
+    elif spacings[0].source != spacings[1].source:
+        reasons.append("the spacings rest on different things")
+    unit = units.pop() if len(units) == 1 else ""
+    row = _row(f"Marked box {number}, longer side", unit, (values[0], values[1]), [], None)
+    return replace(
+        row,
+        change=None if reasons else row.change,
+        comparable=not reasons,
+        why="; ".join(reasons) or "as drawn by hand",
+    )
+
+
+def is_sound(degrees: float, scale: float, overlap: float) -> str:
+    """Why a registration is not to be trusted; "" where it is."""
+    if overlap < 0.8:
+        return f"the lungs overlap by {overlap:.2f} only once registered (Dice)"
+    if not 0.7 <= scale <= 1.4:
+        return f"the images differ in scale by {scale:.2f}"
+    if not math.isfinite(degrees) or abs(degrees) > 25:
+        return f"the images seem to be turned against each other by {abs(degrees):.0f} degrees"
+    return ""

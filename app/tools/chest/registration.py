@@ -1,0 +1,281 @@
+"""Lays one chest radiograph over another: a similarity transform, run in the model process.
+
+First the lungs' outlines are brought together (their centres and areas), then the greys within the
+thorax (SimpleITK: correlation, coarse to fine). A similarity (shift, turn, one scale) moves and
+turns but bends nothing, so what has changed its shape still shows. Coordinates are (x, y) in
+pixels of each image, pixel centres at integers.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import SimpleITK as sitk  # noqa: N813 - the name that everybody knows it by
+from numpy.typing import NDArray
+
+Progress = Callable[[float, str], None]
+Matrix = NDArray[np.float64]
+
+_WORKING = 768  # pixels of the longer side at which greys are compared at most
+_COARSEST = 48
+_MARGIN = 0.12  # around the lungs, in their own size: ribs and diaphragm help
+_ITERATIONS = 150
+_WORSE = 0.05  # of overlap, from which the greys are taken to have led astray
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """An image and where its lungs are.
+
+    Attributes:
+        pixels: uint8 [rows, columns], upright.
+        lungs: bool [rows, columns].
+        spacing: (between columns, between rows), in mm or any unit that both images share.
+    """
+
+    pixels: NDArray[np.uint8]
+    lungs: NDArray[np.bool_]
+    spacing: tuple[float, float]
+
+    def image(self, values: NDArray[Any]) -> Any:
+        """As SimpleITK's image: pixel (0, 0) at the origin."""
+        made = sitk.GetImageFromArray(values)
+        made.SetSpacing(self.spacing)
+        return made
+
+    @property
+    def to_physical(self) -> Matrix:
+        """[3, 3]: pixels to the shared unit."""
+        return np.diag([self.spacing[0], self.spacing[1], 1.0])
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """How the prior image lies on the current one.
+
+    Attributes:
+        matrix: [3, 3]: pixels of the current image to those of the prior.
+        degrees: By how much the prior is turned against the current image, clockwise on screen.
+        scale: Size of things in the prior over theirs in the current image, in the shared unit.
+        overlap: Dice of the lungs once registered.
+        before: Dice of the lungs with both images simply laid upon each other, middle on middle.
+        by: "greys" or, where these led astray, "outlines".
+    """
+
+    matrix: Matrix
+    degrees: float
+    scale: float
+    overlap: float
+    before: float
+    by: str
+
+
+def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
+    """Register two images.
+
+    Args:
+        payload: "current" and "prior": "pixels" uint8 [rows, columns], "lungs" uint8 of the same
+            size, "spacing" [between columns, between rows].
+        progress: Told before each step.
+
+    Returns:
+        "matrix" [3][3], "degrees", "scale", "overlap", "before", "by" as of `Fit`, and
+        "registered" uint8 [rows, columns] of the current image: the prior laid on it, 0 beside it.
+    """
+    current, prior = (_view(payload[name]) for name in ("current", "prior"))
+    fit = register(current, prior, progress)
+    progress(0.95, "Drawing the prior image anew")
+    return {
+        "matrix": fit.matrix.tolist(),
+        "degrees": fit.degrees,
+        "scale": fit.scale,
+        "overlap": fit.overlap,
+        "before": fit.before,
+        "by": fit.by,
+        "registered": resampled(prior.pixels, fit.matrix, current.pixels.shape),
+    }
+
+
+def register(current: View, prior: View, progress: Progress = lambda fraction, text: None) -> Fit:
+    """The transform that lays `prior` on `current`; both have lungs."""
+    progress(0.05, "Laying the lungs' outlines upon each other")
+    start = _by_outlines(current, prior)
+    progress(0.2, "Comparing the greys")
+    refined = _by_greys(current, prior, start, progress)
+    laid = [_overlap(current, prior, _matrix(current, prior, t)) for t in (start, refined)]
+    by_greys = laid[1] >= laid[0] - _WORSE
+    chosen = refined if by_greys else start
+    return Fit(
+        matrix=_matrix(current, prior, chosen),
+        degrees=math.degrees(chosen.GetAngle()),
+        scale=float(chosen.GetScale()),
+        overlap=laid[int(by_greys)],
+        before=_overlap(current, prior, _middle_on_middle(current, prior)),
+        by="greys" if by_greys else "outlines",
+    )
+
+
+def resampled(
+    pixels: NDArray[np.uint8], matrix: Matrix, shape: tuple[int, ...], *, nearest: bool = False
+) -> NDArray[np.uint8]:
+    """An image seen through a transform.
+
+    Args:
+        pixels: uint8 [rows, columns].
+        matrix: [3, 3]: pixels of the result to pixels of `pixels`.
+        shape: (rows, columns) of the result.
+        nearest: Take the nearest pixel, not a mean of four.
+    """
+    transform = sitk.AffineTransform(2)
+    transform.SetMatrix(matrix[:2, :2].ravel().tolist())
+    transform.SetTranslation(matrix[:2, 2].tolist())
+    how = sitk.sitkNearestNeighbor if nearest else sitk.sitkLinear
+    size = [int(shape[1]), int(shape[0])]
+    one, zero, identity = [1.0, 1.0], [0.0, 0.0], [1.0, 0.0, 0.0, 1.0]
+    source = sitk.GetImageFromArray(pixels)
+    made = sitk.Resample(source, size, transform, how, zero, one, identity, 0.0, sitk.sitkUInt8)
+    return sitk.GetArrayFromImage(made)
+
+
+def dice(first: NDArray[np.bool_], second: NDArray[np.bool_]) -> float:
+    """Overlap of two masks, 0..1."""
+    total = int(first.sum()) + int(second.sum())
+    return 2 * int((first & second).sum()) / total if total else 0.0
+
+
+def _view(given: dict[str, Any]) -> View:
+    across, down = given["spacing"]
+    return View(given["pixels"], given["lungs"].astype(bool), (float(across), float(down)))
+
+
+def _by_outlines(current: View, prior: View) -> Any:
+    """The lungs' centres upon each other, and their areas alike."""
+    transform = sitk.Similarity2DTransform()
+    centre = _centre(current)
+    transform.SetCenter(centre)
+    transform.SetTranslation([b - a for a, b in zip(centre, _centre(prior), strict=True)])
+    transform.SetScale(math.sqrt(_area(prior) / _area(current)))
+    return transform
+
+
+def _centre(view: View) -> tuple[float, float]:
+    y, x = np.nonzero(view.lungs)
+    return float(x.mean() * view.spacing[0]), float(y.mean() * view.spacing[1])
+
+
+def _area(view: View) -> float:
+    return float(view.lungs.sum()) * view.spacing[0] * view.spacing[1]
+
+
+def _by_greys(current: View, prior: View, start: Any, progress: Progress) -> Any:
+    """The start refined until the greys within the thorax go together best."""
+    coarsest = max(1, max(current.pixels.shape) // _COARSEST)
+    finest = max(1, math.ceil(max(current.pixels.shape) / _WORKING))
+    shrinks = [s for s in (coarsest, coarsest // 3, finest) if s >= finest] or [finest]
+    fixed, moving = (view.image(view.pixels.astype(np.float32)) for view in (current, prior))
+    transform = start
+    for number, shrink in enumerate(shrinks):
+        method = sitk.ImageRegistrationMethod()
+        method.SetMetricAsCorrelation()
+        method.SetMetricFixedMask(_thorax(current))
+        method.SetInterpolator(sitk.sitkLinear)
+        method.SetShrinkFactorsPerLevel([shrink])
+        method.SetSmoothingSigmasPerLevel([shrink / 2 if shrink > 1 else 0])
+        method.SmoothingSigmasAreSpecifiedInPhysicalUnitsOff()
+        method.SetOptimizerAsRegularStepGradientDescent(
+            learningRate=2.0 * shrink * min(current.spacing),
+            minStep=0.002 * min(current.spacing),
+            relaxationFactor=0.75,
+            numberOfIterations=_ITERATIONS,
+            gradientMagnitudeTolerance=1e-9,
+        )
+        method.SetOptimizerScalesFromPhysicalShift()
+        method.SetInitialTransform(sitk.Similarity2DTransform(transform), inPlace=False)
+        share = 0.7 / len(shrinks)
+        told = _Told(method, progress, 0.2 + share * number, share)
+        transform = sitk.Similarity2DTransform(_flat(told.run(fixed, moving)))
+    return transform
+
+
+class _Told:
+    """Tells each iteration; a cancel, an exception, may not cross SimpleITK's C++."""
+
+    def __init__(self, method: Any, progress: Progress, start: float, share: float) -> None:
+        self._method = method
+        self._progress = progress
+        self._start = start
+        self._share = share
+        self._stopped: BaseException | None = None
+        method.AddCommand(sitk.sitkIterationEvent, self._iterated)
+
+    def run(self, fixed: Any, moving: Any) -> Any:
+        """The method's result.
+
+        Raises:
+            Cancelled: The user has stopped it.
+        """
+        found: Any = None
+        try:
+            found = self._method.Execute(fixed, moving)
+        except RuntimeError:
+            if self._stopped is None:
+                raise
+        if self._stopped is not None:
+            raise self._stopped
+        return found
+
+    def _iterated(self) -> None:
+        share = self._share * min(1.0, self._method.GetOptimizerIteration() / _ITERATIONS)
+        try:
+            self._progress(self._start + share, "Comparing the greys")
+        except BaseException as error:
+            self._stopped = error
+            self._method.StopRegistration()
+
+
+def _flat(transform: Any) -> Any:
+    """The transform itself where SimpleITK hands it over in a list of one."""
+    if isinstance(transform, sitk.CompositeTransform):
+        return transform.GetNthTransform(0)
+    return transform
+
+
+def _thorax(view: View) -> Any:
+    """The box around the lungs with a margin: letters and the collimator's edges stay outside."""
+    y, x = np.nonzero(view.lungs)
+    rows, columns = view.lungs.shape
+    down, across = _MARGIN * (y.max() - y.min()), _MARGIN * (x.max() - x.min())
+    mask = np.zeros((rows, columns), np.uint8)
+    top, left = max(0, int(y.min() - down)), max(0, int(x.min() - across))
+    mask[top : int(y.max() + down) + 1, left : int(x.max() + across) + 1] = 1
+    return view.image(mask)
+
+
+def _matrix(current: View, prior: View, transform: Any) -> Matrix:
+    """[3, 3]: pixels of the current image to those of the prior."""
+    linear = np.array(transform.GetMatrix(), float).reshape(2, 2)
+    centre = np.array(transform.GetCenter(), float)
+    physical = np.eye(3)
+    physical[:2, :2] = linear
+    physical[:2, 2] = np.array(transform.GetTranslation(), float) + centre - linear @ centre
+    return np.linalg.inv(prior.to_physical) @ physical @ current.to_physical
+
+
+def _middle_on_middle(current: View, prior: View) -> Matrix:
+    """Both images laid upon each other as they are, in the shared unit."""
+    middles = [
+        np.array([(s - 1) / 2 for s in reversed(view.pixels.shape)]) * view.spacing
+        for view in (current, prior)
+    ]
+    shift = np.eye(3)
+    shift[:2, 2] = middles[1] - middles[0]
+    return np.linalg.inv(prior.to_physical) @ shift @ current.to_physical
+
+
+def _overlap(current: View, prior: View, matrix: Matrix) -> float:
+    moved = resampled(prior.lungs.astype(np.uint8), matrix, current.lungs.shape, nearest=True)
+    return dice(current.lungs, moved.astype(bool))

@@ -1,0 +1,522 @@
+"""chest_xray_compare: planted shifts and turns recovered, what is comparable and what is not."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+from scipy import ndimage
+
+from app.errors import Cancelled
+from app.imaging.findings import Box, Finding, Polygon, Provenance, new_id
+from app.imaging.types import Spacing, SpacingSource
+from app.tools.api import ToolContext, ToolFailed, ToolResult, ToolRetry
+from app.tools.chest import comparing, registration
+from app.tools.chest.compare import ChestXRayCompare, CompareInput
+from app.tools.chest.comparing import Side
+from app.tools.chest.registration import View, register, resampled
+from app.tools.chest.segmenter import Segmenter
+from tests.unit.tools.chest.synthetic import masks
+from tests.unit.tools.support import Bench, write_dicom
+
+ROWS, COLUMNS = 240, 200
+LUNGS = ("Right Lung", "Left Lung")
+
+
+def chest(rows: int = ROWS, columns: int = COLUMNS, heart: float = 1.0) -> dict[str, np.ndarray]:
+    """A drawn chest with the ribs' and vessels' texture ("pixels", float 0..255) and its masks."""
+    found = masks(rows, columns)
+    y, x = np.mgrid[:rows, :columns] / np.array([rows, columns]).reshape(2, 1, 1)
+    wide = ((x - 0.54) / (0.2 * heart)) ** 2 + ((y - 0.6) / 0.18) ** 2 < 1
+    lungs = {name: (found[name] | found["Heart"]) & ~wide & _side(name, x) for name in LUNGS}
+    pixels = np.full((rows, columns), 150.0)
+    pixels[lungs["Right Lung"] | lungs["Left Lung"]] = 60
+    pixels[wide] = 210
+    texture = np.random.default_rng(4).normal(0, 70, (rows, columns))
+    pixels = ndimage.gaussian_filter(pixels, 1) + ndimage.gaussian_filter(texture, 4)
+    return {"pixels": pixels, "Heart": wide, **lungs}
+
+
+def _side(name: str, x: np.ndarray) -> np.ndarray:
+    return x < 0.5 if name == "Right Lung" else x >= 0.5
+
+
+def planted(degrees: float, scale: float, shift: tuple[float, float]) -> np.ndarray:
+    """[3, 3]: pixels of the current image to those of the prior, about the image's middle."""
+    turn = math.radians(degrees)
+    linear = scale * np.array([[math.cos(turn), -math.sin(turn)], [math.sin(turn), math.cos(turn)]])
+    middle = np.array([(COLUMNS - 1) / 2, (ROWS - 1) / 2])
+    matrix = np.eye(3)
+    matrix[:2, :2] = linear
+    matrix[:2, 2] = middle + shift - linear @ middle
+    return matrix
+
+
+def moved(image: np.ndarray, matrix: np.ndarray, order: int = 3) -> np.ndarray:
+    """The prior image: what lies at p in the current one lies at `matrix` p in it (scipy)."""
+    back = np.linalg.inv(matrix)
+    swap = np.array([[0, 1], [1, 0]])
+    linear, offset = swap @ back[:2, :2] @ swap, swap @ back[:2, 2]
+    turned: Any = ndimage.affine_transform
+    return turned(image, linear, offset, order=order, mode="nearest")
+
+
+def pair(degrees: float, scale: float, shift: tuple[float, float]) -> tuple[View, View, np.ndarray]:
+    """Current and prior view; the prior darker, noisier, and moved."""
+    now = chest()
+    matrix = planted(degrees, scale, shift)
+    lungs = now["Right Lung"] | now["Left Lung"]
+    noise = np.random.default_rng(5).normal(0, 3, lungs.shape)
+    then = moved(now["pixels"], matrix) * 0.8 + 15 + noise
+    old_lungs = moved(lungs.astype(float), matrix, 1) > 0.5
+    return (
+        View(_bytes(now["pixels"]), lungs, (1.0, 1.0)),
+        View(_bytes(then), old_lungs, (1.0, 1.0)),
+        matrix,
+    )
+
+
+def _bytes(pixels: np.ndarray) -> np.ndarray:
+    return np.clip(np.rint(pixels), 0, 255).astype(np.uint8)
+
+
+@pytest.mark.parametrize(
+    ("degrees", "scale", "shift"),
+    [
+        (0, 1, (0, 0)),
+        (0, 1, (7.3, -4.6)),
+        (6, 1, (0, 0)),
+        (-8, 1.08, (9.5, 6.25)),
+        (3, 0.92, (-12, 4)),
+    ],
+)
+def test_a_planted_movement_is_recovered_to_half_a_pixel(
+    degrees: float, scale: float, shift: tuple[float, float]
+):
+    current, prior, matrix = pair(degrees, scale, shift)
+    fit = register(current, prior)
+    y, x = np.nonzero(current.lungs)
+    points = np.stack([x, y, np.ones_like(x)])
+    error = np.hypot(*((fit.matrix - matrix) @ points)[:2])
+    assert error.max() < 0.5
+    assert fit.degrees == pytest.approx(degrees, abs=0.2)
+    assert fit.scale == pytest.approx(scale, abs=0.005)
+    assert fit.overlap > 0.98
+    assert fit.overlap >= fit.before - 0.001
+
+
+def test_with_spacings_that_differ_pixels_are_recovered_all_the_same():
+    """The prior has pixels of half the size in each direction: four times as many."""
+    current, prior, _ = pair(0, 1, (5, -3))
+    fine = View(
+        np.repeat(np.repeat(prior.pixels, 2, 0), 2, 1),
+        np.repeat(np.repeat(prior.lungs, 2, 0), 2, 1),
+        (0.5, 0.5),
+    )
+    fit = register(current, fine)
+    assert fit.scale == pytest.approx(1.0, abs=0.01)
+    # Pixel (x, y) of the coarse image has its centre at (2 x + 0.5, 2 y + 0.5) of the fine one.
+    assert np.allclose(fit.matrix[:2, :2], 2 * np.eye(2), atol=0.02)
+    assert np.allclose(fit.matrix @ [100, 120, 1], [2 * 105 + 0.5, 2 * 117 + 0.5, 1], atol=1)
+
+
+def test_an_image_is_drawn_through_a_transform_as_scipy_draws_it():
+    current, _, matrix = pair(5, 1.05, (3, 4))
+    ours = resampled(current.pixels, np.linalg.inv(matrix), current.pixels.shape)
+    theirs = moved(current.pixels.astype(float), matrix, 1)
+    inside = (slice(30, -30), slice(30, -30))
+    assert np.abs(ours[inside] - theirs[inside]).max() <= 1
+
+
+def test_where_greys_lead_astray_the_outlines_are_taken():
+    """The prior's greys are another picture's; its lungs are right."""
+    current, prior, _ = pair(0, 1, (6, 0))
+    other = np.random.default_rng(9).integers(0, 255, prior.pixels.shape).astype(np.uint8)
+    fit = register(current, replace(prior, pixels=ndimage.uniform_filter(other, 25)))
+    assert fit.overlap > 0.9
+
+
+def test_a_cancel_stops_the_registration_within_an_iteration():
+    current, prior, _ = pair(4, 1, (5, 5))
+    told: list[float] = []
+
+    def progress(fraction: float, text: str) -> None:
+        told.append(fraction)
+        if len(told) == 5:
+            raise Cancelled
+
+    payload = {
+        name: {"pixels": view.pixels, "lungs": view.lungs.astype(np.uint8), "spacing": [1, 1]}
+        for name, view in (("current", current), ("prior", prior))
+    }
+    with pytest.raises(Cancelled):
+        registration.entry(payload, progress)
+    assert len(told) == 5
+
+
+class Chests:
+    """The model process: outlines as drawn; the registration itself, or an answer as planted."""
+
+    def __init__(self) -> None:
+        self.known: list[tuple[np.ndarray, dict[str, np.ndarray]]] = []
+        self.calls: list[str] = []
+        self.registers = False
+        self.changes: dict[str, Any] = {}
+
+    def call(self, entry: str, payload: Any, **_: Any) -> dict[str, Any]:
+        self.calls.append(entry)
+        if "registration" in entry:
+            return self.laid(payload)
+        pixels = payload["pixels"]
+        if entry.endswith(":look_entry"):
+            return {"view": "frontal", "certainty": 1.0}
+        drawn = min(self.known, key=lambda one: _distance(one[0], pixels))[1]
+        return {
+            "masks": {name: drawn[name].astype(np.uint8) for name in (*LUNGS, "Heart")},
+            "confidence": dict.fromkeys((*LUNGS, "Heart"), 0.95),
+            "warnings": [],
+            "refused": None,
+            "view": "frontal",
+        }
+
+    def laid(self, payload: Any) -> dict[str, Any]:
+        if self.registers:
+            return registration.entry(dict(payload), lambda fraction, text: None)
+        return {
+            "matrix": np.eye(3).tolist(),
+            "degrees": 0.0,
+            "scale": 1.0,
+            "overlap": 0.97,
+            "before": 0.95,
+            "by": "greys",
+            "registered": payload["prior"]["pixels"],
+            **self.changes,
+        }
+
+
+def _distance(known: np.ndarray, seen: np.ndarray) -> float:
+    if known.shape != seen.shape:
+        return math.inf
+    return float(np.abs(known.astype(float) - seen).mean())
+
+
+class Pair:
+    """Two radiographs open in a bench; the first is the current one."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.bench = bench
+        self.host = Chests()
+        bench.host = self.host
+        self.asked: list[str] = []
+        self.yes = False
+
+    def open(self, drawn: dict[str, np.ndarray], **attributes: Any) -> None:
+        pixels = _bytes(drawn["pixels"])
+        self.host.known.append((pixels, drawn))
+        attributes = {
+            "PixelSpacing": [1.0, 1.0],
+            "StudyDate": f"2021010{len(self.bench.opened) + 1}",
+            "WindowCenter": 128,
+            "WindowWidth": 256,
+            **attributes,
+        }
+        name = f"{len(self.bench.opened)}.dcm"
+        self.bench.open(write_dicom(self.bench.folder / name, pixels, **attributes))
+
+    def run(self, current: str = "image-2", prior: str = "image-1") -> ToolResult:
+        def confirm(title: str, detail: str, *, image: Any = None) -> bool:
+            self.asked.append(detail)
+            return self.yes
+
+        context: ToolContext = replace(self.bench.context(), confirm=confirm)
+        arguments = CompareInput(image_path=current, prior_path=prior)
+        return ChestXRayCompare(Segmenter()).run(arguments, context)
+
+
+@pytest.fixture
+def two(bench: Bench) -> Pair:
+    if find_spec("torch") is None:
+        pytest.skip("the segmenter asks for torch")
+    return Pair(bench)
+
+
+def rows_of(result: ToolResult) -> dict[str, dict[str, Any]]:
+    return {row["what"]: row for row in result.output["rows"]}
+
+
+def test_a_heart_that_has_grown_is_told_with_its_figures(two: Pair):
+    two.open(chest())
+    two.open(chest(heart=1.25))
+    result = two.run()
+    ratio = rows_of(result)["Cardiothoracic ratio"]
+    assert ratio["comparable"] is True
+    assert ratio["beyond_error"] is True
+    assert ratio["change"] == pytest.approx(ratio["current"] - ratio["prior"], abs=0.002)
+    assert ratio["change"] > 0.08
+    area = rows_of(result)["Heart, area"]
+    assert (area["unit"], area["comparable"]) == ("cm²", True)
+    assert "Cardiothoracic ratio" in result.summary
+    assert result.output["days_between"] == 1
+    json.dumps([result.output, result.metadata])
+
+
+def test_two_images_of_one_state_have_no_change(two: Pair):
+    two.open({**chest(), "pixels": moved(chest()["pixels"], planted(0, 1, (0.3, 0)))})
+    two.open(chest())
+    result = two.run()
+    assert "None changed beyond the method's own error" in result.summary
+    assert not any(row["beyond_error"] for row in result.output["rows"])
+
+
+def test_the_prior_is_shown_lying_on_the_current_image(two: Pair):
+    two.host.registers = True
+    now, matrix = chest(), planted(4, 1, (8, -6))
+    then = {name: moved(value.astype(float), matrix, 1) > 0.5 for name, value in now.items()}
+    two.open({**then, "pixels": moved(now["pixels"], matrix)})
+    two.open(now)
+    result = two.run()
+    (shown,) = result.artifacts
+    assert shown.role == "show"
+    assert str(shown.path) == result.output["registered_image_path"]
+    registered = np.asarray(Image.open(shown.path)).astype(float)
+    inside = (slice(40, -40), slice(40, -40))
+    assert registered.shape == now["pixels"].shape
+    assert np.abs(registered[inside] - now["pixels"][inside]).mean() < 2
+    told = result.output["registration"]
+    assert told["dice_after"] > 0.97
+    assert told["dice_after"] > told["dice_before"]
+    assert told["degrees"] == pytest.approx(4, abs=0.3)
+
+
+def test_an_image_that_is_stored_mirrored_is_compared_all_the_same(two: Pair):
+    """The registered prior comes in the current image's own pixels."""
+    two.host.registers = True
+    now = chest()
+    two.open(now)
+    mirrored = {name: value[:, ::-1] for name, value in now.items()}
+    two.open({**mirrored, "pixels": mirrored["pixels"] + 1}, PatientOrientation=["R", "F"])
+    two.host.known[1] = (_bytes(now["pixels"] + 1), now)  # the network sees it turned
+    result = two.run()
+    registered = np.asarray(Image.open(result.artifacts[0].path)).astype(float)
+    inside = (slice(30, -30), slice(30, -30))
+    assert np.abs(registered[inside] - mirrored["pixels"][inside]).mean() < 2
+
+
+def test_named_the_wrong_way_round_they_are_exchanged_by_date(two: Pair):
+    two.open(chest(heart=1.25), StudyDate="20220601")
+    two.open(chest(), StudyDate="20220501")
+    result = two.run(current="image-2", prior="image-1")
+    assert result.metadata["swapped"] is True
+    assert result.metadata["image_path"] == "image-1"
+    assert rows_of(result)["Cardiothoracic ratio"]["change"] > 0
+    assert any("they were exchanged" in text for text in result.metadata["warnings"])
+    assert result.output["days_between"] == 31
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "swapped", "told"),
+    [
+        ({"StudyDate": "20220601"}, {"StudyDate": "20220601"}, False, "do not say which is older"),
+        ({"StudyDate": None}, {"StudyDate": "20220601"}, False, "do not say which is older"),
+        ({"StudyDate": "2022"}, {"StudyDate": "20220601"}, False, "do not say which is older"),
+        (
+            {"StudyDate": "20220601", "StudyTime": "120000"},
+            {"StudyDate": "20220601", "StudyTime": "080000"},
+            True,
+            "they were exchanged",
+        ),
+    ],
+)
+def test_the_order_rests_on_date_and_time_and_says_where_it_cannot(
+    two: Pair, first: dict[str, Any], second: dict[str, Any], swapped: bool, told: str
+):
+    two.open(chest(), **first)
+    two.open(chest(heart=1.1), **second)
+    result = two.run()
+    assert result.metadata["swapped"] is swapped
+    assert any(told in text for text in result.metadata["warnings"])
+
+
+@pytest.mark.parametrize(
+    ("other", "told"),
+    [
+        ({"PatientID": "SOMEBODY-ELSE"}, "name different patients"),
+        ({"PatientID": None, "PatientName": None}, "do not say that both images are of the same"),
+    ],
+)
+def test_two_patients_are_compared_only_when_the_user_says_so(
+    two: Pair, other: dict[str, Any], told: str
+):
+    two.open(chest(), **other)
+    two.open(chest(heart=1.1))
+    with pytest.raises(ToolFailed, match=told):
+        two.run()
+    assert told in two.asked[0]
+    assert "SOMEBODY" not in two.asked[0]
+    assert two.host.calls == []
+    two.yes = True
+    warnings = two.run().metadata["warnings"]
+    assert any(told in text and "you said" in text for text in warnings)
+
+
+def test_one_patient_is_not_asked_about(two: Pair):
+    two.open(chest())
+    two.open(chest(heart=1.1))
+    two.run()
+    assert two.asked == []
+
+
+def test_an_image_is_not_compared_with_itself(two: Pair):
+    two.open(chest())
+    with pytest.raises(ToolRetry, match="the same image"):
+        two.run("image-1", "image-1")
+
+
+@pytest.mark.parametrize(
+    ("prior", "what", "why"),
+    [
+        ({"ViewPosition": "AP"}, "Cardiothoracic ratio", "the views differ (AP before, PA now)"),
+        ({"ViewPosition": "AP"}, "Heart, area", "the views differ"),
+        ({"ViewPosition": None}, "Cardiothoracic ratio", "one of the views is unknown"),
+        ({"PixelSpacing": None}, "Heart, area", "the pixel spacing is unknown"),
+        (
+            {"PixelSpacing": None, "ImagerPixelSpacing": [1.0, 1.0]},
+            "Heart, area",
+            "rest on different things",
+        ),
+    ],
+)
+def test_what_cannot_be_compared_is_shown_and_not_subtracted(
+    two: Pair, prior: dict[str, Any], what: str, why: str
+):
+    two.open(chest(), **prior)
+    two.open(chest(heart=1.2))
+    row = rows_of(two.run())[what]
+    assert row["comparable"] is False
+    assert row["change"] is None
+    assert row["beyond_error"] is None
+    assert why in row["why"]
+    assert row["current"] is not None
+    assert row["prior"] is not None
+
+
+def test_images_that_are_turned_against_each_other_have_no_comparable_widths(two: Pair):
+    two.host.changes = {"degrees": -9.0}
+    two.open(chest())
+    two.open(chest(heart=1.2))
+    found = rows_of(two.run())
+    assert "turned against each other by 9 degrees" in found["Cardiothoracic ratio"]["why"]
+    assert found["Right lung's share of both lungs' area"]["comparable"] is True
+
+
+@pytest.mark.parametrize(
+    "bad", [{"overlap": 0.5}, {"degrees": 40.0}, {"scale": 2.0}, {"degrees": math.nan}]
+)
+def test_a_bad_registration_is_refused_and_no_picture_is_shown(two: Pair, bad: dict[str, Any]):
+    two.host.changes = bad
+    two.open(chest())
+    two.open(chest(heart=1.2))
+    result = two.run()
+    assert result.artifacts == ()
+    assert result.output["registered_image_path"] is None
+    assert result.output["registration"]["accepted"] is False
+    assert any("could not be laid upon" in text for text in result.metadata["warnings"])
+    assert rows_of(result)["Cardiothoracic ratio"]["comparable"] is True
+
+
+def boxed(bench: Bench, number: int, *boxes: Box) -> None:
+    image = bench.opened[number]
+    ref = bench.images.resolve(image.id).ref
+    made = Provenance("mark_box", "", "", "", "", "")
+    drawn = tuple(Finding(new_id(), ref, box, "Box", None, "", made) for box in boxes)
+    bench.opened[number] = replace(image, drawn=drawn)
+    bench._images = None  # pyright: ignore[reportPrivateUsage]
+
+
+def test_boxes_on_both_images_are_paired_where_they_lie_on_each_other(two: Pair):
+    """The prior is shifted; its box lies on the current one's, and is shown there."""
+    two.host.registers = True
+    now, matrix = chest(), planted(0, 1, (10, -8))
+    then = {name: moved(value.astype(float), matrix, 1) > 0.5 for name, value in now.items()}
+    two.open({**then, "pixels": moved(now["pixels"], matrix)})
+    two.open(now)
+    boxed(two.bench, 0, Box(59.5, 91.5, 79.5, 121.5))
+    boxed(two.bench, 1, Box(149.5, 19.5, 159.5, 29.5), Box(49.5, 99.5, 69.5, 139.5))
+    result = two.run()
+    found = rows_of(result)
+    both = found["Marked box 1, longer side"]
+    assert (both["prior"], both["current"], both["unit"]) == (30.0, 40.0, "mm")
+    assert both["change"] == 10.0
+    alone = found["Marked box 2, longer side"]
+    assert alone["comparable"] is False
+    assert "marked on the current image only" in alone["why"]
+    (finding,) = result.findings
+    assert isinstance(finding.geometry, Polygon)
+    expected = [(49.5, 99.5), (69.5, 99.5), (69.5, 129.5), (49.5, 129.5)]
+    assert np.allclose(finding.geometry.points, expected, atol=0.5)
+
+
+def side(scores: dict[str, float], position: Any = "PA") -> Side:
+    drawn = chest()
+    return Side(
+        position,
+        {name: drawn[name] for name in (*LUNGS, "Heart")},
+        {},
+        _bytes(drawn["pixels"]),
+        Spacing(1.0, 1.0, SpacingSource.DETECTOR),
+        scores,
+    )
+
+
+def test_scores_are_compared_and_a_change_is_one_that_crosses_the_operating_point():
+    now = side({"Effusion": 0.62, "Mass": 0.3, "Lung Lesion": 0.9})
+    then = side({"Effusion": 0.41, "Mass": 0.1, "Lung Lesion": 0.55})
+    rows = {row.what: row for row in comparing.table(now, then, 0.0)}
+    assert rows["Effusion, score"].change == pytest.approx(0.21)
+    assert rows["Effusion, score"].beyond_error is True
+    assert rows["Mass, score"].beyond_error is False
+    assert rows["Lung Lesion, score"].beyond_error is False
+
+
+def test_scores_of_two_views_are_not_compared():
+    rows = comparing.table(side({"Mass": 0.9}), side({"Mass": 0.1}, "AP"), 0.0)
+    assert next(row for row in rows if row.what == "Mass, score").comparable is False
+
+
+def test_what_was_not_found_on_one_image_is_said():
+    now, then = side({}), side({})
+    del then.masks["Heart"]  # type: ignore[attr-defined]
+    rows = {row.what: row for row in comparing.table(now, then, 0.0)}
+    assert "not measured on one of the images" in rows["Heart, area"].why
+    assert rows["Cardiothoracic ratio"].comparable is False
+
+
+def test_a_rotated_patient_makes_the_ratio_incomparable():
+    now, then = side({}), side({})
+    then.masks["Right Lung"][:, :62] = False  # type: ignore[index]
+    row = comparing.table(now, then, 0.0)[0]
+    assert row.comparable is False
+    assert "on the prior image the patient may be rotated" in row.why
+
+
+def test_without_the_classifiers_weights_that_is_said_once(two: Pair):
+    two.open(chest())
+    two.open(chest(heart=1.1))
+    warnings = two.run().metadata["warnings"]
+    assert sum("classifier's weights" in text for text in warnings) == 1
+
+
+def test_nothing_of_the_patient_is_in_the_result(two: Pair, tmp_path: Path):
+    two.open(chest())
+    two.open(chest(heart=1.1))
+    result = two.run()
+    text = repr(result.output) + repr(result.metadata) + result.summary
+    assert "SECRET" not in text.upper()
+    assert "2021010" not in text
