@@ -51,6 +51,12 @@ def test_a_failed_card_has_a_button_to_the_model_that_is_not_there(
     ask(chat, wait_until)
     card = call(chat, wait_until, "c1", error=said_of(PLAIN.name, tmp_path))
     assert card.missing == (PLAIN.name,)
+    assert card.error is not None
+    assert card.error.plain() == "The tool needs a model that is not installed: Plain net."
+    card._details.toggle("How to get it")
+    how = card._details.view("How to get it")
+    assert how is not None
+    assert "models get plain-net" in how.plain()
     assert card.models_button is not None
     assert card.models_button.accessibleName() == "Open the model plain-net"
     card.models_button.setFocus()

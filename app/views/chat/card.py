@@ -206,7 +206,10 @@ class ToolCard(QFrame):
             parts.append(self.reason)
         elif event.status == "failed":
             reason = event.error or event.summary or "It failed without a reason."
-            self.error = _text(reason, "error")
+            short = missing.shortened(reason)
+            if short != reason:
+                self._details.add("How to get it", lambda: reason)
+            self.error = _text(short, "error")
             parts.append(self.error)
         elif event.status == "ok":
             parts.extend(self._summary(event))

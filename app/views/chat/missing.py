@@ -9,10 +9,18 @@ from typing import Any
 # How `ModelStore.require` and `how_to_get` name a card, wherever the program is called from.
 _NAMED = re.compile(r"\bmodels (?:get|accept) ([a-z0-9][a-z0-9._-]*[a-z0-9])")
 
+_COMMAND = re.compile(r"(?:Run|Read and accept them:) `")
+
 
 def named(*texts: str) -> tuple[str, ...]:
     """Cards of the models that these texts say are not installed, or wait for their terms."""
     return tuple(dict.fromkeys(name for text in texts for name in _NAMED.findall(text)))
+
+
+def shortened(error: str) -> str:
+    """What is missing, without the commands that get it: the window has a button for that."""
+    found = _COMMAND.search(error)
+    return error[: found.start()].rstrip() if found and found.start() and named(error) else error
 
 
 def texts_of(error: str, *parts: Mapping[str, Any]) -> Iterator[str]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QShowEvent
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.views.settings.parts import Check, wrapped
@@ -14,6 +15,7 @@ from app.views.widgets import push_button
 
 _WIDTH = 560
 _TERMS_HEIGHT = 220
+_LEAST_TERMS = 90
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,8 @@ class AgreeDialog(QDialog):
             view = QPlainTextEdit(text.strip())
             view.setReadOnly(True)
             view.setTabChangesFocus(True)
-            view.setFixedHeight(_TERMS_HEIGHT)
+            view.setMinimumHeight(_LEAST_TERMS)
+            view.setMaximumHeight(_TERMS_HEIGHT)
             view.setAccessibleName(f"Terms of {title}")
             self._column.addWidget(view)
             self.terms.append(self._check(f"I have read and accept the terms of {title}", True))
@@ -141,6 +144,13 @@ class AgreeDialog(QDialog):
         line.addWidget(self.yes)
         self._column.addLayout(line)
         self.cancel.setFocus()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        # Wrapped text says only now how high it is.
+        width = max(self.width(), _WIDTH)
+        room = self.screen().availableGeometry().height() - SPACE.xl
+        self.resize(width, min(self._column.totalHeightForWidth(width), room))
+        super().showEvent(event)
 
     def _update(self) -> None:
         if hasattr(self, "yes"):
