@@ -5,6 +5,7 @@ from __future__ import annotations
 from app.tools.api import Registrar
 from app.tools.chest.cardiothoracic import CardiothoracicRatio
 from app.tools.chest.classifier import ChestXRayClassifier
+from app.tools.chest.compare import ChestXRayCompare
 from app.tools.chest.expert import ChestXRayExpert
 from app.tools.chest.generator import ChestXRayGenerator
 from app.tools.chest.grounding import XRayPhraseGrounding
@@ -30,4 +31,5 @@ def register(registry: Registrar) -> None:
     registry.register(XRayPhraseGrounding())
     registry.register(ChestXRayGenerator())
     registry.register(MedSam2Segment())
+    registry.register(ChestXRayCompare(segmenter))
     registry.plan(PLAN)
