@@ -23,10 +23,13 @@ from app.tools.model_places import Place, files_below
 from app.tools.model_plans import Agreed, PlannedFile, PlannedModel, check_agreed, check_space
 from app.tools.model_records import RECORD, Record, RecordedFile, write_record
 from app.tools.model_sources import Source, reading
+from app.tools.model_tensors import check_tensors
+from app.tools.needs import is_installed
 
 Progress = Callable[[float, str], None]
 
 STAGING = ".incoming-"
+_TRIED_BELOW = 2_000_000_000
 _swapping = threading.Lock()  # what is moved aside for a moment must not be taken for left behind
 
 
@@ -171,7 +174,14 @@ class Installation:
         wrong = [name for name in digests if known[name] and known[name] != digests[name]]
         if not model.card.folder and model.card.pinned and not any(known.values()):
             wrong = list(digests)  # a conversion under another name
+        for name in digests:
+            if name.endswith(".safetensors") and not known[name]:
+                check_tensors(staging / model.card.name / name)
+        folder = staging / model.card.name
+        path = folder if model.card.folder else folder / model.files[0].name
         if not wrong:
+            if not all(known.values()) and self._can_try(model):
+                self.loads(model.card, path, self.host)
             return
         if not agreed.other:
             name = wrong[0]
@@ -181,9 +191,12 @@ class Installation:
                 remedy="Download it again. Weights of your own that the model can load are taken "
                 "with --other; results then carry a warning.",
             )
-        folder = staging / model.card.name
-        path = folder if model.card.folder else folder / model.files[0].name
         self.loads(model.card, path, self.host)
+
+    def _can_try(self, model: PlannedModel) -> bool:
+        """Whether files that nobody knows are loaded once; large ones would take minutes."""
+        able = all(is_installed(package) for package in ("torch", *model.card.packages))
+        return self.host is not None and able and model.bytes < _TRIED_BELOW
 
     def _recorded(
         self,

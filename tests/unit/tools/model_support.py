@@ -9,7 +9,10 @@ from pathlib import Path
 from app.tools.model_cards import CardFile, ModelCard
 from app.tools.model_store import ModelStore
 
-CONTENT = bytes(range(256)) * 5000
+_VALUES = bytes(range(256)) * 5000
+_HEADER = b'{"a":{"dtype":"U8","shape":[1280000],"data_offsets":[0,1280000]}}'
+CONTENT = len(_HEADER).to_bytes(8, "little") + _HEADER + _VALUES
+"""A safetensors file."""
 TERMS = "You may look at it."
 FILES = {
     "config.json": b'{"model_type": "net"}',

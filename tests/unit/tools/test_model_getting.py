@@ -268,6 +268,18 @@ def test_one_file_of_a_repository_is_fetched_alone(tmp_path: Path, there: Hub):
     assert (made.folder / "model.safetensors").read_bytes() == CONTENT
 
 
+def test_a_file_of_another_repository_comes_from_its_own_address_without_the_token(
+    tmp_path: Path, there: Hub, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("HF_TOKEN", "secret")
+    there.elsewhere.answers["/vision.json"] = data(b"{}")
+    vision = CardFile("vision/config.json", url=f"{there.elsewhere.address}/vision.json")
+    made = store(tmp_path, replace(foldered(), files=(*foldered().files, vision)))
+    assert made.get("test-folder").state == "intact"
+    assert (made.folder / "test-folder" / "vision" / "config.json").read_bytes() == b"{}"
+    assert "Authorization" not in there.elsewhere.headers("/vision.json")
+
+
 def test_what_has_no_address_or_comes_with_sightline_is_not_got(tmp_path: Path):
     made = store(tmp_path, replace(foldered(), repository=""), replace(single(), embedded=True))
     with pytest.raises(SightlineError, match="its card has no address"):

@@ -142,9 +142,9 @@ def test_of_two_kinds_of_one_models_weights_the_one_installed_last_is_used(tmp_p
     made = store(tmp_path, replace(single(), check=""))
     (made.folder / "test-net.pt").write_bytes(CONTENT)
     conversion = tmp_path / "test-net.safetensors"
-    conversion.write_bytes(b"tensors")
+    conversion.write_bytes(CONTENT)
     install(made, conversion, other=True)
-    assert installed(made) == {"test-net.safetensors": b"tensors"}
+    assert installed(made) == {"test-net.safetensors": CONTENT}
     assert made.require("test-net", "A tool").path.name == "test-net.safetensors"
 
 
@@ -155,6 +155,41 @@ def test_an_unknown_file_is_refused_with_the_known_ones(tmp_path: Path):
         store(tmp_path).plan_install(source)
     with pytest.raises(UsageError, match="no such file"):
         store(tmp_path).plan_install(tmp_path / "absent.pt")
+
+
+@pytest.mark.skipif(not is_installed("torch"), reason="needs torch")
+def test_a_file_that_no_digest_is_known_of_is_tried_before_it_is_taken(tmp_path: Path):
+    made = store(tmp_path, replace(single(), files=(CardFile("test-net.pt"),)))
+    source = tmp_path / "test-net.pt"
+    source.write_bytes(b"holiday")
+
+    def broken(payload: Any) -> dict[str, Any]:
+        raise ToolFailed("this weights file cannot be read")
+
+    with pytest.raises(ToolFailed, match="cannot be read"):
+        install(made, source, host=FakeHost(broken))
+    assert contents(made.folder) == {}
+    assert install(made, source, host=FakeHost({})) == "installed"
+    assert "no digests of the published" in made.require("test-net", "A tool").warnings[0]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        b"",
+        b"holiday" * 9,
+        CONTENT[:-1],
+        CONTENT + b"x",
+        CONTENT[:40],
+        (1 << 62).to_bytes(8) + b"{}",
+    ],
+)
+def test_tensors_that_are_cut_off_or_none_are_refused(tmp_path: Path, damaged: bytes):
+    made = store(tmp_path, foldered())
+    source = write_files(tmp_path / "test-folder", FILES | {"model.safetensors": damaged})
+    with pytest.raises(SightlineError, match="damaged"):
+        install(made, source)
+    assert contents(made.folder) == {}
 
 
 # Folders
