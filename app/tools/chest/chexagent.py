@@ -28,11 +28,8 @@ class Published:
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.tokenizer = remote_code.loaded(AutoTokenizer, folder, work)
-        model = remote_code.loaded(
-            AutoModelForCausalLM, folder, work, dtype=work.placement.torch_dtype
-        )
-        self.model = model.to(work.placement.device).eval()
-        self.context = int(getattr(model.config, "max_position_embeddings", 0) or 0)
+        self.model = remote_code.loaded_model(AutoModelForCausalLM, folder, work)
+        self.context = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
 
     def ask(self, paths: list[str], prompt: str, most: int, work: Work) -> tuple[str, Written, int]:
         """The answer's text, its tokens, and the prompt's length."""

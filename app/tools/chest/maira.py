@@ -31,10 +31,7 @@ class Published:
 
     def __init__(self, folder: Path, work: Work) -> None:
         self.processor = remote_code.loaded(AutoProcessor, folder, work)
-        model = remote_code.loaded(
-            AutoModelForCausalLM, folder, work, dtype=work.placement.torch_dtype
-        )
-        self.model = model.to(work.placement.device).eval()
+        self.model = remote_code.loaded_model(AutoModelForCausalLM, folder, work)
 
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work

@@ -15,10 +15,15 @@ from typing import Any
 from transformers import dynamic_module_utils
 
 from app.tools.api import ToolFailed
+from app.tools.model_process import memory
 from app.tools.model_process.serving import Work
 from app.tools.needs import command
 
 _private: list[str] = []
+_REMEDY = (
+    "Install the revision that the model's card names, or a copy of the model whose program was "
+    "written for the installed version of transformers."
+)
 
 
 def loaded(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
@@ -34,27 +39,53 @@ def loaded(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
         ToolFailed: The user has not, or the code does not run here.
     """
     require_consent(work)
-    if not _private:
-        _private.append(tempfile.mkdtemp(prefix="sightline-model-code-"))
-        atexit.register(shutil.rmtree, _private[0], ignore_errors=True)
-    setattr(dynamic_module_utils, "HF_MODULES_CACHE", _private[0])  # noqa: B010
     try:
-        return auto.from_pretrained(
-            str(folder), trust_remote_code=True, local_files_only=True, **how
-        )
-    except (ToolFailed, MemoryError):
+        return _from_folder(auto, folder, how)
+    except ToolFailed:
         raise
     except Exception as error:  # a stranger's program fails in any way it likes
-        if "out of memory" in str(error) or "can't allocate memory" in str(error):
+        if memory.is_exhausted(error):
             raise
         raise ToolFailed(
             "the program that comes with this model does not run here: "
             f"{type(error).__name__}: {_first_line(error)}",
             subject=_name(work),
-            remedy="Install the revision that the model's card names, or a copy of the model whose "
-            "program was written for the installed version of transformers.",
+            remedy=_REMEDY,
             detail=f"{type(error).__name__}: {error}",
         ) from error
+
+
+def loaded_model(auto: Any, folder: Path, work: Work) -> Any:
+    """A model by the program that lies in its folder, ready to run at `Work.placement`.
+
+    transformers fills parameters that no file holds with random numbers, and says so in its log
+    only. Such a model answers, with nonsense: it is refused.
+
+    Raises:
+        ToolFailed: As for `loaded`; or its weights and its program do not fit each other.
+    """
+    model, report = loaded(
+        auto, folder, work, dtype=work.placement.torch_dtype, output_loading_info=True
+    )
+    lacking = sorted(str(name) for name in report["missing_keys"])
+    lacking += [str(name) for name in report["mismatched_keys"]]
+    if lacking:
+        raise ToolFailed(
+            f"the program that comes with this model does not fit its weights: {len(lacking)} of "
+            "its parameters are in no file",
+            subject=_name(work),
+            remedy=_REMEDY,
+            detail=", ".join(lacking[:10]),
+        )
+    return model.to(work.placement.device).eval()
+
+
+def _from_folder(auto: Any, folder: Path, how: dict[str, Any]) -> Any:
+    if not _private:
+        _private.append(tempfile.mkdtemp(prefix="sightline-model-code-"))
+        atexit.register(shutil.rmtree, _private[0], ignore_errors=True)
+    setattr(dynamic_module_utils, "HF_MODULES_CACHE", _private[0])  # noqa: B010
+    return auto.from_pretrained(str(folder), trust_remote_code=True, local_files_only=True, **how)
 
 
 def require_consent(work: Work) -> None:

@@ -47,7 +47,13 @@ SPECIAL = (
 SIDE = 512
 
 
-def build(folder: Path, *, size: str = "tiny", says: tuple[str, ...] = ANSWER) -> None:
+def build(
+    folder: Path,
+    *,
+    size: str = "tiny",
+    says: tuple[str, ...] = ANSWER,
+    program: str | None = None,
+) -> None:
     """Write the model's folder.
 
     Args:
@@ -55,11 +61,16 @@ def build(folder: Path, *, size: str = "tiny", says: tuple[str, ...] = ANSWER) -
         size: "tiny", or "full": ViT-L/16 at 512 pixels and Phi-2, written in bfloat16.
         says: What it writes on any image and question, in pieces that are a token each; empty for
             whatever its random weights write.
+        program: None for the published layout; else another layout with a program of its own,
+            `model_programs/chexagent`, to which this text is added.
     """
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(5)
     full = size == "full"
     tokenizer = make_tokenizer(folder, says)
+    if program is not None:
+        _build_program(folder, tokenizer, says, program)
+        return
     siglip = _tower(full=full)
     phi = _decoder(51_200 if full else len(tokenizer), full=full)
     width = phi.hidden_size
@@ -79,6 +90,36 @@ def build(folder: Path, *, size: str = "tiny", says: tuple[str, ...] = ANSWER) -
         for name, tensor in module.state_dict().items()
     }
     write_shards(folder, tensors, 4_000_000_000 if full else 400_000)
+
+
+def _build_program(folder: Path, tokenizer: Any, says: tuple[str, ...], more: str) -> None:
+    """Phi with one linear layer for an image, and a program that lies in the folder."""
+    phi = _decoder(len(tokenizer), full=False)
+    language: Any = PhiForCausalLM(phi)
+    seen = nn.Linear(64, phi.hidden_size)
+    randomise([language, seen], 0.05)
+    _teach(language, tokenizer, says)
+    tensors = {
+        **language.state_dict(),
+        **{f"visual.{name}": tensor for name, tensor in seen.state_dict().items()},
+    }
+    write_shards(folder, tensors, 400_000)
+    source = Path(__file__).parents[1] / "model_programs" / "chexagent"
+    for path in source.glob("*.py"):
+        (folder / path.name).write_text(path.read_text("utf-8") + more, encoding="utf-8")
+    config = {
+        **phi.to_dict(),
+        "architectures": ["CheXagentForCausalLM"],
+        "model_type": "chexagent",
+        "auto_map": {
+            "AutoConfig": "configuration_chexagent.CheXagentConfig",
+            "AutoModelForCausalLM": "modeling_chexagent.CheXagentForCausalLM",
+        },
+    }
+    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
+    (folder / "vision").mkdir(exist_ok=True)
+    for name in ("config.json", "preprocessor_config.json"):  # the card asks for them
+        (folder / "vision" / name).write_text("{}", encoding="utf-8")
 
 
 def make_tokenizer(folder: Path, says: tuple[str, ...]) -> CodeGenTokenizer:

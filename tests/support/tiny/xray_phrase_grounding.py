@@ -12,10 +12,13 @@ from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from torch import nn
 from transformers import (
+    CLIPVisionConfig,
     Dinov2Backbone,
     Dinov2Config,
     LlamaConfig,
     LlamaForCausalLM,
+    LlavaConfig,
+    LlavaForConditionalGeneration,
     PreTrainedTokenizerFast,
 )
 
@@ -47,6 +50,21 @@ TEMPLATE = (
 )
 _MARKS = ("<obj>", "</obj>", "</box><box>", "<box>", "</box>")
 """Two marks in one token: a tiny model that remembers one next token could not close two boxes."""
+_LOOKS = {
+    "do_convert_rgb": True,
+    "do_resize": True,
+    "size": {"shortest_edge": SIDE},
+    "resample": 3,
+    "do_center_crop": True,
+    "crop_size": {"height": SIDE, "width": SIDE},
+    "do_rescale": True,
+    "rescale_factor": 1 / 255,
+    "do_normalize": True,
+    "image_mean": [0.5307] * 3,
+    "image_std": [0.2583] * 3,
+    "image_processor_type": "BitImageProcessor",
+    "processor_class": "Maira2Processor",
+}
 _OLD_NAMES = (
     (".attention.q_proj.", ".attention.attention.query."),
     (".attention.k_proj.", ".attention.attention.key."),
@@ -55,17 +73,24 @@ _OLD_NAMES = (
 )
 
 
-def build(folder: Path, *, size: str = "tiny", says: str = FOUND) -> None:
+def build(
+    folder: Path, *, size: str = "tiny", says: str = FOUND, program: str | None = None
+) -> None:
     """Write the model's folder.
 
     Args:
         folder: Made if need be.
         size: "tiny", or "full": ViT-B/14 and a Llama of 7B, written in bfloat16.
         says: What it writes on any image and phrase; "" for whatever its random weights write.
+        program: None for the published layout; else another layout with a program of its own,
+            `model_programs/maira2`, to which this text is added.
     """
     folder.mkdir(parents=True, exist_ok=True)
     torch.manual_seed(3)
     tokenizer = make_tokenizer(folder)
+    if program is not None:
+        _build_program(folder, tokenizer, says, program)
+        return
     full = size == "full"
     seen = _tower(full=full)
     told = _decoder(32_207 if full else len(tokenizer), full=full)
@@ -185,18 +210,67 @@ def _decoder(words: int, *, full: bool) -> LlamaConfig:
     return LlamaConfig(**values)
 
 
+def _build_program(folder: Path, tokenizer: Any, says: str, more: str) -> None:
+    """CLIP and Llama in LLaVA, with a program that lies in the folder."""
+    vision = CLIPVisionConfig(
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=2,
+        image_size=SIDE,
+        patch_size=74,
+    )
+    text: Any = _decoder(len(tokenizer), full=False)
+    config: Any = LlavaConfig(
+        vision_config=vision, text_config=text, image_token_index=tokenizer.get_vocab()["<image>"]
+    )
+    config.eos_token_id = tokenizer.eos_token_id
+    model: Any = LlavaForConditionalGeneration(config)
+    randomise([model], 0.05)
+    _teach_parts(model.model.language_model, model.lm_head, tokenizer, says)
+    config.save_pretrained(folder)
+    # By the names of its program's own modules: transformers would write LLaVA's older ones.
+    write_shards(folder, model.state_dict(), 400_000)
+    source = Path(__file__).parents[1] / "model_programs" / "maira2"
+    for path in source.glob("*.py"):
+        (folder / path.name).write_text(path.read_text("utf-8") + more, encoding="utf-8")
+    written = json.loads((folder / "config.json").read_text("utf-8"))
+    written |= {
+        "model_type": "maira2",
+        "architectures": ["Maira2ForConditionalGeneration"],
+        "auto_map": {
+            "AutoConfig": "configuration_maira2.Maira2Config",
+            "AutoModelForCausalLM": "modeling_maira2.Maira2ForConditionalGeneration",
+            "AutoProcessor": "processing_maira2.Maira2Processor",
+        },
+    }
+    processor = {
+        "processor_class": "Maira2Processor",
+        "auto_map": {"AutoProcessor": "processing_maira2.Maira2Processor"},
+        "patch_size": 74,
+        "vision_feature_select_strategy": "default",
+        "num_additional_image_tokens": 1,
+    }
+    _write(folder, {"config.json": written, "processor_config.json": processor})
+    _write(folder, {"preprocessor_config.json": _LOOKS})
+
+
 def _teach(model: Any, tokenizer: Any, says: str) -> None:
+    _teach_parts(model.model, model.lm_head, tokenizer, says)
+
+
+def _teach_parts(decoder: Any, head: Any, tokenizer: Any, says: str) -> None:
     """Let the decoder write this, from the prompt's last token to the one that ends an answer."""
     ids: Sequence[int] = tokenizer.encode(says, add_special_tokens=False)
     first = tokenizer.encode("ASSISTANT:", add_special_tokens=False)[-1]
-    embedding = signs(len(tokenizer), model.config.hidden_size)
+    embedding = signs(len(tokenizer), decoder.config.hidden_size)
     with torch.no_grad():
-        model.model.embed_tokens.weight.copy_(embedding)
-        model.lm_head.weight.copy_(embedding)
-        for layer in model.model.layers:
+        decoder.embed_tokens.weight.copy_(embedding)
+        head.weight.copy_(embedding)
+        for layer in decoder.layers:
             layer.self_attn.o_proj.weight.mul_(0.01)
     pairs = chained(first, ids, tokenizer.eos_token_id)
-    remember_gated(model.model.layers[0].mlp, embedding, pairs)
+    remember_gated(decoder.layers[0].mlp, embedding, pairs)
 
 
 def _write_configs(folder: Path, seen: Any, told: Any, image: int) -> None:
@@ -220,20 +294,9 @@ def _write_configs(folder: Path, seen: Any, told: Any, image: int) -> None:
         "text_config": text,
         "vision_config": vision,
     }
-    looks = {
-        "do_convert_rgb": True,
-        "do_resize": True,
-        "size": {"shortest_edge": SIDE},
-        "resample": 3,
-        "do_center_crop": True,
-        "crop_size": {"height": SIDE, "width": SIDE},
-        "do_rescale": True,
-        "rescale_factor": 1 / 255,
-        "do_normalize": True,
-        "image_mean": [0.5307] * 3,
-        "image_std": [0.2583] * 3,
-        "image_processor_type": "BitImageProcessor",
-        "processor_class": "Maira2Processor",
-    }
-    for name, content in {"config.json": config, "preprocessor_config.json": looks}.items():
+    _write(folder, {"config.json": config, "preprocessor_config.json": _LOOKS})
+
+
+def _write(folder: Path, contents: dict[str, Any]) -> None:
+    for name, content in contents.items():
         (folder / name).write_text(json.dumps(content, indent=1), encoding="utf-8")
