@@ -17,14 +17,14 @@ from PySide6.QtWidgets import (
 )
 
 from app.views import icons, wording
-from app.views.canvas import heat_legend
 from app.views.canvas.canvas import Canvas
 from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.plane_switch import PlaneSwitch
 from app.views.image_menus import PlaneMenu, PresetMenu
+from app.views.mark_actions import HeatMenu, MarkActions, show_menu
 from app.views.toolbar import Toolbar
 from app.views.widgets import plain_tip
-from app.workspace import marks, measurements
+from app.workspace import measurements
 from app.workspace.workspace import Workspace
 
 
@@ -77,6 +77,7 @@ class WindowActions:
         self._playing = False
         self._make_file()
         self._make_image()
+        self._make_tools()
         self._make_findings()
         self.presets = PresetMenu(canvas, window)
         self.plane_menu = PlaneMenu(
@@ -182,7 +183,6 @@ class WindowActions:
             "angle",
             checkable=True,
         )
-        self._make_marks()
         self.play = self._action("Play cine", scroll.toggle, "P", "play", checkable=True)
         self.faster = self._action("Faster cine", lambda: scroll.change_speed(1), ".")
         self.slower = self._action("Slower cine", lambda: scroll.change_speed(-1), ",")
@@ -210,28 +210,14 @@ class WindowActions:
             self.turn_right,
             self.ruler,
             self.angle,
-            self.mark_box,
-            self.mark_point,
-            self.mark_outside,
         )
 
-    def _make_marks(self) -> None:
-        draw, do = self._canvas.measuring.toggle, self._commands
-        self.mark_box = self._action(
-            "Mark a box", lambda: draw(marks.BOX), "B", "square-dashed", checkable=True
-        )
-        self.mark_point = self._action(
-            "Mark a point", lambda: draw(marks.POINT), "M", "crosshair", checkable=True
-        )
-        self.mark_outside = self._action(
-            "Mark a point outside", lambda: draw(marks.OUTSIDE), "Shift+M", checkable=True
-        )
-        self.segment_marked = self._action(
-            "Segment what I marked", do.segment_marked or (lambda: None), "Ctrl+M", "shapes"
-        )
-        self.segment_marked.setVisible(do.segment_marked is not None)
+    def _make_tools(self) -> None:
+        do = self._commands
+        self.marks = MarkActions(self._action, self._canvas, self._workspace, do.segment_marked)
         self.models = self._action("Models…", do.open_models or (lambda: None), icon="cpu")
         self.models.setVisible(do.open_models is not None)
+        self.heat = HeatMenu(self._action, self._canvas, self._window)
 
     def _make_findings(self) -> None:
         annotations, stack = self._workspace.annotations, self._workspace.commands
@@ -249,27 +235,6 @@ class WindowActions:
         self.delete_findings = self._action(
             "Delete all findings", lambda: annotations.remove(self._finding_ids())
         )
-
-    def _make_heat_menu(self) -> QMenu:
-        """How strongly heatmaps are laid over the image."""
-        menu = QMenu("Heatmaps", self._window)
-        layer = self._canvas.findings_layer
-        self.toggle_heat = self._action("Hide or show heatmaps", layer.toggle_heat, "Shift+H")
-        menu.addAction(self.toggle_heat)
-        menu.addSeparator()
-        self.heat: dict[float, QAction] = {}
-        for name, strength in heat_legend.STRENGTHS.items():
-            action = self._action(
-                name, lambda value=strength: layer.set_heat_strength(value), checkable=True
-            )
-            self.heat[strength] = action
-            menu.addAction(action)
-        menu.aboutToShow.connect(self._tick_heat)
-        return menu
-
-    def _tick_heat(self) -> None:
-        for strength, action in self.heat.items():
-            action.setChecked(strength == self._canvas.findings_layer.heat_strength)
 
     def _finding_ids(self) -> list[str]:
         return [item.finding.id for item in self._workspace.annotations.all()]
@@ -327,16 +292,14 @@ class WindowActions:
                 None,
                 self.show_findings,
                 self.hide_findings,
-                self._make_heat_menu(),
+                self.heat,
                 None,
                 self.delete_finding,
                 self.delete_findings,
             ],
             "Tools": [
-                self.mark_box,
-                self.mark_point,
-                self.mark_outside,
-                self.segment_marked,
+                *self.marks.drawing,
+                self.marks.segment,
                 None,
                 self.models,
             ],
@@ -354,30 +317,14 @@ class WindowActions:
 
     def _show_menu(self, place: QPoint) -> None:
         """What can be done with the image and what is marked on it, at `place` of the screen."""
-        menu = QMenu(self._window)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        parts: tuple[QAction | None, ...] = (
-            self.segment_marked,
-            None,
-            self.mark_box,
-            self.mark_point,
-            self.mark_outside,
-            None,
-            self.ruler,
-            self.angle,
-            None,
-            self.delete_finding,
-            None,
-            self.fit,
-            self.reset,
-            self.invert,
+        groups = (
+            (self.marks.segment,),
+            self.marks.drawing,
+            (self.ruler, self.angle),
+            (self.delete_finding,),
+            (self.fit, self.reset, self.invert),
         )
-        for action in parts:
-            if action is None:
-                menu.addSeparator()
-            else:
-                menu.addAction(action)
-        menu.popup(place)
+        show_menu(place, groups, self._window)
 
     def _toggle(self, name: str, dock: QDockWidget) -> QAction:
         action = dock.toggleViewAction()
@@ -414,7 +361,7 @@ class WindowActions:
         bar.addAction(self.ruler)
         bar.addAction(self.angle)
         bar.addSeparator()
-        for action in (self.mark_box, self.mark_point, self.segment_marked):
+        for action in (self.marks.box, self.marks.point, self.marks.segment):
             bar.addAction(action)
         bar.addSeparator()
         bar.addAction(self.play)
@@ -451,10 +398,7 @@ class WindowActions:
         tool = self._canvas.measuring.tool
         self.ruler.setChecked(tool == measurements.RULER)
         self.angle.setChecked(tool == measurements.ANGLE)
-        self.mark_box.setChecked(tool == marks.BOX)
-        self.mark_point.setChecked(tool == marks.POINT)
-        self.mark_outside.setChecked(tool == marks.OUTSIDE)
-        self.segment_marked.setEnabled(has_image and self._workspace.marked)
+        self.marks.refresh(has_image=has_image)
         scroll = self._canvas.scroller
         for action in (self.play, self.faster, self.slower):
             action.setEnabled(scroll.playable)
