@@ -98,8 +98,10 @@ class CardiothoracicRatio:
         measured = _measured(found, hanging, admission.position, snapshot)
         doubts = [*measured.warnings, *found.warnings]
         warnings = list(dict.fromkeys([*doubts, *admission.warnings]))
+        judgement = _judgement(measured.ratio, found.ratio_spread)
         output = {
             **_figures(measured),
+            "judgement": judgement,
             "reliable": not doubts,
             "view": admission.position,
             "warnings": warnings,
@@ -110,11 +112,12 @@ class CardiothoracicRatio:
             "spacing_source": str(snapshot.frame.spacing.source),
             "model": model.spec.title,
             "weights_sha256": found.weights_sha256,
+            "spread_of_looks": found.ratio_spread,
             "note": "Measured on a model's outlines, approximate, not for diagnosis.",
             "status": "completed",
         }
         return ToolResult(
-            _summary(measured.ratio, admission.position, warnings),
+            _summary(measured.ratio, judgement, admission.position, warnings),
             plain(output),
             plain(metadata),
             _findings(measured, hanging, snapshot, found, context),
@@ -170,7 +173,6 @@ def _figures(measured: _Measured) -> dict[str, Any]:
         "heart_width_mm": _rounded(measured.heart_mm),
         "thorax_width_mm": _rounded(measured.thorax_mm),
         "approximate": True,
-        "judgement": _judgement(measured.ratio),
     }
 
 
@@ -230,14 +232,17 @@ def _findings(
     return tuple(lines)
 
 
-def _judgement(ratio: float) -> str:
-    """Where the ratio lies; a difference below the method's own error decides nothing."""
-    if abs(ratio - CUTOFF) < MARGIN:
+def _judgement(ratio: float, spread: float | None = None) -> str:
+    """Where the ratio lies; a difference below the method's own error decides nothing.
+
+    Nor does one by which the network's own looks at this film differ (`spread`).
+    """
+    if abs(ratio - CUTOFF) < max(MARGIN, spread or 0.0):
         return f"so near {CUTOFF} that this measurement cannot decide whether the heart is enlarged"
     return f"{'above' if ratio > CUTOFF else 'below'} {CUTOFF}"
 
 
-def _summary(ratio: float, position: str, warnings: list[str]) -> str:
+def _summary(ratio: float, judgement: str, position: str, warnings: list[str]) -> str:
     view = "view unknown" if position == "unknown" else f"{position} view"
-    text = f"Cardiothoracic ratio about {ratio:.2f} ({view}), {_judgement(ratio)}. {CUTOFF_TEXT}"
+    text = f"Cardiothoracic ratio about {ratio:.2f} ({view}), {judgement}. {CUTOFF_TEXT}"
     return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text

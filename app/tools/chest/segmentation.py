@@ -181,6 +181,7 @@ def _metadata(snapshot: ImageSnapshot, model: Model, found: Segmentation) -> dic
         "not_found": list(found.missing),
         "model": model.spec.title,
         "weights_sha256": found.weights_sha256,
+        "agreement_of_looks": found.agreement,
         "note": "Outlines by a model, not for diagnosis. It finds anatomy, not disease.",
     }
 

@@ -11,7 +11,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -48,6 +48,9 @@ class Segmentation:
         weights_sha256: Of the weights.
         model_size: (rows, columns) at which the model looked.
         warnings: What makes the masks doubtful.
+        agreement: Name -> mean Dice of the network's single looks with the result; empty where the
+            model looks once only.
+        ratio_spread: By how much the cardiothoracic ratio varies over those looks, or None.
     """
 
     masks: dict[str, Mask]
@@ -57,6 +60,8 @@ class Segmentation:
     weights_sha256: str
     model_size: tuple[int, int]
     warnings: tuple[str, ...]
+    agreement: dict[str, float] = field(default_factory=dict[str, float])
+    ratio_spread: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +89,7 @@ class _Answer:
             self.found,
             masks=masks,
             confidence={name: self.found.confidence[name] for name in names},
+            agreement={n: self.found.agreement[n] for n in names if n in self.found.agreement},
             missing=tuple(name for name in wanted if name not in self.bits),
         )
 
@@ -177,13 +183,15 @@ class Segmenter:
                 str(answer["refused"]),
                 remedy="Open a frontal chest radiograph (PA or AP) and ask again.",
             )
-        warnings = [*model.installed.warnings, *hanging.warnings, *answer.get("warnings", ())]
+        warnings = [*model.installed.warnings, *hanging.warnings]
+        warnings += [*answer.get("warnings", ()), *answer.get("notes", ())]
         found: dict[str, Mask] = {}
         for name, mask in answer["masks"].items():
             full = _resized(hanging.turned(mask), pixels.shape)
             if full.any():
                 found[name] = full
         size = answer.get("model_size", _EMBEDDED_SIZE)
+        spread: dict[str, Any] = answer.get("spread", {})
         return Segmentation(
             masks=found,
             confidence={name: float(answer["confidence"][name]) for name in found},
@@ -192,6 +200,8 @@ class Segmenter:
             weights_sha256=model.sha256,
             model_size=(int(size[0]), int(size[1])),
             warnings=tuple(dict.fromkeys(warnings)),
+            agreement=dict(spread.get("agreement", {})),
+            ratio_spread=spread.get("ratio"),
         )
 
 

@@ -122,6 +122,14 @@ def test_a_ratio_near_the_cutoff_decides_nothing(bench: Bench):
     assert "cannot decide" in cardiothoracic._judgement(0.49)
 
 
+def test_where_the_networks_own_looks_differ_by_more_the_cutoff_decides_nothing(bench: Bench):
+    looks = {"agreement": {"Heart": 0.8}, "ratio": 0.3}
+    result = measure(bench, FakeHost(planted(spread=looks)))
+    assert "cannot decide" in result.output["judgement"]
+    assert "cannot decide" in result.summary
+    assert result.metadata["spread_of_looks"] == 0.3
+
+
 def test_on_a_mirrored_film_the_lines_lie_on_the_heart_as_stored(bench: Bench):
     mirrored = np.ascontiguousarray(radiograph()[:, ::-1])
     result = measure(bench, pixels=mirrored, PatientOrientation=["R", "F"])

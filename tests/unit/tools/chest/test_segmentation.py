@@ -88,6 +88,17 @@ def test_the_seeds_keys_are_there_and_are_json(bench: Bench):
         assert json.loads(json.dumps(part, allow_nan=False)) == part
 
 
+def test_how_far_the_networks_looks_agree_is_told_for_the_asked_organs(bench: Bench):
+    looks = {"agreement": {"Left Lung": 0.97, "Right Lung": 0.99, "Heart": 0.9}, "ratio": 0.01}
+    result = segment(opened(bench, FakeHost(planted(spread=looks))), organs=["Heart"])
+    assert result.metadata["agreement_of_looks"] == {"Heart": 0.9}
+
+
+def test_what_the_model_process_notes_is_a_warning(bench: Bench):
+    result = segment(opened(bench, FakeHost(planted(notes=["memory ran out: it ran again"]))))
+    assert "memory ran out: it ran again" in result.metadata["warnings"]
+
+
 def test_each_confidence_is_that_of_its_own_mask(bench: Bench):
     result = segment(opened(bench))
     scores = {k: v["confidence_score"] for k, v in result.output["metrics"].items()}
