@@ -115,7 +115,7 @@ def table(current: Side, prior: Side, degrees: float | None) -> list[Row]:
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
     rows += [_area_row(name, current, prior, sizes) for name in (RIGHT_LUNG, LEFT_LUNG, HEART)]
-    rows.append(_share_row(current, prior, sizes))
+    rows.append(_share_row(current, prior))
     return [*rows, *_score_rows(current, prior)]
 
 
@@ -220,8 +220,8 @@ def _area(name: str, side: Side) -> float | None:
     return organ_metrics(side.masks[name], side.pixels, side.spacing, 0.0)["area_cm2"]
 
 
-def _share_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
-    """The right lung's share of both lungs' area, which needs no spacing."""
+def _share_row(current: Side, prior: Side) -> Row:
+    """The right lung's share of both lungs' area: neither spacing, view nor a turn changes it."""
 
     def share(side: Side) -> float | None:
         if RIGHT_LUNG not in side.masks or LEFT_LUNG not in side.masks:
@@ -230,10 +230,8 @@ def _share_row(current: Side, prior: Side, reasons: Sequence[str]) -> Row:
         return right / (right + left) if right + left else None
 
     what = "Right lung's share of both lungs' area"
-    # A turn in the plane leaves a share as it is.
-    kept = [reason for reason in reasons if "turned" not in reason]
     rests = f"differences below {AREA_ERROR / 2:.1%} are the outlines' own error"
-    return _row(what, "", (share(current), share(prior)), kept, AREA_ERROR / 2, rests)
+    return _row(what, "", (share(current), share(prior)), (), AREA_ERROR / 2, rests)
 
 
 def _score_rows(current: Side, prior: Side) -> list[Row]:

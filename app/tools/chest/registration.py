@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import SimpleITK as sitk  # noqa: N813 - the name that everybody knows it by
 from numpy.typing import NDArray
+from PIL import Image
 
 Progress = Callable[[float, str], None]
 Matrix = NDArray[np.float64]
@@ -35,17 +36,37 @@ class View:
         pixels: uint8 [rows, columns], upright.
         lungs: bool [rows, columns].
         spacing: (between columns, between rows), in mm or any unit that both images share.
+        origin: Where pixel (0, 0) lies, in that unit.
     """
 
     pixels: NDArray[np.uint8]
     lungs: NDArray[np.bool_]
     spacing: tuple[float, float]
+    origin: tuple[float, float] = (0.0, 0.0)
 
     def image(self, values: NDArray[Any]) -> Any:
-        """As SimpleITK's image: pixel (0, 0) at the origin."""
+        """As SimpleITK's image."""
         made = sitk.GetImageFromArray(values)
         made.SetSpacing(self.spacing)
+        made.SetOrigin(self.origin)
         return made
+
+    def reduced(self) -> View:
+        """The same with means of blocks of pixels, so that its longer side is `_WORKING`."""
+        times = math.ceil(max(self.pixels.shape) / _WORKING)
+        if times <= 1:
+            return self
+        across, down = self.spacing
+        # The centre of the first block of n pixels lies at pixel (n - 1) / 2.
+        first = (times - 1) / 2
+        greys = Image.fromarray(self.pixels).reduce(times)
+        lungs = Image.fromarray(self.lungs.astype(np.uint8) * 255).reduce(times)
+        return View(
+            np.asarray(greys),
+            np.asarray(lungs) > 127,
+            (across * times, down * times),
+            (across * first, down * first),
+        )
 
     @property
     def to_physical(self) -> Matrix:
@@ -173,9 +194,9 @@ def _area(view: View) -> float:
 
 def _by_greys(current: View, prior: View, start: Any, progress: Progress) -> Any:
     """The start refined until the greys within the thorax go together best."""
+    current, prior = current.reduced(), prior.reduced()
     coarsest = max(1, max(current.pixels.shape) // _COARSEST)
-    finest = max(1, math.ceil(max(current.pixels.shape) / _WORKING))
-    shrinks = [s for s in (coarsest, coarsest // 3, finest) if s >= finest] or [finest]
+    shrinks = sorted({coarsest, max(1, coarsest // 3), 1}, reverse=True)
     fixed, moving = (view.image(view.pixels.astype(np.float32)) for view in (current, prior))
     transform = start
     for number, shrink in enumerate(shrinks):
