@@ -135,7 +135,12 @@ def _installed(store: ModelStore) -> dict[str, InstalledModel]:
     found = {name: store.find(card(wanted)) for name, wanted in SECTIONS.items()}
     models = {name: model for name, model in found.items() if model is not None}
     if not models:
-        store.require(FINDINGS, _FEATURE)
+        wanted = [card(name) for name in SECTIONS.values()]
+        raise ToolFailed(
+            f"{_FEATURE} needs models that are not installed: "
+            f"{' and '.join(item.title for item in wanted)}",
+            remedy=" ".join(store.how_to_get(item) for item in wanted),
+        )
     return models
 
 

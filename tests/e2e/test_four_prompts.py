@@ -1,0 +1,278 @@
+"""The seed's four prompts from `ask`: offline planner and scripted model, with models and without.
+
+`ask` runs in this process, all prompts with one set of worker processes: starting the model process
+and importing its packages costs more than all prompts together.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from app.headless import runs
+from app.headless.runs import AskRequest
+from app.imaging.demo import demo_paths
+from app.tools.host import ProcessHost
+from app.wiring import Program
+from tests.support import four_prompts as seed
+from tests.support.four_prompts import MODELS, TOOLS, Following, script
+
+pytestmark = pytest.mark.e2e
+
+DICOM = demo_paths()[0]
+Events = list[dict[str, Any]]
+Ask = Callable[..., Events]
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("four-prompts")
+
+
+@pytest.fixture(scope="module")
+def program(home: Path) -> Iterator[Program]:
+    pytest.importorskip("torch")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SIGHTLINE_HOME", str(home / "home"))
+        made = Program()
+        made.__dict__["host"] = ProcessHost(allowed=("app.", "tests."))
+        yield made
+        made.close()
+
+
+@pytest.fixture(scope="module")
+def models(program: Program, home: Path) -> Path:
+    """A models folder with a tiny model for each tool of the four prompts."""
+    return seed.install(program.host, home / "models").folder
+
+
+@pytest.fixture(scope="module")
+def png(program: Program, home: Path) -> Path:
+    """The demo film as a picture, as a user might upload it."""
+    from app.imaging.pixels import pipeline
+
+    scan = program.decoder.scan([DICOM]).result()
+    instance = scan.studies[0].series[0].instances[0]
+    shown = pipeline.render(program.decoder.frame(instance, 0).result())
+    path = home / "film.png"
+    Image.fromarray(np.asarray(shown)).save(path)
+    return path
+
+
+@pytest.fixture
+def ask(program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: Any) -> Ask:
+    """`ask --json`; the events that it printed."""
+
+    @contextmanager
+    def shared() -> Generator[Program]:
+        yield program
+
+    def run(prompt: str, *images: Path, folder: Path, model: Following | None = None) -> Events:
+        monkeypatch.setenv("SIGHTLINE_MODELS", str(folder))
+        monkeypatch.setattr(runs, "program_of", shared)
+        if model is not None:
+            monkeypatch.setattr(program, "language_model", lambda _name: model)
+        asked = AskRequest(prompt, images, "offline", tmp_path / "out", as_json=True)
+        capsys.readouterr()
+        assert runs.ask(asked) == 0
+        assert model is None or model.used_up
+        return [json.loads(line) for line in capsys.readouterr().out.splitlines()]
+
+    return run
+
+
+def of(events: Events, kind: str) -> Events:
+    return [event for event in events if event["kind"] == kind]
+
+
+def called(events: Events) -> tuple[str, ...]:
+    return tuple(event["tool"] for event in of(events, "tool_started"))
+
+
+def arguments(events: Events) -> dict[str, dict[str, Any]]:
+    return {event["tool"]: event["arguments"] for event in of(events, "tool_started")}
+
+
+def finished(events: Events) -> dict[str, dict[str, Any]]:
+    found = {event["tool"]: event for event in of(events, "tool_finished")}
+    assert {tool: item["error"] for tool, item in found.items() if item["status"] != "ok"} == {}
+    return found
+
+
+def answer(events: Events) -> str:
+    assert events[-1]["kind"] == "run_finished"
+    return events[-1]["answer"]
+
+
+BOTH = pytest.mark.parametrize("scripted", [False, True], ids=["offline", "scripted"])
+
+
+def model_for(number: int, image: Path, *, scripted: bool) -> Following | None:
+    return script(number, str(image)) if scripted else None
+
+
+@BOTH
+def test_prompt_1_reads_scores_outlines_reports_and_shows(ask: Ask, models: Path, scripted: bool):
+    model = model_for(1, DICOM, scripted=scripted)
+    events = ask(seed.PROMPT_1, DICOM, folder=models, model=model)
+    assert called(events) == TOOLS[1]
+    done, given = finished(events), arguments(events)
+    converted = done["dicom_processor"]["output"]["image_path"]
+    for tool in TOOLS[1][1:4]:
+        assert given[tool]["image_path"] == converted
+    assert given["chest_xray_segmentation"]["organs"] == seed.ORGANS
+    overlay = done["chest_xray_segmentation"]["output"]["segmentation_image_path"]
+    assert given["image_visualizer"] == {"image_path": overlay, "title": "Segmentation Overlay"}
+    assert len(done["chest_xray_classifier"]["output"]) == 18
+    assert done["chest_xray_classifier"]["output"]["Effusion"] > 0.5
+    metrics = done["chest_xray_segmentation"]["output"]["metrics"]
+    masks = done["chest_xray_segmentation"]["findings"]
+    assert {item["label"] for item in masks} == set(metrics) <= set(seed.ORGANS)
+    assert masks
+    for item in masks:
+        # Found on the converted PNG, drawn on the DICOM image in its own pixels.
+        assert item["image"]["sop_instance_uid"] == masks[0]["image"]["sop_instance_uid"]
+        assert not item["image"]["sop_instance_uid"].startswith("2.25.")
+        assert np.asarray(Image.open(item["geometry"]["path"])).shape == (1955, 1841)
+    report = done["chest_xray_report_generator"]["output"]
+    assert "effusion" in report["findings"]
+    assert report["impression"]
+    assert [item["role"] for item in done["image_visualizer"]["artifacts"]] == ["show"]
+    if not scripted:
+        assert "Effusion" in answer(events)
+        assert report["findings"] in answer(events)
+        assert "Not for diagnosis" in answer(events)
+
+
+def test_prompt_1_in_plain_words_runs_all_that_there_is(ask: Ask, models: Path):
+    events = ask(seed.PROMPT_1_NATURAL, DICOM, folder=models)
+    assert set(called(events)) == {*TOOLS[1], "cardiothoracic_ratio"}
+    outlines = next(e for e in of(events, "tool_finished") if e["tool"] == TOOLS[1][2])
+    assert outlines["status"] == "ok"
+    assert "Which disease" in answer(events)
+    assert "no tool that ran locates one" in answer(events)
+
+
+@BOTH
+def test_prompt_2_asks_two_models_and_shows_both_answers(
+    ask: Ask, models: Path, png: Path, scripted: bool
+):
+    model = model_for(2, png, scripted=scripted)
+    events = ask(seed.PROMPT_2, png, folder=models, model=model)
+    assert called(events) == TOOLS[2]
+    given, done = arguments(events), finished(events)
+    assert given["chest_xray_expert"] == {
+        "image_paths": [str(png)],
+        "prompt": seed.ABNORMALITIES,
+    }
+    assert given["llava_med_qa"] == {"image_path": str(png), "question": seed.AGREE}
+    first = done["chest_xray_expert"]["output"]["response"]
+    second = done["llava_med_qa"]["output"]["answer"]
+    assert first
+    assert second == "I partly agree: the heart is enlarged."
+    if not scripted:
+        assert second in answer(events)
+        assert " ".join(first.split()) in answer(events)
+        assert "comparing them needs a language model" in answer(events)
+
+
+@BOTH
+def test_prompt_3_draws_the_phrase_and_shows_it(ask: Ask, models: Path, png: Path, scripted: bool):
+    model = model_for(3, png, scripted=scripted)
+    events = ask(seed.PROMPT_3, png, folder=models, model=model)
+    assert called(events) == TOOLS[3]
+    given, done = arguments(events), finished(events)
+    assert given["xray_phrase_grounding"] == {
+        "image_path": str(png),
+        "phrase": seed.PHRASE,
+        "max_new_tokens": 300,
+    }
+    output = done["xray_phrase_grounding"]["output"]
+    (prediction,) = output["predictions"]
+    (box,) = prediction["bounding_boxes"]["image_coordinates"]
+    (found,) = done["xray_phrase_grounding"]["findings"]
+    drawn = [found["geometry"][name] for name in ("x0", "y0", "x1", "y1")]
+    assert drawn == pytest.approx(box, abs=0.5)
+    # The patient's left is on the viewer's right.
+    assert 1841 / 2 < drawn[0] < drawn[2] <= 1841
+    assert given["image_visualizer"] == {
+        "image_path": output["visualization_path"],
+        "title": "Grounded Finding",
+    }
+    if not scripted:
+        assert "x to the right and y down from the top left corner" in answer(events)
+
+
+@BOTH
+def test_prompt_4_draws_a_film_that_shows_no_patient_and_looks_at_it(
+    ask: Ask, models: Path, scripted: bool
+):
+    model = model_for(4, Path(), scripted=scripted)
+    events = ask(seed.PROMPT_4, folder=models, model=model)
+    assert sorted(called(events)) == sorted(TOOLS[4])
+    assert called(events)[:2] == TOOLS[4][:2]
+    given, done = arguments(events), finished(events)
+    assert given["chest_xray_generator"] == seed.DRAWN
+    made = done["chest_xray_generator"]["output"]["image_path"]
+    for tool in TOOLS[4][1:]:
+        assert given[tool]["image_path"] == made
+        warnings = " ".join(done[tool]["metadata"].get("warnings", []))
+        assert tool == "image_visualizer" or "synthetic image" in warnings
+    for tool in TOOLS[4]:
+        for item in done[tool]["findings"]:
+            assert "Synthetic" in item["description"]
+    if not scripted:
+        assert "A synthetic image was made; it shows no patient" in answer(events)
+
+
+@pytest.mark.parametrize(
+    ("number", "prompt", "works"),
+    [
+        (1, seed.PROMPT_1, {"dicom_processor", "chest_xray_segmentation", "image_visualizer"}),
+        (2, seed.PROMPT_2, set[str]()),
+        (3, seed.PROMPT_3, set[str]()),
+        (4, seed.PROMPT_4, set[str]()),
+    ],
+)
+def test_without_models_each_missing_one_is_named_once_and_the_rest_works(
+    ask: Ask, png: Path, tmp_path: Path, number: int, prompt: str, works: set[str]
+):
+    images = {1: [DICOM], 2: [png], 3: [png], 4: list[Path]()}[number]
+    program_models = tmp_path / "no-models"
+    events = ask(prompt, *images, folder=program_models)
+    done = {event["tool"]: event for event in of(events, "tool_finished")}
+    assert {tool for tool, event in done.items() if event["status"] == "ok"} == works
+    told = answer(events)
+    for tool, cards in MODELS.items():
+        if tool not in done or tool in works:
+            continue
+        for card in cards:
+            assert told.count(f"models get {card}") == 1, (card, told)
+    if number == 1:
+        labels = {item["label"] for item in done["chest_xray_segmentation"]["findings"]}
+        assert labels == set(seed.ORGANS)
+
+
+def test_a_head_ct_is_refused_and_nobody_can_say_otherwise_here(
+    ask: Ask, models: Path, tmp_path: Path
+):
+    from tests.unit.tools.chest.synthetic import radiograph
+    from tests.unit.tools.support import write_dicom
+
+    head = write_dicom(tmp_path / "ct.dcm", radiograph(), Modality="CT", BodyPartExamined="HEAD")
+    events = ask("Run chest_xray_classifier.", head, folder=models)
+    (asked,) = of(events, "approval_requested")
+    (resolved,) = of(events, "approval_resolved")
+    (done,) = of(events, "tool_finished")
+    assert asked["about"] == "override"
+    assert "this image is CT" in asked["detail"]
+    assert resolved["granted"] is False
+    assert done["status"] == "failed"
+    assert "this image is CT, not a chest radiograph" in answer(events)
