@@ -317,6 +317,9 @@ def _table(value: Any) -> dict[str, Any] | None:
     return dict(cast("dict[str, Any]", value))
 
 
+_Minutes = Annotated[float, Field(ge=0, le=1_440, allow_inf_nan=False)]
+
+
 class Settings(_Part):
     """All settings, with defaults that work offline."""
 
@@ -325,6 +328,8 @@ class Settings(_Part):
     limits: LimitSettings = LimitSettings()
     policy: PolicySettings = PolicySettings()
     device: str = "auto"  # for AI models: "auto", "cpu", "cuda", "mps"
+    idle_minutes: _Minutes = 10.0
+    """After so long without work AI models leave memory; 0 for never."""
 
 
 def bounds(part: type[BaseModel], name: str) -> tuple[float, float]:

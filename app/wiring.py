@@ -114,6 +114,8 @@ class Program:
         self.note("settings_changed", **settings_facts(self.settings, changed))
         self.settings = changed
         self._tell_secrets(changed)
+        if "host" in self.__dict__:
+            self.host.end_when_idle(changed.idle_minutes * 60 or None)
         try:
             settings.save(changed, self.settings_path)
         except OSError as error:  # they then hold until the program ends
@@ -145,7 +147,7 @@ class Program:
     @cached_property
     def host(self) -> ProcessHost:
         """The model process."""
-        return ProcessHost()
+        return ProcessHost(idle_s=self.settings.idle_minutes * 60 or None)
 
     @cached_property
     def model_store(self) -> ModelStore:
