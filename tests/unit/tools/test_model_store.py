@@ -40,7 +40,7 @@ def test_the_overview_is_json_and_says_how_to_get_what_is_missing(tmp_path: Path
     missing = next(row for row in rows if row["name"] == densenet.name)
     assert missing["state"] == "not installed"
     assert missing["path"] == str(tmp_path / "models" / densenet.files[0].name)
-    assert missing["used_by"] == ["chest_xray_classifier"]
+    assert "chest_xray_classifier" in missing["used_by"]
     for part in (f"models get {densenet.name}", densenet.files[0].url, str(tmp_path / "models")):
         assert part in missing["how_to_get"]
 
