@@ -14,6 +14,9 @@ from app.tools.model_process.placement import Placement
 
 _LEARNT = 1.1
 """What a model of unknown need takes beside the bytes of its files."""
+_MOST_OF_FILES = 6
+"""No model takes more than so many times its files, unless it is small."""
+_SMALL = 256 * 2**20
 _WIDTHS = {"float32": 4, "bfloat16": 2, "float16": 2}
 
 
@@ -116,15 +119,17 @@ def need_of(source: Mapping[str, Any], dtype: str) -> int:
         source: The call's payload["model"].
         dtype: In which it is to be loaded.
     """
-    figures: Mapping[str, Any] = source.get("memory") or {}
-    if dtype in figures:
-        return int(figures[dtype])
-    for other, figure in figures.items():
-        if other in _WIDTHS:
-            return int(figure) * _WIDTHS[dtype] // _WIDTHS[other]
     path = Path(source["path"])
     files = [path] if path.is_file() else [p for p in path.rglob("*") if _is_weights(p)]
-    return round(sum(file.stat().st_size for file in files) * _LEARNT)
+    size = sum(file.stat().st_size for file in files)
+    figures: Mapping[str, Any] = source.get("memory") or {}
+    known = {dtype: int(figures[dtype])} if dtype in figures else figures
+    for other, figure in known.items():
+        if other in _WIDTHS:
+            need = int(figure) * _WIDTHS[dtype] // _WIDTHS[other]
+            # A smaller model may lie in a card's folder: it is not refused for the card's figure.
+            return need if path.is_file() else min(need, max(size * _MOST_OF_FILES, _SMALL))
+    return round(size * _LEARNT)
 
 
 def _is_weights(path: Path) -> bool:
