@@ -76,10 +76,15 @@ def write(
         most: Tokens at most.
         beams: Beams; fewer after memory ran out (`Work.share`).
     """
+    # The share is asked for only where it changes something: else memory that ran out would have
+    # the same done once more.
+    wide = max(1, round(beams * work.share)) if beams > 1 else 1
+    if wide < beams:
+        work.notes.append(f"written with {wide} of {beams} beams: the text may be a poorer one")
     settings = GenerationConfig(
         max_new_tokens=most,
         do_sample=False,
-        num_beams=max(1, round(beams * work.share)),
+        num_beams=wide,
         eos_token_id=list(ids.end),
         pad_token_id=ids.pad,
         decoder_start_token_id=ids.start,
