@@ -10,8 +10,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from app.tools.api import CancelToken
 from app.tools.hosting.states import Listener, ModelState, StateBoard
 from app.tools.model_cards import CardFile, ModelCard
@@ -46,9 +44,16 @@ def folder_of(card: ModelCard, where: Path, size: int = 2_000) -> Path:
     folder = where / card.repository.rpartition("/")[2]
     folder.mkdir(parents=True)
     for file in card.files:
-        content = b"x = 1\n" if file.name.endswith(".py") else np.arange(size, dtype="u1").tobytes()
-        (folder / file.name).write_bytes(b"{}" if file.name.endswith(".json") else content)
+        content = {".json": b"{}", ".py": b"x = 1\n"}.get(Path(file.name).suffix) or weights(size)
+        (folder / file.name).write_bytes(content)
     return folder
+
+
+def weights(size: int) -> bytes:
+    """A safetensors file with one tensor of so many bytes."""
+    tensor = {"dtype": "U8", "shape": [size], "data_offsets": [0, size]}
+    head = json.dumps({"a": tensor}).encode()
+    return len(head).to_bytes(8, "little") + head + bytes(size)
 
 
 @dataclass
@@ -86,7 +91,7 @@ class FakeHost:
 
 
 class Hub:
-    """A hub on this machine's own network, with one repository; `hold` stops it halfway."""
+    """A hub on this machine, with one repository; while `go_on` is not set, files come by half."""
 
     def __init__(self, files: Mapping[str, bytes]) -> None:
         self.files = dict(files)
@@ -101,17 +106,17 @@ class Hub:
                 if self.path.startswith("/api/"):
                     self._send(json.dumps(hub.listing()).encode())
                     return
-                data = hub.files[self.path.rpartition("/")[2]]
-                self._send(data)
+                self._send(hub.files[self.path.rpartition("/")[2]], hold=True)
 
-            def _send(self, data: bytes) -> None:
+            def _send(self, data: bytes, *, hold: bool = False) -> None:
                 self.send_response(200)
                 self.send_header("Content-Length", str(len(data)))
                 self.end_headers()
                 half = len(data) // 2
                 self.wfile.write(data[:half])
                 self.wfile.flush()
-                hub.go_on.wait(20)
+                if hold:
+                    hub.go_on.wait(20)
                 self.wfile.write(data[half:])
 
             def log_message(self, *_told: Any) -> None:

@@ -43,7 +43,9 @@ class Room:
 
     def question(self) -> AgreeDialog:
         self.wait(lambda: self.window.findChildren(AgreeDialog))
-        return self.window.findChildren(AgreeDialog)[-1]
+        dialog = self.window.findChildren(AgreeDialog)[-1]
+        self.wait(lambda: dialog.windowHandle() is not None and dialog.windowHandle().isExposed())
+        return dialog
 
     def rest(self) -> None:
         self.wait(lambda: not self.window.tasks.busy)
@@ -228,20 +230,21 @@ def test_a_download_shows_how_far_it_is_and_stops_when_it_is_told_to(
     hub = Hub({file.name: file.read_bytes() for file in made.iterdir()})
     monkeypatch.setenv("SIGHTLINE_HUB", hub.url)
     try:
-        click(room.window.get_button)
-        question = room.question()
-        room.wait(lambda: True)
-        click(question.yes)
-        room.wait(lambda: any("/api/" in path for path in hub.asked))
         hub.go_on.clear()
+        click(room.window.get_button)
+        click(room.question().yes)
         bar = room.window.tasks.bar
-        room.wait(lambda: bar.cancel.isVisible() and len(hub.asked) > 1)
+        room.wait(lambda: len(hub.asked) > 1)
+        room.wait(lambda: room.said.startswith("Downloading"))
+        assert bar.bar.isVisible()
         assert not room.window.get_button.isEnabled()
         assert not room.window.install_button.isEnabled()
         click(bar.cancel)
         hub.go_on.set()
         room.rest()
-        assert room.state("plain-net") in ("Not installed", "Installed, intact")
+        assert room.state("plain-net") == "Not installed"
+        assert room.said.startswith("Stopped")
+        assert not bar.bar.isVisible()
         assert room.window.get_button.isEnabled()
     finally:
         hub.close()
