@@ -9,6 +9,7 @@ pixels of each image, pixel centres at integers.
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +24,7 @@ Matrix = NDArray[np.float64]
 
 _WORKING = 768  # pixels of the longer side at which greys are compared at most
 _COARSEST = 48
-_MARGIN = 0.12  # around the lungs, in their own size: ribs and diaphragm help
+_MARGIN = 0.05  # around the lungs, of the image's longer side: ribs and diaphragm help
 _ITERATIONS = 150
 _WORSE = 0.05  # of overlap, from which the greys are taken to have led astray
 
@@ -107,6 +108,8 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
         "matrix" [3][3], "degrees", "scale", "overlap", "before", "by" as of `Fit`, and
         "registered" uint8 [rows, columns] of the current image: the prior laid on it, 0 beside it.
     """
+    # As many threads as the host leaves to this process; ITK would take every core.
+    sitk.ProcessObject.SetGlobalDefaultNumberOfThreads(int(os.environ.get("OMP_NUM_THREADS", "1")))
     current, prior = (_view(payload[name]) for name in ("current", "prior"))
     fit = register(current, prior, progress)
     progress(0.95, "Drawing the prior image anew")
@@ -266,14 +269,11 @@ def _flat(transform: Any) -> Any:
 
 
 def _thorax(view: View) -> Any:
-    """The box around the lungs with a margin: letters and the collimator's edges stay outside."""
-    y, x = np.nonzero(view.lungs)
-    rows, columns = view.lungs.shape
-    down, across = _MARGIN * (y.max() - y.min()), _MARGIN * (x.max() - x.min())
-    mask = np.zeros((rows, columns), np.uint8)
-    top, left = max(0, int(y.min() - down)), max(0, int(x.min() - across))
-    mask[top : int(y.max() + down) + 1, left : int(x.max() + across) + 1] = 1
-    return view.image(mask)
+    """The lungs and what is near them: letters and the collimator's edges stay outside."""
+    lungs = view.image(view.lungs.astype(np.uint8))
+    away = sitk.SignedMaurerDistanceMap(lungs, squaredDistance=False, useImageSpacing=True)
+    sides = [count * step for count, step in zip(lungs.GetSize(), view.spacing, strict=True)]
+    return sitk.Cast(away <= _MARGIN * max(sides), sitk.sitkUInt8)
 
 
 def _matrix(current: View, prior: View, transform: Any) -> Matrix:
