@@ -142,13 +142,13 @@ def real_frontals() -> Iterator[tuple[str, FloatImage]]:
     for path in sorted([*folder.glob("*.*"), *folder.glob("tbx11k/imgs/*/*.png")]):
         # normal2 is a lateral; cr-mono1 is cr-mono2 under another interpretation.
         if path.stem not in ("normal2", "cr-mono1-jpeg"):
-            yield path.name, _pixels(path)
+            yield path.name, decoded(path)
 
 
 def real_lateral() -> FloatImage | None:
     """The one lateral film of the shared data."""
     path = SHARED / "chest" / "normal2.jpg"
-    return _pixels(path) if path.is_file() else None
+    return decoded(path) if path.is_file() else None
 
 
 def no_chests() -> Iterator[tuple[str, FloatImage]]:
@@ -159,7 +159,7 @@ def no_chests() -> Iterator[tuple[str, FloatImage]]:
     seen: set[int] = set()
     for path in _no_chest_paths():
         try:
-            pixels = _pixels(path)
+            pixels = decoded(path)
         except Exception:
             continue  # reports, plans and broken files are no pictures
         key = hash((pixels.shape, pixels.tobytes()))
@@ -189,7 +189,8 @@ def _no_chest_paths() -> Iterator[Path]:
                 yield path
 
 
-def _pixels(path: Path) -> FloatImage:
+def decoded(path: Path) -> FloatImage:
+    """A file's first image as a chest model is shown it."""
     from app.imaging.pixels import pipeline
     from app.imaging.reading.image_entries import read_frame, read_instance
     from app.tools.chest.pictures import grey

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -299,14 +298,6 @@ for name in ("chest_xray_segmentation", "cardiothoracic_ratio", "chest_xray_clas
     assert len(lines) == 3
     assert all(" ToolFailed " in line for line in lines)
     assert all("bootstrap.py run` without --viewer-only" in line for line in lines[:2])
-
-
-@pytest.fixture(scope="module")
-def model_process() -> Iterator[ProcessHost]:
-    pytest.importorskip("torch")
-    made = ProcessHost()
-    yield made
-    made.close()
 
 
 def test_the_embedded_network_finds_lungs_and_heart_on_the_demo_film(

@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 import pytest
@@ -18,7 +18,12 @@ torch = pytest.importorskip("torch")
 from safetensors.torch import load_file, save_file  # noqa: E402
 
 from app.tools.chest import thorax_net  # noqa: E402
+from app.tools.chest.ctr import measure  # noqa: E402
 from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet  # noqa: E402
+from tests.support import thorax_cases as cases  # noqa: E402
+
+if TYPE_CHECKING:
+    from training.thorax.shapes import ShapeModel
 
 MODEL = Path(__file__).resolve().parents[4] / "resources" / "models" / "thorax-net"
 WEIGHTS = MODEL / "thorax-net.safetensors"
@@ -42,15 +47,11 @@ def net() -> ThoraxNet:
 
 
 @pytest.fixture(scope="module")
-def films() -> list[Film]:
+def films(shape_model: ShapeModel) -> list[Film]:
     """Six synthetic patients from seeds that training never drew."""
-    try:
-        from training.thorax import render, shapes
+    from training.thorax import render
 
-        model = shapes.load(limit=120)
-    except (ImportError, FileNotFoundError) as error:
-        pytest.skip(f"no lung outlines to render with: {error}")
-    drawn = [render.frontal(np.random.default_rng([77, i]), model) for i in range(6)]
+    drawn = [render.frontal(np.random.default_rng([77, i]), shape_model) for i in range(6)]
     return [(displayed(image), labels) for image, labels in drawn]
 
 
@@ -81,6 +82,91 @@ def test_masks_are_placed_in_wide_and_tall_images(net: ThoraxNet, films: list[Fi
         found = thorax_net.segment(np.pad(pixels, pad), net)
         true = np.pad(np.isin(labels, (1, 2)), pad)
         assert dice(found.masks["Right Lung"] | found.masks["Left Lung"], true) > 0.9
+
+
+def test_a_border_of_one_grey_changes_no_mask(net: ThoraxNet, films: list[Film]):
+    pixels, _ = films[0]
+    bare = thorax_net.segment(pixels, net)
+    for grey in (0.0, 0.5, 1.0):
+        framed = thorax_net.segment(np.pad(pixels, 60, constant_values=grey), net)
+        for name in STRUCTURES:
+            inner = framed.masks[name][60:-60, 60:-60]
+            assert dice(inner, bare.masks[name]) > 0.99
+            assert framed.masks[name].sum() == inner.sum()
+
+
+def test_the_cardiothoracic_ratio_is_that_of_the_true_masks_or_warned_about(
+    net: ThoraxNet, films: list[Film]
+):
+    near = 0
+    for pixels, labels in films:
+        true = {name: labels == value for value, name in enumerate(STRUCTURES, start=1)}
+        found = thorax_net.segment(pixels, net)
+        ours = measure(found.masks, confidence=found.confidence, position="PA")
+        wanted = measure(true, position="PA").ratio
+        assert ours.ratio is not None
+        assert wanted is not None
+        off = abs(ours.ratio - wanted)
+        near += off <= 0.05
+        assert off <= 0.05 or (found.warnings and ours.warnings)
+    assert near >= len(films) - 1  # on one an effusion hides the heart's left edge
+
+
+def test_on_a_mirrored_film_the_masks_follow_the_picture_and_a_warning_says_so(
+    net: ThoraxNet, films: list[Film]
+):
+    warned = 0
+    for pixels, labels in films:
+        true = {name: labels == value for value, name in enumerate(STRUCTURES, start=1)}
+        shown, masks = cases.mirrored(pixels, true)
+        found = thorax_net.segment(shown, net)
+        warned += any("mirrored" in note for note in found.warnings)
+        assert dice(found.masks["Right Lung"], masks["Right Lung"]) > 0.85
+        assert dice(found.masks["Left Lung"], masks["Left Lung"]) > 0.85
+    assert warned == len(films)
+
+
+def real_films() -> list[tuple[NDArray[np.float32], NDArray[np.bool_]]]:
+    """The four real films with lung masks, never trained or tuned on."""
+    from tests.bench.bench_thorax import films
+
+    found = [(pixels, true) for _, pixels, true in films()]
+    if not found:
+        pytest.skip("the shared films with lung masks are not here")
+    return found
+
+
+def lungs_found(pixels: NDArray[np.float32], net: ThoraxNet) -> NDArray[np.bool_]:
+    masks = thorax_net.segment(pixels, net).masks
+    none = np.zeros(pixels.shape, np.bool_)
+    return masks.get("Right Lung", none) | masks.get("Left Lung", none)
+
+
+def test_lungs_of_real_films_are_found_as_they_are(net: ThoraxNet):
+    scores = [dice(lungs_found(pixels, net), true) for pixels, true in real_films()]
+    assert np.mean(scores) >= 0.94
+    assert min(scores) >= 0.92
+
+
+def test_lungs_of_real_films_are_found_however_they_are_shown(net: ThoraxNet):
+    """Each way on one film; `tests.bench.bench_thorax` has each on all four."""
+    pairs, scores = real_films(), {}
+    for i, (name, change) in enumerate(cases.CHANGES.items()):
+        pixels, true = pairs[i % len(pairs)]
+        shown, masks = change(pixels, {"lungs": true})
+        scores[name] = dice(lungs_found(shown, net), masks["lungs"])
+    assert np.mean(list(scores.values())) >= 0.92
+    assert min(scores.values()) >= 0.89, scores
+
+
+@pytest.mark.parametrize(
+    "name", ["CT_small.dcm", "MR_small.dcm", "examples_rgb_color.dcm", "examples_palette.dcm"]
+)
+def test_real_pictures_of_no_chest_are_refused(net: ThoraxNet, name: str):
+    from pydicom.data import get_testdata_file
+
+    pixels = cases.decoded(Path(str(get_testdata_file(name, download=False))))
+    assert thorax_net.segment(pixels, net).refused is not None
 
 
 def test_the_patients_right_lung_is_on_the_viewers_left(net: ThoraxNet, films: list[Film]):

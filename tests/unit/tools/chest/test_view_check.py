@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -12,6 +12,9 @@ from app.tools.chest import view_check
 from app.tools.chest.view_check import Look, look
 from app.tools.host import ProcessHost
 from tests.unit.tools.support import Bench, write_dicom
+
+if TYPE_CHECKING:
+    from training.thorax.shapes import ShapeModel
 
 
 class Looker:
@@ -48,15 +51,11 @@ def stored(attenuation: np.ndarray) -> np.ndarray:
 
 
 @pytest.fixture(scope="module")
-def frontal() -> np.ndarray:
+def frontal(shape_model: ShapeModel) -> np.ndarray:
     """A synthetic patient that training never drew, stored values."""
-    try:
-        from training.thorax import render, shapes
+    from training.thorax import render
 
-        model = shapes.load(limit=80)
-    except (ImportError, FileNotFoundError) as error:
-        pytest.skip(f"no lung outlines to render with: {error}")
-    return stored(render.frontal(np.random.default_rng([71, 0]), model)[0])
+    return stored(render.frontal(np.random.default_rng([71, 0]), shape_model)[0])
 
 
 def test_a_frontal_film_has_nothing_against_it(
