@@ -17,7 +17,7 @@ from tests.gui import test_settings_in_use
 from tests.gui.canvas_scene import move
 from tests.gui.chat_support import picture
 from tests.gui.test_settings_in_use import Opened
-from tests.gui.test_settings_window import click, open_page
+from tests.gui.test_settings_window import choose, click, open_page
 
 pytestmark = pytest.mark.gui
 
@@ -50,13 +50,31 @@ def test_the_tools_menu_opens_the_models_and_closing_the_window_ends_them(
 def test_the_settings_page_of_the_tools_opens_them_above_itself(made: Opened, wait_until: Wait):
     dialog = made.settings()
     open_page(dialog, "Tools")
-    click(dialog.permissions.models_button)
+    click(dialog.permissions.models.button)
     wait_until(lambda: shown(made))
     (window,) = shown(made)
     assert window.parent() is dialog
     wait_until(lambda: window.model.rowCount() > 0)
     window.close()
     dialog.close()
+
+
+def test_where_models_run_and_how_long_they_stay_is_kept_and_in_use_at_once(
+    made: Opened, monkeypatch: pytest.MonkeyPatch
+):
+    told: list[float | None] = []
+    monkeypatch.setattr(made.program.host, "end_when_idle", told.append)
+    dialog = made.settings()
+    open_page(dialog, "Tools")
+    part = dialog.permissions.models
+    assert (part.device.value, part.idle.value()) == ("auto", 10)
+    choose(part.device, "The processor")
+    part.idle.setFocus()
+    part.idle.selectAll()
+    QTest.keyClicks(part.idle, "3")
+    made.save(dialog)
+    assert (made.program.settings.device, made.program.settings.idle_minutes) == ("cpu", 3)
+    assert told == [180]
 
 
 def test_a_marked_box_is_asked_about_and_the_card_leads_to_the_model_that_is_not_there(

@@ -121,8 +121,9 @@ class SettingsDialog(QDialog):
     def permissions(self) -> PermissionsPage:
         """The page of the tools."""
         rooms = self._rooms
+        settings = self._settings
         return PermissionsPage(
-            self._settings.policy, rooms.granted, rooms.tools, rooms.site, rooms.show_models
+            settings.policy, rooms.granted, rooms.tools, rooms.site, settings, rooms.show_models
         )
 
     @cached_property
@@ -143,6 +144,7 @@ class SettingsDialog(QDialog):
             changed["limits"] = self.limits.limits()
         if "permissions" in self.__dict__:
             changed["policy"] = self.permissions.policy()
+            changed |= self.permissions.models.chosen()
         return self._settings.model_copy(update=changed)
 
     def save(self) -> None:

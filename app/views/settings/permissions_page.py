@@ -5,16 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from PySide6.QtWidgets import QPushButton, QWidget
-
 from app.agent.policing.words import ALWAYS, in_words
 from app.agent.policy import Policy
-from app.settings import PolicySettings
+from app.settings import PolicySettings, Settings
 from app.tools.api import ToolSpec
 from app.views.chat.textview import TextView
-from app.views.chat.widgets import row
 from app.views.settings.answers import Answers, Granted
-from app.views.settings.parts import Check, Choice, Column, Form, wrapped
+from app.views.settings.models_part import ModelsPart
+from app.views.settings.parts import Check, Choice, Column, Form
 from app.views.settings.tool_rules import ToolRules
 
 _FREE = (("allow", "Runs freely"), ("ask", "Asks in the chat"), ("deny", "Is refused"))
@@ -50,6 +48,7 @@ class PermissionsPage(Column):
         granted: The answers since the program was started.
         tools: The tools that are installed.
         site: The rules of this computer, which hold beside the user's own.
+        settings: Where models run, and how long they stay in memory.
         show_models: Opens the models that tools use; None leaves the button out.
     """
 
@@ -59,6 +58,7 @@ class PermissionsPage(Column):
         granted: Granted,
         tools: Sequence[ToolSpec] = (),
         site: Sequence[Policy] = (),
+        settings: Settings | None = None,
         show_models: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
@@ -84,21 +84,10 @@ class PermissionsPage(Column):
         self.answers = Answers(granted)
         self.withdraw_button = self.answers.withdraw_button
         self.column.addWidget(self.answers)
-        if show_models is not None:
-            self._add_models(show_models)
-        self.column.addStretch(1)
-
-    def _add_models(self, show_models: Callable[[], object]) -> None:
         self.section("Their models")
-        said = "Which are installed and loaded, their licences and limits; install, verify, remove."
-        self.models_button = QPushButton("Models…")
-        self.models_button.setAutoDefault(False)
-        self.models_button.clicked.connect(lambda _checked=False: show_models())
-        line = QWidget()
-        parts = row(wrapped(said, "muted"), self.models_button)
-        parts.setStretch(0, 1)
-        line.setLayout(parts)
-        self.column.addWidget(line)
+        self.models = ModelsPart(settings or Settings(), show_models)
+        self.column.addWidget(self.models)
+        self.column.addStretch(1)
 
     def policy(self) -> PolicySettings:
         """The rules that are chosen; those that are the default are not kept."""
