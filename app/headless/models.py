@@ -123,7 +123,7 @@ def _get(program: Program, asked: Asked, name: str) -> ModelStatus:
     accepted = _terms_agreed([(wanted, terms)] if terms else (), asked)
     programs = tuple(file.name for file in wanted.files if file.code) or ("*.py",)
     brings = [(wanted.title, programs)] if wanted.trust_remote_code else []
-    code = status.code == "allowed" or _code_agreed(brings, asked)
+    code = _code_agreed(brings, asked)  # each time: what comes may be other code
     facts = {"weights": wanted.name, "host": host_of(wanted)}
     note(program.audit, "weights_asked", facts)
     status = store.get(name, accepted=accepted, code_allowed=code, progress=_told)

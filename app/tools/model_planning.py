@@ -40,6 +40,8 @@ def plan(
     source = open_source(path)
     if MANIFEST in source.sizes:
         manifest = read_manifest(_small(source, MANIFEST))
+        if len({entry.card for entry in manifest.models}) != len(manifest.models):
+            raise refused("its manifest lists a model twice")
         models = [_of_pack(source, entry, cards, places) for entry in manifest.models]
         _check_listed(source, models)
         if name is not None:

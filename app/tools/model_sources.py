@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import gzip
 import io
+import itertools
 import stat
 import tarfile
 import zipfile
@@ -97,7 +98,7 @@ class FolderSource:
         self.label = self.label or self.path.name
         within = (self.root or self.path).resolve()
         found: dict[str, int] = {}
-        for path in sorted(self.path.rglob("*")):
+        for path in self._paths():
             parts = path.relative_to(self.path).parts
             if any(part.startswith(".") or part == "__pycache__" for part in parts):
                 continue
@@ -112,6 +113,13 @@ class FolderSource:
             found[safe_name("/".join(parts))] = path.stat().st_size
         check_together(found)
         self.sizes = found
+
+    def _paths(self) -> list[Path]:
+        """All that is below; a folder of half a disk is no model, and not walked to its end."""
+        found = list(itertools.islice(self.path.rglob("*"), 2 * MOST_FILES))
+        if len(found) == 2 * MOST_FILES:
+            raise refused(f"it holds more than {MOST_FILES:,} files")
+        return sorted(found)
 
     def streams(self, names: frozenset[str]) -> Iterator[tuple[str, IO[bytes]]]:
         """See `Source`."""

@@ -341,7 +341,8 @@ class ModelStore:
         if wanted.embedded:
             raise UsageError(f"{wanted.name} comes with Sightline", remedy="Nothing is to be got.")
         status = self.status(wanted)
-        if status.state == "installed" and status.accepted and wanted.pinned:
+        agreed_already = status.accepted and (status.code == "allowed" or not code_allowed)
+        if status.state == "installed" and wanted.pinned and agreed_already:
             (status,) = self.verify(wanted.name)
             if status.state == "intact":
                 return status

@@ -222,6 +222,17 @@ def test_code_is_fetched_only_after_a_yes(tmp_path: Path, there: Hub):
     assert made.require("test-folder", "A tool").code_allowed
 
 
+def test_a_later_yes_fetches_the_code_also_of_a_model_that_is_there_whole(
+    tmp_path: Path, there: Hub
+):
+    made = store(tmp_path, foldered(code=True, pinned=True))
+    assert made.get("test-folder").code == "not allowed"
+    there.served.asked.clear()
+    made.get("test-folder")
+    assert there.served.asked == [], "it is there and whole"
+    assert made.get("test-folder", code_allowed=True).code == "allowed"
+
+
 def test_hostile_names_of_a_hub_are_refused(tmp_path: Path, there: Hub):
     made = store(tmp_path, foldered())
     there.offer(FILES | {"../../x.json": b"{}"})

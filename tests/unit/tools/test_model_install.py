@@ -295,6 +295,15 @@ def test_a_folder_that_huggingface_hub_filled_says_its_commit(tmp_path: Path):
     assert installed(made) == FILES
 
 
+def test_a_folder_of_more_files_than_any_model_has_is_not_walked_to_its_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr("app.tools.model_sources.MOST_FILES", 5)
+    many = {f"test-folder/{number}.txt": b"" for number in range(20)}
+    with pytest.raises(Hostile, match="more than 5 files"):
+        store(tmp_path, foldered()).plan_install(write_files(tmp_path, many) / "test-folder")
+
+
 def test_a_link_out_of_the_folder_is_refused(tmp_path: Path):
     secret = tmp_path / "secret"
     secret.write_text("key")
@@ -612,6 +621,7 @@ def test_a_size_that_the_zip_lies_about_is_found_while_it_is_read(tmp_path: Path
     assert contents(made.folder) == {}
 
 
+TWICE = manifest(FILES) + manifest(CODE).partition(b"\n\n")[2]
 WHOLE = {MANIFEST: manifest(FILES)} | PACK
 
 
@@ -637,6 +647,7 @@ def listed(more: dict[str, bytes]) -> dict[str, bytes]:
         ({MANIFEST: manifest(FILES)} | {"test-folder/config.json": b"{}"}, "not whole"),
         ({MANIFEST: manifest({"../x": b"x"})} | PACK, "not taken"),
         ({MANIFEST: manifest(FILES, "unknown")} | PACK, "does not know: unknown"),
+        ({MANIFEST: TWICE} | PACK, "a model twice"),
         ({MANIFEST: manifest(FILES, format=2)} | PACK, "format 2"),
         ({MANIFEST: b"format = 1\nmodels = 3"} | PACK, "no manifest"),
         ({MANIFEST: b"\xff\xfe"} | PACK, "no manifest"),
