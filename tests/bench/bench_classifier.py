@@ -2,10 +2,11 @@
 
     python -m tests.bench.bench_classifier [--rounds 15] [--rows 2500] [--columns 2048]
 
-Four ways from the same radiograph to 18 scores, in turns, the shortest of each counts:
+Five ways from the same radiograph to 18 scores, in turns, the shortest of each counts:
 
 - `tool`: the image lies in the viewer; `chest_xray_classifier` is run as an agent runs it, through
   the gate, the model store and the model process, and its result is taken apart again.
+- `new`: the same of an image that was never asked about, which the gate looks at with a model.
 - `bare`: in this process, model loaded: the same greys, the same preprocessing, the forward pass.
 - `network`: the forward pass alone.
 - `seed`: the seed's pipeline: skimage reads a PNG of the image, torchxrayvision normalises, crops
@@ -17,6 +18,7 @@ DenseNet-121 at full size with random weights; both processes use the same numbe
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import statistics
 import sys
@@ -27,6 +29,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.imaging.decode import Decoder
 from app.imaging.pixels import pipeline
@@ -48,26 +51,36 @@ MOST = 1.15
 class Viewer:
     """An image that is open, and a run's context for each question about it."""
 
-    def __init__(self, folder: Path, rows: int, columns: int) -> None:
+    def __init__(self, folder: Path, rows: int, columns: int, images: int) -> None:
         self.folder = folder
         self.models = folder / "models"
         self.models.mkdir()
-        path = write_dicom(folder / "film.dcm", radiograph(rows, columns), BodyPartExamined="CHEST")
-        self.image = OpenImage("image-1", read_instance(path))
+        film = radiograph(rows, columns)
+        self.images = [
+            OpenImage(f"image-{number}", read_instance(self._written(film, number)))
+            for number in range(images + 1)
+        ]
         self.decoder = Decoder()
         self.host = ProcessHost()
-        self.frame = self.decoder.frame(self.image.instance, 0).result(60)
+        frames = [self.decoder.frame(image.instance, 0).result(60) for image in self.images]
+        self.frame = frames[0]
         self.runs = 0
 
-    def context(self) -> ToolContext:
-        """Of a new run, as each question of a user makes one."""
+    def _written(self, film: NDArray[np.uint16], number: int) -> Path:
+        """The film as a file, with a mark that makes it another picture."""
+        marked = film.copy()
+        marked[20 : 40 + 2 * number, 20:60] = film.max()
+        return write_dicom(self.folder / f"film-{number}.dcm", marked, BodyPartExamined="CHEST")
+
+    def context(self, number: int) -> ToolContext:
+        """Of a new run on an image, as each question of a user makes one."""
         self.runs += 1
         out = self.folder / f"run-{self.runs}"
         out.mkdir()
         return ToolContext(
             run_id=f"run-{self.runs}",
             call_id="call-1",
-            images=RunImages([self.image], out, self.decoder),
+            images=RunImages([self.images[number]], out, self.decoder),
             out_dir=out,
             host=self.host,
             models_dir=self.models,
@@ -90,7 +103,7 @@ def main() -> int:
     parser.add_argument("--columns", type=int, default=2048)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        viewer = Viewer(Path(name), options.rows, options.columns)
+        viewer = Viewer(Path(name), options.rows, options.columns, options.rounds + 1)
         try:
             return _compare(viewer, options.rounds)
         finally:
@@ -165,10 +178,16 @@ def _ways(viewer: Viewer) -> dict[str, Way]:
     def named(scores: Any) -> dict[str, float]:
         return dict(zip(densenet.LABELS, scores[0].tolist(), strict=True))
 
-    def by_tool() -> dict[str, float]:
-        result: ToolResult = tool.run(ClassifierInput(image_path="image-1"), viewer.context())
+    def by_tool(number: int = 0) -> dict[str, float]:
+        args = ClassifierInput(image_path=f"image-{number}")
+        result: ToolResult = tool.run(args, viewer.context(number))
         json.dumps(result.metadata)
         return result.output
+
+    unseen = itertools.count(1)
+
+    def new() -> dict[str, float]:
+        return by_tool(next(unseen))
 
     def bare() -> dict[str, float]:
         shown = pipeline.render(viewer.frame, pipeline.default_window(viewer.frame))
@@ -196,7 +215,7 @@ def _ways(viewer: Viewer) -> dict[str, Way]:
         with torch.inference_mode():
             return named(model(torch.from_numpy(np.asarray(image, np.float32))[None]))
 
-    return {"tool": by_tool, "bare": bare, "network": network, "seed": seed}
+    return {"tool": by_tool, "new": new, "bare": bare, "network": network, "seed": seed}
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ def likely_device() -> str:
     It only decides which process a call goes to. Torch has the last word there, and takes the
     processor where it finds no accelerator.
     """
-    if os.environ.get("CUDA_VISIBLE_DEVICES", "0") in ("", "-1"):
-        return "cpu"
     if sys.platform == "darwin":
         return "mps" if platform.machine() == "arm64" else "cpu"
+    if os.environ.get("CUDA_VISIBLE_DEVICES", "0") in ("", "-1"):
+        return "cpu"
     if sys.platform == "win32":
         system = Path(os.environ.get("SYSTEMROOT", "C:/Windows")) / "System32"
         return "cuda" if (system / "nvcuda.dll").exists() else "cpu"
