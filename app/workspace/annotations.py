@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from app.imaging.findings import Finding
+from app.imaging.findings import Finding, Mask
 from app.imaging.types import ImageRef
 from app.workspace.commands import Command, CommandStack
 from app.workspace.signals import Signal
+
+_STEP = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +59,18 @@ class Annotations:
 
         A tool that ran again on the same image replaces its own earlier findings of the same
         label: two heart masks on top of each other would help nobody. Undo brings them back.
+        What it outlined elsewhere on the image stays: another thing of the same kind.
         """
         if not findings:
             return
         before = dict(self._items)
         after = dict(before)
-        keys = {_same(finding) for finding in findings}
+        made: dict[tuple[ImageRef, str, str], list[Finding]] = {}
+        for finding in findings:
+            made.setdefault(_same(finding), []).append(finding)
         for finding_id, item in before.items():
-            if _same(item.finding) in keys:
+            newer = made.get(_same(item.finding), ())
+            if any(not _apart(item.finding, finding) for finding in newer):
                 del after[finding_id]
         for finding in findings:
             after[finding.id] = Annotation(finding, self._color(finding.label))
@@ -126,6 +132,21 @@ class Annotations:
         if self._selected and self._selected not in items:
             self.select("")
         self.changed.emit()
+
+
+def _apart(one: Finding, other: Finding) -> bool:
+    """Whether two masks of the same kind outline different things: they share nothing.
+
+    Of what is not small every 8th pixel will do, and takes no time on a large image.
+    """
+    first, second = one.geometry, other.geometry
+    if not (isinstance(first, Mask) and isinstance(second, Mask)):
+        return False
+    for step in (_STEP, 1):
+        a, b = first.pixels[::step, ::step], second.pixels[::step, ::step]
+        if a.any() and b.any():
+            return not bool((a & b).any())
+    return False
 
 
 def _same(finding: Finding) -> tuple[ImageRef, str, str]:

@@ -30,7 +30,7 @@ def main(folder: Path) -> None:
         host.board.set("cpu", state)
         window = ModelsWindow(ModelStore(Path(home) / "models"), host, lambda *_a, **_f: None)
         window.where.setText("In the models folder")
-        window.resize(1180, 740)
+        window.resize(1240, 760)
         window.choose(SHOWN)
         window.show()
         capture.settled(lambda: window.chosen != SHOWN)

@@ -17,7 +17,7 @@ from shiboken6 import isValid
 from app.tools.hosting.states import ModelState, State
 from app.tools.model_store import ModelStore
 from app.views.models.agree import AgreeDialog
-from app.views.models.table import STATE, TITLE
+from app.views.models.table import LICENCE, STATE, TITLE
 from app.views.models.window import ModelsWindow, close_models, show_models
 from tests.gui.models_support import CARDS, PLAIN, STRICT, FakeHost, Hub, folder_of
 
@@ -76,6 +76,7 @@ def test_each_model_is_listed_and_all_that_is_known_of_it_told(room: Room):
     titles = [window.model.index(row, TITLE).data() for row in range(2)]
     assert titles == ["Plain net", "Strict net"]
     assert room.state("plain-net") == "Not installed"
+    assert window.model.index(0, LICENCE).data() == "Apache 2.0"
     window.table.setFocus()
     QTest.keyClick(window.table, Qt.Key.Key_Down)
     assert window.chosen == "strict-net"

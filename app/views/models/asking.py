@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 from app.tools.hosting.states import ModelState, State
+from app.tools.model_cards import ModelCard
 from app.tools.model_getting import host_of
 from app.tools.model_places import is_program
 from app.tools.model_plans import InstallPlan
@@ -70,14 +71,20 @@ def of_unknown(status: ModelStatus, reason: str) -> Asked:
     return Asked(f"Is it {title}?", [reason], f"Look whether it is {title}")
 
 
+def _guess(card: ModelCard) -> str:
+    """How large a model is whose card does not say it."""
+    if not card.memory:
+        return "How large it is is not known before the host is asked."
+    least = words.size(min(card.memory.values()))
+    return f"By the memory that it takes about {least}; exactly it is known once the host is asked."
+
+
 def of_download(status: ModelStatus) -> Asked:
     """Before anything is fetched: from where, and how much."""
     card, host = status.card, host_of(status.card)
     amount = words.size(card.size)
     facts = [
-        f"From {host}: {amount}."
-        if card.size
-        else f"From {host}. How large it is is not known before it is asked.",
+        f"From {host}: {amount}." if card.size else f"From {host}. {_guess(card)}",
         "The host learns this computer's network address and what is fetched; nothing of any "
         "image or patient is sent.",
     ]

@@ -16,8 +16,8 @@ from app.views.theme import THEME
 from app.views.widgets import plain_tip
 
 Index = QModelIndex | QPersistentModelIndex
-COLUMNS = ("Model", "State", "Size", "Used by")
-TITLE, STATE, SIZE, TOOLS = range(4)
+COLUMNS = ("Model", "State", "Size", "Licence", "Used by")
+TITLE, STATE, SIZE, LICENCE, TOOLS = range(5)
 
 TONES = {
     "ok": THEME.ok,
@@ -118,7 +118,9 @@ class ModelsModel(QAbstractTableModel):
         if column == STATE:
             return self.told(number).text
         if column == SIZE:
-            return words.size(status.bytes)
+            return words.size(status.bytes) if status.bytes else "–"
+        if column == LICENCE:
+            return wording.one_line(status.card.licence)
         return ", ".join(names.title(tool) for tool in status.card.tools)
 
     def _changed(self, numbers: Sequence[int]) -> None:

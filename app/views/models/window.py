@@ -30,16 +30,16 @@ from app.tools.model_store import ModelStore
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
 from app.views.models.details import Details
-from app.views.models.table import SIZE, STATE, TITLE, TOOLS, ModelsModel
+from app.views.models.table import LICENCE, SIZE, STATE, TITLE, TOOLS, ModelsModel
 from app.views.models.tasks import Host, Note, Outcome, Tasks
 from app.views.settings.aside import Aside
 from app.views.settings.style import sheet
 from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, label, push_button, row_table
 
-_SIZE = QSize(1120, 720)
+_SIZE = QSize(1240, 760)
 _LEAST = QSize(760, 480)
-_WIDTHS = {TITLE: 290, STATE: 150, SIZE: 84, TOOLS: 120}
+_WIDTHS = {TITLE: 270, STATE: 140, SIZE: 80, LICENCE: 110, TOOLS: 110}
 _SHEET = f"""
 #modelsWindow {{ background: {THEME.panel}; }}
 #modelDetails, #modelDetailsPage {{ background: {THEME.window}; border: none; }}
@@ -156,7 +156,7 @@ class ModelsWindow(QDialog):
         split.setChildrenCollapsible(False)
         split.addWidget(left)
         split.addWidget(right)
-        split.setSizes([600, 500])
+        split.setSizes([720, 500])
         top = QHBoxLayout()
         top.setSpacing(SPACE.s)
         self.where = label(f"In {self._store.folder}", "faint")

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from app.imaging.findings import Finding, Mask, Polyline, Provenance, new_id
@@ -45,6 +47,37 @@ def test_a_tool_that_runs_again_replaces_its_own_findings_and_undo_brings_them_b
     assert [item.finding for item in annotations.all()] == [first, by_other_tool]
     commands.redo()
     assert [item.finding for item in annotations.all()] == [by_other_tool, second]
+
+
+def a_mask(rows: slice, columns: slice) -> Finding:
+    pixels = np.zeros((64, 64), np.bool_)
+    pixels[rows, columns] = True
+    return replace(a_finding("Marked structure"), geometry=Mask(pixels))
+
+
+def test_what_a_tool_outlines_elsewhere_on_the_image_leaves_the_first_outline_there():
+    for first, elsewhere, again in (
+        (a_mask(slice(0, 20), slice(0, 20)),
+         a_mask(slice(30, 50), slice(30, 50)),
+         a_mask(slice(5, 25), slice(5, 25))),
+        (a_mask(slice(3, 5), slice(3, 5)),  # smaller than what is looked at of large ones
+         a_mask(slice(11, 13), slice(11, 13)),
+         a_mask(slice(4, 6), slice(4, 6))),
+    ):  # fmt: skip
+        annotations = Annotations(CommandStack())
+        for made in (first, elsewhere):
+            annotations.add([made])
+        assert [item.finding for item in annotations.all()] == [first, elsewhere]
+        annotations.add([again])
+        assert [item.finding for item in annotations.all()] == [elsewhere, again]
+
+
+def test_a_run_again_that_outlines_nothing_replaces_the_outline():
+    annotations = Annotations(CommandStack())
+    nothing = a_mask(slice(0, 0), slice(0, 0))
+    annotations.add([a_mask(slice(0, 20), slice(0, 20))])
+    annotations.add([nothing])
+    assert [item.finding for item in annotations.all()] == [nothing]
 
 
 def test_removing_is_undoable_and_takes_the_selection_along():
