@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
 RGB = tuple[int, int, int]
+Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 Mask = NDArray[np.bool_]
 
 # Told apart also by people who do not see red and green alike: Okabe and Ito's eight colours
@@ -95,11 +96,22 @@ def draw_boxes(
         pen.rectangle((x0 - unit, y0 - unit, x1 + unit, y1 + unit), None, colour, 2 * unit)
         spot = (x0 + 3 * unit, y0 + 3 * unit)
         pen.text(spot, letter, _TEXT, font, "lt", stroke_width=unit, stroke_fill=_SHADOW)
-    _legend(pen, font, [(letter, name, colour) for name, (letter, colour) in marks.items()])
+    room = grey.shape[1] - 4 * font.getbbox("M")[2] - 12 * unit
+    lines = [(mark, _fitted(name, font, room), colour) for name, (mark, colour) in marks.items()]
+    _legend(pen, font, lines)
     small = ImageFont.load_default(max(8, 10 * unit))
     place = (4 * unit, grey.shape[0] - 4 * unit)
     pen.text(place, footer, _TEXT, small, "ls", stroke_width=unit, stroke_fill=_SHADOW)
     return np.asarray(picture)
+
+
+def _fitted(text: str, font: Font, width: float) -> str:
+    """As much of a text as fits, with an ellipsis where it does not: models write sentences."""
+    if font.getlength(text) <= width:
+        return text
+    while text and font.getlength(f"{text}…") > width:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
 
 
 def _tint(canvas: NDArray[np.uint8], mask: Mask, colour: RGB, unit: int) -> None:
@@ -138,7 +150,7 @@ def _inner_point(mask: Mask) -> tuple[int, int]:
 
 def _legend(
     pen: ImageDraw.ImageDraw,
-    font: ImageFont.FreeTypeFont | ImageFont.ImageFont,
+    font: Font,
     lines: list[tuple[str, str, RGB]],
 ) -> None:
     """Letter, colour and name of each structure in the top left corner."""

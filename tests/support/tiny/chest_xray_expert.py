@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from torch import nn
@@ -71,25 +71,28 @@ def build(
     if program is not None:
         _build_program(folder, tokenizer, says, program)
         return
-    siglip = _tower(full=full)
-    phi = _decoder(51_200 if full else len(tokenizer), full=full)
-    width = phi.hidden_size
     device = "cuda" if full and torch.cuda.is_available() else "cpu"
     with made_on(device, torch.bfloat16 if full else torch.float32):
-        parts: dict[str, nn.Module] = {
-            "model.visual.": Visual(siglip, width),
-            "": PhiForCausalLM(phi),
-        }
+        parts = network(full=full, words=len(tokenizer))
     randomise(parts.values(), 0.02 if full else 0.05)
     if says and not full:
         _teach(parts[""], tokenizer, says)
-    _write_configs(folder, siglip, phi)
+    _write_configs(folder, _tower(full=full), cast("Any", parts[""]).config)
     tensors = {
         prefix + name: tensor
         for prefix, module in parts.items()
         for name, tensor in module.state_dict().items()
     }
     write_shards(folder, tensors, 4_000_000_000 if full else 400_000)
+
+
+def network(*, full: bool, words: int = 51_200) -> dict[str, nn.Module]:
+    """The parts by the prefix of their published names; 51,200 is Phi-2's vocabulary."""
+    phi = _decoder(51_200 if full else words, full=full)
+    return {
+        "model.visual.": Visual(_tower(full=full), phi.hidden_size),
+        "": PhiForCausalLM(phi),
+    }
 
 
 def _build_program(folder: Path, tokenizer: Any, says: tuple[str, ...], more: str) -> None:

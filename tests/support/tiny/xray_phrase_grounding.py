@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import torch
 from safetensors.torch import save_file
@@ -92,18 +92,13 @@ def build(
         _build_program(folder, tokenizer, says, program)
         return
     full = size == "full"
-    seen = _tower(full=full)
-    told = _decoder(32_207 if full else len(tokenizer), full=full)
     device = "cuda" if full and torch.cuda.is_available() else "cpu"
     with made_on(device, torch.bfloat16 if full else torch.float32):
-        parts: dict[str, nn.Module] = {
-            "vision_tower.": Dinov2Backbone(seen),
-            "multi_modal_projector.": Projector(seen.hidden_size, told.hidden_size, 4, "gelu"),
-            "language_model.": LlamaForCausalLM(told),
-        }
+        parts = network(full=full, words=len(tokenizer))
     randomise(parts.values(), 0.02 if full else 0.05)
     if says and not full:
         _teach(parts["language_model."], tokenizer, says)
+    seen, told = (cast("Any", parts[name]).config for name in ("vision_tower.", "language_model."))
     _write_configs(folder, seen, told, tokenizer.get_vocab()["<image>"])
     tensors = {
         published(prefix + name): tensor
@@ -111,6 +106,16 @@ def build(
         for name, tensor in module.state_dict().items()
     }
     write_shards(folder, tensors, 4_000_000_000 if full else 400_000)
+
+
+def network(*, full: bool, words: int = 32_207) -> dict[str, nn.Module]:
+    """The parts by the prefix of their published names; 32,207 is the published vocabulary."""
+    seen, told = _tower(full=full), _decoder(32_207 if full else words, full=full)
+    return {
+        "vision_tower.": Dinov2Backbone(seen),
+        "multi_modal_projector.": Projector(seen.hidden_size, told.hidden_size, 4, "gelu"),
+        "language_model.": LlamaForCausalLM(told),
+    }
 
 
 def make_tokenizer(folder: Path) -> PreTrainedTokenizerFast:

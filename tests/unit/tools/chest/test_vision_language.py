@@ -85,6 +85,14 @@ def test_maira_answers_as_transformers_llava_does_with_the_same_parts(ask: Any):
     assert np.allclose(found["ours"], found["witness"], atol=1e-4)
 
 
+def test_at_full_size_both_have_exactly_as_many_parameters_as_the_published_files(ask: Any):
+    # Counted by others from the published files: 3,140,746,752 parameters of CheXagent-2-3b, and
+    # 522 tensors of MAIRA-2 (see the cards).
+    found = ask("maira_sizes")
+    assert found["chexagent"]["parameters"] == 3_140_746_752
+    assert found["maira"]["tensors"] == 522
+
+
 def test_dinov2_s_older_names_are_known(ask: Any):
     found = ask("maira_names")
     assert found["name"] == "vision_tower.encoder.layer.3.attention.q_proj.weight"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from torch import nn
 from torchvision import transforms
 from torchvision.transforms import InterpolationMode
 from transformers import LlavaConfig
+from transformers.initialization import no_init_weights
 from transformers.models.llava.modeling_llava import LlavaModel
 
 from app.tools.chest import chexagent_net, maira_net
@@ -195,4 +197,21 @@ def chexagent_prompt(payload: Payload) -> Payload:
         "witness": list(tokenizer.encode(text, add_special_tokens=False)),
         "text": text,
         "places": places,
+    }
+
+
+def maira_sizes(payload: Payload) -> Payload:
+    """Parameters and tensors of both models at the published size; nothing is held in memory."""
+    del payload
+    tiny_maira: Any = import_module("tests.support.tiny.xray_phrase_grounding")
+    tiny_chexagent: Any = import_module("tests.support.tiny.chest_xray_expert")
+    with torch.device("meta"), no_init_weights():
+        maira = tiny_maira.network(full=True)
+        chexagent = tiny_chexagent.network(full=True)
+    return {
+        name: {
+            "parameters": sum(p.numel() for part in parts for p in part.parameters()),
+            "tensors": sum(len(part.state_dict()) for part in parts),
+        }
+        for name, parts in {"maira": maira.values(), "chexagent": chexagent.values()}.items()
     }
