@@ -207,6 +207,11 @@ def _config(text: Any, *, marks: bool) -> dict[str, Any]:
     }
 
 
+def weights(words: int, *, full: bool) -> dict[str, Tensor]:
+    """All weights under the original's names, for a vocabulary of so many words."""
+    return _state(*_parts(words, full=full))
+
+
 def _state(language: Any, tower: Any, projector: nn.Module) -> dict[str, Tensor]:
     """All weights under the original's names."""
     state: dict[str, Tensor] = dict(language.state_dict())

@@ -19,6 +19,7 @@ from transformers import CLIPVisionConfig, CLIPVisionModel, MistralConfig, Mistr
 
 from app.tools.chest import llava_net
 from app.tools.chest.folders import unplaced
+from tests.support.tiny import llava_med_qa
 
 _TOWER = "model.vision_tower.vision_tower.vision_model."
 _MEAN = (0.48145466, 0.4578275, 0.40821073)
@@ -102,6 +103,14 @@ def _pixels(pixels: np.ndarray, side: int) -> np.ndarray:
     small = np.asarray(image.resize((side, side), Image.Resampling.BICUBIC), np.float32) / 255
     normal = (small - np.array(_MEAN, np.float32)) / np.array(_STD, np.float32)
     return normal.transpose(2, 0, 1)[None].astype(np.float32)
+
+
+def full_size(payload: dict[str, Any]) -> dict[str, Any]:
+    """Bytes of all weights at full size and two bytes each; nothing is allocated for them."""
+    del payload
+    with torch.device("meta"):
+        state = llava_med_qa.weights(32000, full=True)
+    return {"bytes": sum(2 * tensor.numel() for tensor in state.values()), "count": len(state)}
 
 
 def spoil(payload: dict[str, Any]) -> dict[str, Any]:

@@ -131,6 +131,17 @@ def test_prompt_pixels_and_first_token_are_the_originals(
     assert ours["rope_theta"] == 1_000_000.0
 
 
+def test_at_full_size_the_layout_has_the_published_files_size(model_process: ProcessHost):
+    """So the vision tower lies in them, and no weight is more or less than is thought.
+
+    What is left is the headers of the four files: name, type, shape and place of each weight.
+    """
+    published = sum(file.size for file in card(MODEL).files if file.name.endswith("safetensors"))
+    made = call(model_process, f"{WITNESS}:full_size")
+    header = (published - made["bytes"]) / made["count"]
+    assert 100 < header < 200
+
+
 def test_both_layouts_of_the_same_weights_give_the_same_scores(
     tiny: Path, model_process: ProcessHost
 ):
