@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -196,6 +196,15 @@ def test_an_error_says_what_and_what_to_do(room: Room, tmp_path: Path):
     room.rest()
     assert not room.window.findChildren(AgreeDialog)
     assert room.state("plain-net") == "Not installed"
+
+
+def test_what_has_no_address_cannot_be_downloaded(room: Room):
+    assert room.window.get_button.isEnabled()
+    nowhere = replace(PLAIN, repository="")
+    room.window.model.put(room.store.status(nowhere))
+    room.window._update()
+    assert not room.window.get_button.isEnabled()
+    assert room.window.get_button.toolTip()
 
 
 def test_a_download_says_host_and_terms_before_anything_is_asked_of_anyone(

@@ -30,6 +30,12 @@ def to_agree(status: ModelStatus) -> bool:
     return status.there and not status.card.embedded and (not status.accepted or _code_asks(status))
 
 
+def can_download(status: ModelStatus) -> bool:
+    """Whether its card says from where."""
+    card = status.card
+    return not card.embedded and bool(card.repository or all(file.url for file in card.files))
+
+
 def _code_asks(status: ModelStatus) -> bool:
     return status.code in ("not allowed", "changed")
 

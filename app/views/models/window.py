@@ -237,7 +237,9 @@ class ModelsWindow(QDialog):
         status = self.model.status(number)
         self.details.tell(self.model.told(number))
         somewhat = status.state != "not installed"
-        self.get_button.setEnabled(idle and not status.card.embedded)
+        published = asking.can_download(status)
+        self.get_button.setEnabled(idle and published)
+        self.get_button.setToolTip("" if published else "Its publisher gives it in another way")
         self.get_button.setText("Download again…" if status.there else "Download…")
         self.verify_button.setEnabled(idle and somewhat)
         self.remove_button.setEnabled(idle and somewhat and not status.card.embedded)
