@@ -152,9 +152,7 @@ def _model(tokenizer: Any, *, full: bool) -> Any:
     vision |= {"patch_size": 14, "vision_use_head": False}
     config = Gemma3Config(
         text_config=cast("Any", Gemma3TextConfig(**sizes, pad_token_id=0)),
-        vision_config=cast(
-            "Any", SiglipVisionConfig(patch_size=14, vision_use_head=False, **vision)
-        ),
+        vision_config=cast("Any", SiglipVisionConfig(**vision)),
         mm_tokens_per_image=256 if full else TOKENS,
         boi_token_index=tokenizer.boi_token_id,
         eoi_token_index=tokenizer.eoi_token_id,
