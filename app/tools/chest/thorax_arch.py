@@ -59,6 +59,18 @@ class ThoraxNet(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Returns (structure logits, view logits)."""
+        x, skips, view = self._encoded(x)
+        for block, skip in zip(self.up, reversed(skips), strict=True):
+            x = functional.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
+            x = block(torch.cat([x, skip], dim=1))
+        return self.head(x), view
+
+    def views(self, x: Tensor) -> Tensor:
+        """Returns view logits alone, without the half of the work that finds structures."""
+        return self._encoded(x)[2]
+
+    def _encoded(self, x: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
+        """Returns the bottom's features, those to be skipped to, and view logits."""
         x = functional.relu(self.stem(x))
         skips: list[Tensor] = []
         for block in self.down:
@@ -68,10 +80,7 @@ class ThoraxNet(nn.Module):
         x = self.bottom[0](x)
         x = x + self.bottom[1](x)
         pooled = torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], dim=1)
-        for block, skip in zip(self.up, reversed(skips), strict=True):
-            x = functional.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
-            x = block(torch.cat([x, skip], dim=1))
-        return self.head(x), self.view(pooled)
+        return x, skips, self.view(pooled)
 
 
 def standardised(x: Tensor) -> Tensor:

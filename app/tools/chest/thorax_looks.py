@@ -54,6 +54,12 @@ def looks(net: ThoraxNet, batch: torch.Tensor) -> list[Look]:
     return [Look(s, v) for s, v in zip(structure.softmax(1), view.softmax(1), strict=True)]
 
 
+def glances(net: ThoraxNet, batch: torch.Tensor) -> list[torch.Tensor]:
+    """Returns only the views [4] of each of the letterboxed images [n, 1, 256, 256]."""
+    x = standardised(batch).contiguous(memory_format=torch.channels_last)
+    return list(net.views(x).softmax(1))
+
+
 def view_of(views: torch.Tensor) -> View:
     """Returns what the view head's shares [4] mean."""
     lateral = float(views[VIEWS.index("lateral")])

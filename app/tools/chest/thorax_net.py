@@ -23,6 +23,7 @@ from app.tools.chest.thorax_arch import STRUCTURES, VIEWS, ThoraxNet
 from app.tools.chest.thorax_looks import (
     SMALLEST,
     View,
+    glances,
     is_inverted,
     letterboxed,
     looked_closer,
@@ -192,12 +193,12 @@ def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> tuple[str, floa
     part = film(pixels)
     shown = np.ascontiguousarray(pixels[part.top : part.bottom, part.left : part.right], np.float32)
     box = letterboxed(torch.from_numpy(shown)[None, None])
-    upright, negative = looks(weights, torch.cat([box, 1 - box]))
-    as_shown, inverted = polarities(upright.views, negative.views)
-    view = view_of((negative if inverted > as_shown else upright).views)
+    upright, negative = glances(weights, torch.cat([box, 1 - box]))
+    as_shown, inverted = polarities(upright, negative)
+    view = view_of(negative if inverted > as_shown else upright)
     if view == "frontal":
         return ("inverted", inverted) if inverted > as_shown else ("frontal", as_shown)
-    both = (upright.views + negative.views) / 2
+    both = (upright + negative) / 2
     if view == "lateral":
         return view, float(both[VIEWS.index("lateral")])
     return "other", float(both[VIEWS.index("lateral")] + both[VIEWS.index("other")])
