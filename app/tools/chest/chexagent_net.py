@@ -137,7 +137,9 @@ def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
     """
     config = config_of(folder)
     visual = config.get("visual")
-    if config.get("model_type") != "chexagent" or not isinstance(visual, dict):
+    if "CheXagentForCausalLM" not in config.get("architectures", ()) or not isinstance(
+        visual, dict
+    ):
         raise OtherLayout("config.json is not that of the published CheXagent-2")
     if not (folder / "vision" / "config.json").is_file():
         raise OtherLayout("vision/config.json is missing")

@@ -146,7 +146,7 @@ class XRayPhraseGrounding:
             {
                 **model.payload(context.device),
                 "grey": shown.pixels,
-                "phrase": phrase,
+                "phrase": _sentence(phrase),
                 "max_new_tokens": args.max_new_tokens,
             },
             cancel=context.cancel,
@@ -162,6 +162,11 @@ class XRayPhraseGrounding:
             *answer.warnings,
         ]
         return _result(args, phrase, snapshot, model, answer, context, warnings)
+
+
+def _sentence(phrase: str) -> str:
+    """With its full stop: the model was trained on sentences, and without one its answers break."""
+    return phrase if phrase.endswith((".", "!", "?")) else f"{phrase}."
 
 
 def _answer(said: Mapping[str, Any], shown: Shown, phrase: str) -> _Answer:

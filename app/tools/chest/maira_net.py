@@ -134,7 +134,7 @@ def made(folder: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
     """
     config = config_of(folder)
     layers = config.get("projector_n_layers")
-    if config.get("model_type") != "maira2" or not layers:
+    if "Maira2ForConditionalGeneration" not in config.get("architectures", ()) or not layers:
         raise OtherLayout("config.json is not that of the published MAIRA-2")
     if config.get("vision_feature_select_strategy") != "default":
         raise OtherLayout("another choice of image features")

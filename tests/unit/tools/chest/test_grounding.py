@@ -14,7 +14,8 @@ from PIL import Image
 
 from app.errors import Cancelled
 from app.imaging.findings import Box
-from app.tools.api import ToolFailed, ToolRetry
+from app.imaging.types import Window
+from app.tools.api import CancelToken, ToolFailed, ToolRetry
 from app.tools.chest.grounding import MODEL, XRayPhraseGrounding
 from app.tools.host import ProcessHost
 from app.tools.model_store import ModelStore
@@ -193,6 +194,44 @@ def test_a_phrase_with_the_model_s_marks_is_refused(bench: Bench, phrase: str):
 
 def test_a_comparison_in_a_phrase_is_no_mark(grounding: Any):
     assert grounding(phrase="nodule < 3 cm and > 1 cm").metadata["status"] == "completed"
+
+
+@pytest.mark.parametrize(
+    ("phrase", "asked"),
+    [("left effusion", "left effusion."), ("Left effusion.", "Left effusion."), ("a\n b", "a b.")],
+)
+def test_the_model_is_asked_for_a_sentence(grounding: Any, bench: Bench, phrase: str, asked: str):
+    grounding()
+    host = bench.host = answered()
+    bench.run(XRayPhraseGrounding(), image_path="image-1", phrase=phrase)
+    assert host.calls[0][1]["phrase"] == asked
+
+
+def test_the_model_is_given_the_file_s_window_not_the_one_on_screen(grounding: Any, bench: Bench):
+    grounding()
+    bench.open(write_dicom(bench.folder / "w.dcm", radiograph()), window=Window(2000.0, 1500.0))
+    first, second = answered(), answered()
+    for host, image in ((first, "image-1"), (second, "image-2")):
+        bench.host = host
+        bench.run(XRayPhraseGrounding(), image_path=image, phrase=PHRASE)
+    assert np.array_equal(first.calls[0][1]["grey"], second.calls[0][1]["grey"])
+
+
+def test_a_cancel_while_it_writes_stops_it_and_the_model_stays_usable(
+    grounding: Any, bench: Bench, model_process: ProcessHost
+):
+    class Stop(list[tuple[float, str]]):
+        def append(self, told: tuple[float, str]) -> None:
+            super().append(told)
+            if "tokens written" in told[1]:
+                bench.cancel.cancel()
+
+    bench.progress = Stop()
+    with pytest.raises(Cancelled):
+        grounding()
+    assert not list(bench.out.glob("grounding-*"))
+    bench.progress, bench.cancel = [], CancelToken()
+    assert grounding().metadata["status"] == "completed"
 
 
 def test_without_the_model_it_says_how_to_get_it(bench: Bench):
