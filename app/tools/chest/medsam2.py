@@ -136,8 +136,8 @@ def _segment(model: Segmenter, payload: dict[str, Any], work: Work) -> dict[str,
     work.progress(0.3, "Looking at the image")
     _look(model, pixels, work)
     work.progress(0.8, "Outlining what is marked")
-    marks = _marks(model, payload, pixels.shape[:2], work)
-    out = model.net(image_embeddings=list(model.features), multimask_output=True, **marks)
+    asked = marks(model, payload, pixels.shape[:2], work)
+    out = model.net(image_embeddings=list(model.features), multimask_output=True, **asked)
     scores = out.iou_scores[0, 0].float().cpu()
     best = int(scores.argmax())
     logits = out.pred_masks[0, 0, best].float().cpu()
@@ -167,7 +167,7 @@ def _look(model: Segmenter, pixels: NDArray[np.uint8], work: Work) -> None:
     model.seen = digest.hexdigest()
 
 
-def _marks(
+def marks(
     model: Segmenter, payload: dict[str, Any], shape: tuple[int, ...], work: Work
 ) -> dict[str, Tensor]:
     """Box and points in the network's own pixels, as the processor puts them."""

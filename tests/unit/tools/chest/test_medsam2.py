@@ -11,7 +11,7 @@ import pytest
 
 from app.imaging.findings import Box, Finding, Mask, Point, Provenance, new_id
 from app.imaging.types import ImageRef
-from app.tools.api import ModelHost, ToolFailed, ToolResult, ToolRetry
+from app.tools.api import CancelToken, ModelHost, ToolFailed, ToolResult, ToolRetry
 from app.tools.chest import marks, sam2_names
 from app.tools.chest.marks import Marks
 from app.tools.chest.medsam2_segment import MedSam2Segment
@@ -285,6 +285,30 @@ def test_every_mark_reaches_the_network(
     first = segment(marking, box=[100, 100, 200, 200]).metadata["scores"]
     assert segment(marking, **other).metadata["scores"] != first
     assert segment(marking, box=[100, 100, 200, 200]).metadata["scores"] == first
+
+
+@pytest.mark.parametrize(
+    "marked",
+    [
+        {"box": [100.0, 120.0, 300.0, 330.0], "points": None, "labels": None},
+        {"box": None, "points": [[50.0, 60.0], [200.0, 250.0]], "labels": [1, 0]},
+        {"box": [10.0, 20.0, 300.0, 330.0], "points": [[50.0, 60.0]], "labels": [1]},
+    ],
+)
+def test_the_network_is_the_published_one_layer_by_layer(
+    random_medsam2: Path, model_process: ModelHost, marked: dict[str, Any]
+):
+    """Held against SAM 2.1 written down once more by facebookresearch's names, random weights."""
+    pixels = np.random.default_rng(0).integers(0, 255, (512, 512, 3)).astype(np.uint8)
+    path = str(random_medsam2 / "MedSAM2_latest.pt")
+    payload = {"path": path, "pixels": pixels, "device": "cpu", **marked}
+    apart = model_process.call(
+        "tests.support.sam2_witness:entry", payload, cancel=CancelToken(), timeout_s=60
+    )
+    assert apart["spread"] > 1
+    assert apart["masks"] < 1e-3
+    assert apart["scores"] < 1e-5
+    assert apart["object"] < 1e-4
 
 
 @pytest.mark.parametrize(
