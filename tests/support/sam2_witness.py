@@ -185,7 +185,9 @@ def _prompt(state: State, marks: dict[str, Any]) -> Tensor:
     def at(x: float, y: float) -> Tensor:
         return _placed(state, (torch.tensor([x, y]) + 0.5) / 512)
 
-    for (x, y), label in zip(marks["points"] or (), marks["labels"] or (), strict=True):
+    points: list[tuple[float, float]] = marks["points"] or []
+    labels: list[int] = marks["labels"] or []
+    for (x, y), label in zip(points, labels, strict=True):
         tokens.append(at(x, y) + kinds[label])
     if marks["box"] is not None:
         x0, y0, x1, y1 = marks["box"]
