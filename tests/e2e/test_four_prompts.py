@@ -210,7 +210,11 @@ def test_prompt_3_draws_the_phrase_and_shows_it(ask: Ask, models: Path, png: Pat
         assert "x to the right and y down from the top left corner" in answer(events)
 
 
-@BOTH
+@pytest.mark.parametrize(
+    "scripted",
+    [False, pytest.param(True, marks=pytest.mark.slow)],
+    ids=["offline", "scripted"],
+)
 def test_prompt_4_draws_a_film_that_shows_no_patient_and_looks_at_it(
     ask: Ask, models: Path, scripted: bool
 ):
@@ -276,3 +280,37 @@ def test_a_head_ct_is_refused_and_nobody_can_say_otherwise_here(
     assert resolved["granted"] is False
     assert done["status"] == "failed"
     assert "this image is CT, not a chest radiograph" in answer(events)
+
+
+def test_llava_med_answers_without_an_image(ask: Ask, models: Path):
+    question = 'Run llava_med_qa with: question="What does Kerley B mean?"'
+    events = ask(question, folder=models)
+    assert arguments(events) == {"llava_med_qa": {"question": "What does Kerley B mean?"}}
+    assert finished(events)["llava_med_qa"]["output"]["answer"]
+
+
+def test_what_a_tool_writes_is_never_run(ask: Ask, models: Path, png: Path, tmp_path: Path):
+    """The seed's interface passed tools' texts to `eval`; here they are data to the end."""
+    trap = tmp_path / "evaluated"
+    code = f"(__import__('pathlib').Path({str(trap)!r}).touch(), {{}})"
+    events = ask(f'Run xray_phrase_grounding with: phrase="{code}"', png, folder=models)
+    (done,) = of(events, "tool_finished")
+    assert code[:40] in json.dumps(done, ensure_ascii=False) or done["status"] == "failed"
+    assert not trap.exists()
+
+
+def test_a_dicom_file_reaches_a_model_as_pixels_never_as_a_jpeg_that_it_is_not(
+    ask: Ask, models: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+):
+    given: list[bytes] = []
+    through = program.host.call
+
+    def seen(entry: str, payload: Any, **more: Any) -> dict[str, Any]:
+        given.extend(Path(path).read_bytes() for path in payload.get("paths", ()))
+        assert not any(str(value).endswith((".dcm", ".jpg", ".jpeg")) for value in payload.values())
+        return through(entry, payload, **more)
+
+    monkeypatch.setattr(program.host, "call", seen)
+    events = ask(seed.PROMPT_2, DICOM, folder=models)
+    finished(events)
+    assert [data[:8] for data in given] == [b"\x89PNG\r\n\x1a\n"]

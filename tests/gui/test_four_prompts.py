@@ -153,6 +153,7 @@ def test_prompt_3_draws_the_box_on_the_film(chat: Callable[..., Chat], scripted:
     assert scripted or "box from" in answer
 
 
+@pytest.mark.slow
 def test_prompt_4_shows_a_film_that_is_marked_as_synthetic(chat: Callable[..., Chat]):
     shown = chat(empty=True)
     answer = shown.ask(seed.PROMPT_4)

@@ -170,7 +170,7 @@ def _step(
     if whole is not None:
         arguments = find_texts(rule, whole[1], whole[0]) | arguments
     slot = image_argument(schema)
-    if slot and slot not in arguments and (target is not None or _required(schema, slot)):
+    if slot and slot not in arguments and _takes(schema, slot, target, scene):
         target = target or default_target(mention.name, before, scene)
         arguments = {slot: [target] if slot.endswith("s") else target, **arguments}
     arguments |= feed_arguments(schema, arguments, before, scene)
@@ -228,8 +228,13 @@ def image_argument_missing(tool: str, scene: Scene) -> bool:
     return schema is not None and not image_argument(schema)
 
 
-def _required(schema: ToolSchema, name: str) -> bool:
-    return name in schema.parameters.get("required", ()) or name.startswith("image_path")
+def _takes(schema: ToolSchema, name: str, target: Source | None, scene: Scene) -> bool:
+    """Whether an image argument gets the target: an optional one only where there is an image."""
+    if name in schema.parameters.get("required", ()):
+        return True
+    if isinstance(target, OpenImage) and not scene.images:
+        return False
+    return target is not None or name.startswith("image_path")
 
 
 def _first_source(arguments: dict[str, Any], slot: str) -> Source | None:

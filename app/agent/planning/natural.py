@@ -161,7 +161,8 @@ def _step(
     arguments: dict[str, Any] = {}
     slot = image_argument(schema)
     target = (fed(rule, slot, before, scene) if slot else None) or OpenImage(image)
-    if slot:
+    needed = slot in schema.parameters.get("required", ())
+    if slot and (needed or scene.images or not isinstance(target, OpenImage)):
         arguments[slot] = [target] if slot.endswith("s") else target
     title = title_of(rule, slot, before, scene) if not isinstance(target, OpenImage) else None
     if title and title[0] in schema.parameters.get("properties", {}):

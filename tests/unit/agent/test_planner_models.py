@@ -14,7 +14,7 @@ from tests.support.fake_tools import DICOM_NOTE
 PACKS = load_packs([])
 TOOLS = PACKS.all()
 OTHER_NOTE = {**DICOM_NOTE, "id": "image-2", "path": "/studies/DOE_JANE/RG0.dcm"}
-OPEN, OTHER = DICOM_NOTE["path"], OTHER_NOTE["path"]
+OPEN, OTHER = str(DICOM_NOTE["path"]), str(OTHER_NOTE["path"])
 
 
 def plan(question: str, notes: Any = (DICOM_NOTE,)) -> list[tuple[str, dict[str, Any]]]:
@@ -119,3 +119,14 @@ def test_the_earlier_film_is_the_other_one_that_is_open(notes: Any, planned: Any
         steps = decide("Compare this with the previous film.", scene)
         assert isinstance(steps, Steps)
         assert any("prior_path" in step.skip for step in steps.steps)
+
+
+@pytest.mark.parametrize("tool", ["llava_med_qa", "medgemma_qa"])
+def test_a_question_that_needs_no_image_needs_none_open(tool: str):
+    asked = f'Run {tool} with: question="What does Kerley B mean?"'
+    assert plan(asked, ()) == [(tool, {"question": "What does Kerley B mean?"})]
+    ((_, arguments),) = plan(asked)
+    assert OPEN in str(arguments)
+    words = {"llava_med_qa": "LLaVA-Med", "medgemma_qa": "MedGemma"}[tool]
+    text = f"Ask {words} what Kerley lines are."
+    assert plan(text, ()) == [(tool, {"question": text})]
