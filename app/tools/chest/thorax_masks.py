@@ -39,6 +39,11 @@ LEAST_LEFT = 0.025
 Set on 22 public frontal films, the four of the lung-mask benchmark not among them: 21 lie above; of
 the same films mirrored, one is refused and 19 of the other 21 lie below.
 """
+MIRRORED = 0.5
+MIRRORED_NOTE = (
+    "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right rest "
+    "on how the image hangs. Compare its side marker"
+)
 LOW_CONFIDENCE = 0.80
 REFUSE_CONFIDENCE = 0.60
 
@@ -185,13 +190,17 @@ def _centre(mask: BoolImage, axis: int) -> float:
     return float(np.nonzero(mask)[axis].mean()) if mask.any() else float("nan")
 
 
-def judge(masks: Mapping[str, BoolImage], confidence: Mapping[str, float]) -> Judgement:
+def judge(
+    masks: Mapping[str, BoolImage], confidence: Mapping[str, float], mirrored: float = 0.0
+) -> Judgement:
     """Judges masks on a grid without padding.
 
     Args:
         masks: RIGHT_LUNG, LEFT_LUNG and HEART, all of one shape.
         confidence: 0..1 for each.
+        mirrored: The network's share for "this film is shown mirrored", 0..1.
     """
+    side = (MIRRORED_NOTE,) if mirrored >= MIRRORED else ()
     right, left, heart = masks[RIGHT_LUNG], masks[LEFT_LUNG], masks[HEART]
     areas = [float(m.mean()) for m in (right, left)]
     sure = max(confidence[RIGHT_LUNG], confidence[LEFT_LUNG])
@@ -206,12 +215,12 @@ def judge(masks: Mapping[str, BoolImage], confidence: Mapping[str, float]) -> Ju
         note = (
             f"the {missing[0].lower()} was not found: white-out, large effusion, absent or cut off"
         )
-        return Judgement(None, (note,))
+        return Judgement(None, (note, *side))
     problem = _misplaced(right, left)
     return (
         Judgement(problem, ())
         if problem
-        else Judgement(None, _doubts(right, left, heart, confidence))
+        else Judgement(None, side + _doubts(right, left, heart, confidence, told=bool(side)))
     )
 
 
@@ -232,8 +241,14 @@ def _misplaced(right: BoolImage, left: BoolImage) -> str | None:
 
 
 def _doubts(
-    right: BoolImage, left: BoolImage, heart: BoolImage, confidence: Mapping[str, float]
+    right: BoolImage,
+    left: BoolImage,
+    heart: BoolImage,
+    confidence: Mapping[str, float],
+    *,
+    told: bool,
 ) -> tuple[str, ...]:
+    """What the shapes make doubtful; `told`: that the film looks mirrored was said already."""
     notes: list[str] = []
     areas = np.array([right.sum(), left.sum()], float)
     heights = np.array([b - a for a, b in (_span(right, 0), _span(left, 0))], float)
@@ -247,7 +262,7 @@ def _doubts(
         notes.append("the lungs are small in the image: opacified, poorly inspired or a wrong mask")
     if not heart.any():
         notes.append("the heart was not found")
-    elif not _heart_is_left(right, left, heart):
+    elif not told and not _heart_is_left(right, left, heart):
         notes.append(
             "the heart does not lie to the patient's left: a mirrored image, rotation, shift or "
             "dextrocardia. Left and right rest on how the image hangs: compare its side marker"

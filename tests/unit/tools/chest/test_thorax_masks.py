@@ -6,7 +6,15 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.tools.chest.thorax_masks import HEART, LEFT_LUNG, RIGHT_LUNG, cleaned, judge, largest
+from app.tools.chest.thorax_masks import (
+    HEART,
+    LEFT_LUNG,
+    MIRRORED_NOTE,
+    RIGHT_LUNG,
+    cleaned,
+    judge,
+    largest,
+)
 
 SURE = {RIGHT_LUNG: 0.95, LEFT_LUNG: 0.95, HEART: 0.95}
 
@@ -122,6 +130,24 @@ def test_a_heart_on_the_patients_right_is_warned_about_since_the_film_may_be_mir
     (note,) = judge(mirrored, SURE).warnings
     assert "mirrored" in note
     assert "side marker" in note
+
+
+def test_a_film_that_looks_mirrored_is_warned_about_once():
+    assert judge(chest(), SURE, mirrored=0.4).warnings == ()
+    masks = chest()
+    heart_on_the_right = {
+        RIGHT_LUNG: masks[LEFT_LUNG][:, ::-1],
+        LEFT_LUNG: masks[RIGHT_LUNG][:, ::-1],
+        HEART: masks[HEART][:, ::-1],
+    }
+    for shown in (masks, heart_on_the_right):
+        assert judge(shown, SURE, mirrored=0.9).warnings == (MIRRORED_NOTE,)
+
+
+def test_a_film_with_one_lung_may_look_mirrored_too():
+    masks = chest()
+    masks[LEFT_LUNG] = np.zeros((100, 100), np.bool_)
+    assert MIRRORED_NOTE in judge(masks, SURE, mirrored=0.9).warnings
 
 
 def test_a_half_filled_lung_is_warned_about():
