@@ -12,6 +12,7 @@ from PIL import Image
 from PySide6.QtGui import QColor, QImage
 
 from app.agent.events import ToolFinished, ToolStarted
+from app.headless.render import RenderRequest, render
 from app.imaging.files import synthetic
 from app.imaging.formats.picture_file import read_instances
 from app.imaging.types import Instance
@@ -158,3 +159,12 @@ def test_a_narrow_pane_says_all_of_it_on_two_lines(qapp: object):
     band.set_model(MODEL)
     assert band.heightForWidth(200) > band.heightForWidth(600) == synthetic_band.HEIGHT
     band.close()
+
+
+def test_what_render_writes_of_one_says_so_in_its_file(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
+    out = tmp_path / "out.png"
+    render(RenderRequest(file, out))
+    assert synthetic.file_made_by(out) == MODEL

@@ -39,6 +39,7 @@ from app.agent.jsonable import plain
 from app.agent.sessions.reading import Content, PastRun
 from app.errors import FileProblem
 from app.tools import lineage
+from app.tools.api import Artifact
 
 Form = Literal["md", "html", "json"]
 FORMS: tuple[Form, ...] = ("md", "html", "json")
@@ -335,7 +336,16 @@ def _call_parts(content: Content, event: ToolFinished) -> Iterator[Part]:
         yield Part("code", _json(findings), label=f"{len(findings)} findings")
     for artifact in event.artifacts:
         path = artifact.path if _was_made(content, event.run_id, artifact.path) else None
-        yield Part("picture", artifact.title or artifact.path.name, path)
+        yield Part("picture", _caption(artifact), path)
+
+
+def _caption(artifact: Artifact) -> str:
+    """A picture's title; what a model made says so here too."""
+    title = artifact.title or artifact.path.name
+    if not artifact.options.get("synthetic"):
+        return title
+    model = artifact.options.get("model") or "a model"
+    return f"SYNTHETIC, made by {model}: not a patient. {title}"
 
 
 def _was_made(content: Content, run_id: str, path: Path) -> bool:

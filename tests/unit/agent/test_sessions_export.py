@@ -216,3 +216,19 @@ def test_only_the_conversations_own_pictures_go_into_a_document(
         lineage.record(out, other.name, lineage.Origin(REF, None))
     asyncio.run(collect(loop, request(out, "What?", thread=made)))
     assert ("data:image" in exported(made, tmp_path, form)) is noted
+
+
+@pytest.mark.parametrize("form", ["html", "md"])
+def test_a_picture_that_a_model_made_is_called_synthetic(tmp_path: Path, form: Form):
+    def drawn(args: Any, context: ToolContext) -> ToolResult:
+        path = context.out_dir / "made.png"
+        Image.fromarray(np.zeros((2, 2), np.uint8)).save(path)
+        told = {"synthetic": True, "model": "RoentGen"}
+        return ToolResult("Made.", {}, {}, (), (Artifact(path, title="Effusion", options=told),))
+
+    made = SessionStore(tmp_path / "s").new_thread()
+    model = ScriptedModel([call("find", image_path="image-1")], says("There it is."))
+    loop = AgentLoop(model, FakeRegistry(FakeTool("find", ImageInput, drawn)))
+    asyncio.run(collect(loop, request(made.files_dir(), "Draw it", thread=made)))
+    text = exported(made, tmp_path, form)
+    assert "SYNTHETIC, made by RoentGen: not a patient. Effusion" in text
