@@ -19,6 +19,7 @@ from diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion import (
 )
 from diffusers.utils import logging as diffusers_logging
 from numpy.typing import NDArray
+from transformers.utils import logging as transformers_logging
 
 from app.tools.api import ToolFailed
 from app.tools.model_process.serving import Work, serve
@@ -39,6 +40,7 @@ def load(path: Path, work: Work) -> Any:
     _check_index(path)
     diffusers_logging.set_verbosity_error()
     diffusers_logging.disable_progress_bar()
+    transformers_logging.disable_progress_bar()
     try:
         pipeline: Any = StableDiffusionPipeline.from_pretrained(
             str(path), dtype=work.placement.torch_dtype, local_files_only=True
