@@ -62,7 +62,7 @@ GESTURES: tuple[tuple[str, Rows], ...] = (
             ("[ and ]", "rotate left, right"),
             ("L, Shift+L", "measure a length, an angle"),
             ("B, M, Shift+M", "mark a box, a point in it, a point outside"),
-            ("Ctrl+M", "segment what is marked"),
+            ("Ctrl+B", "segment what is marked"),
             ("Shift+H", "hide or show heatmaps"),
             ("Escape", "put the drawing tool away, deselect"),
         ),

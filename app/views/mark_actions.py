@@ -58,7 +58,7 @@ class MarkActions:
         self.outside = make(
             "Mark a point outside", lambda: draw(marks.OUTSIDE), "Shift+M", checkable=True
         )
-        self.segment = make("Segment what I marked", segment or (lambda: None), "Ctrl+M", "shapes")
+        self.segment = make("Segment what I marked", segment or (lambda: None), "Ctrl+B", "shapes")
         self.segment.setVisible(segment is not None)
 
     @property

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from PySide6.QtGui import QColor
@@ -40,12 +42,12 @@ def test_the_image_is_seen_through_the_highest_value_at_every_strength(scene: Sc
 
 def test_a_legend_names_the_map_and_goes_with_it(scene: Scene):
     scene.show()
-    made = heat(scene.canvas.frame.ref, "Effusion")
+    made = replace(heat(scene.canvas.frame.ref, "Effusion"), score=0.613)
     plain = greys(scene)
     scene.workspace.annotations.add([made])
     scene.settle()
     legend = scene.canvas.overlay.legend
-    assert legend == heat_legend.Legend("Heatmap: Effusion")
+    assert legend == heat_legend.Legend("Heatmap: Effusion, score 0.61")
     shown = greys(scene)
     assert shown != plain
     scene.canvas.findings_layer.toggle_heat()

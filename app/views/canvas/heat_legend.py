@@ -63,7 +63,8 @@ def legend_of(findings: Sequence[Finding], selected: str = "") -> Legend | None:
         return None
     count = sum(isinstance(finding.geometry, Heatmap) for finding in findings)
     more = f"1 of {count}: choose in the findings" if count > 1 else ""
-    return Legend(f"Heatmap: {wording.one_line(shown.label) or 'unnamed'}", more)
+    score = f", score {shown.score:.2f}" if shown.score is not None else ""
+    return Legend(f"Heatmap: {wording.one_line(shown.label) or 'unnamed'}{score}", more)
 
 
 def rect_of(
