@@ -33,6 +33,8 @@ SCORE_MARGIN = 0.05
 RATIO_MARGIN = 0.02
 BOX_MARGIN = 0.05
 """The ratio from boxes around the outlines is rougher than the measured one."""
+PLAUSIBLE = (0.25, 0.8)
+"""Ratios from boxes beyond these are broken outlines, not hearts."""
 MIDDLE = 0.05
 """Share of the width beside the middle in which a box is on no side."""
 
@@ -228,7 +230,8 @@ def _of_outlines(result: Given) -> Read:
     ends = [end for lung in lungs if lung is not None for end in lung]
     wide = max(ends) - min(ends)
     ratio = (heart[1] - heart[0]) / wide if wide > 0 else OPERATING_POINT
-    if abs(ratio - OPERATING_POINT) >= BOX_MARGIN:
+    plausible = PLAUSIBLE[0] <= ratio <= PLAUSIBLE[1]
+    if plausible and abs(ratio - OPERATING_POINT) >= BOX_MARGIN:
         yield HEART, ratio > OPERATING_POINT, f"heart {ratio:.2f} as wide as both lungs' outlines"
 
 

@@ -83,7 +83,7 @@ def test_figures_are_rounded_with_units_and_stand_under_the_tool_that_gave_them(
     assert "not probabilities and not diagnoses" in answer
     assert "- cardiothoracic_ratio: the midline is off centre" in answer
     assert "no tool that ran locates one" in answer
-    assert "\n\nNot for diagnosis: a person has to look at the image." in answer
+    assert answer.endswith("Not for diagnosis: a person has to look at the image.")
     names = [tool.spec.name for tool in pack().all()]
     for block in answer.split("\n\n"):
         title, *lines = block.splitlines()

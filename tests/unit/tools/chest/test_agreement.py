@@ -104,6 +104,7 @@ def test_contradictions_are_told(results: tuple[Given, ...], about: list[str]):
         (scores(Cardiomegaly=0.8), ratio(0.49)),
         (scores(Cardiomegaly=0.8), ratio(0.40, reliable=False)),
         (scores(Cardiomegaly=0.8), outlines(380)),
+        (ratio(0.44), outlines(780)),
         (scores(Pneumothorax=0.9), boxes("left pneumothorax")),
         (scores(Effusion=0.8), scores(OTHER, Effusion=0.1)),
         (scores(Effusion=0.8),),
