@@ -8,11 +8,14 @@ at the end the host is told, which tries the processor in place of an accelerato
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
+
+from tqdm import tqdm
 
 from app.errors import Cancelled
 from app.tools.hosting import protocol
@@ -25,6 +28,9 @@ Progress = Callable[[float, str], None]
 
 _LEAST_SHARE = 0.125
 _shelf = Shelf()
+# Its own lock is one of several processes, which is left behind, with a warning on the user's
+# terminal, when this process is ended.
+tqdm.set_lock(threading.RLock())
 
 
 @dataclass(slots=True)
