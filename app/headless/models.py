@@ -77,6 +77,7 @@ def _done(program: Program, asked: Asked) -> Sequence[ModelStatus]:
             assert asked.path is not None
             store.pack(asked.names, asked.path, progress=_told)
             _end_line()
+            print(f"Written: {asked.path}", file=sys.stderr)
             return [store.status(store.card(name)) for name in asked.names]
         case "accept":
             return [_accept(program, asked, name) for name in asked.names]
