@@ -6,6 +6,7 @@ filled answers with confidence; here that is an error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -68,6 +69,23 @@ def loaded_whole(
     if wrong:
         raise _broken(path, wrong)
     return model.to(work.placement.device).eval()
+
+
+_MODERN = (
+    (r"^language_model\.lm_head\.", "lm_head."),
+    (r"^language_model\.model\.", "model.language_model."),
+    (r"^(?:model\.)?vision_tower\.(?:vision_model\.)?", "model.vision_tower."),
+    (r"^multi_modal_projector\.", "model.multi_modal_projector."),
+)
+
+
+def modern(name: str) -> str:
+    """The name that transformers' image and text models give a weight now, from an older one."""
+    for pattern, now in _MODERN:
+        name, count = re.subn(pattern, now, name)
+        if count:
+            break
+    return name
 
 
 def unplaced() -> Work:

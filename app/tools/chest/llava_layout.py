@@ -10,16 +10,20 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+import torch
 from safetensors import safe_open
+from torch import nn
 from transformers import CLIPVisionConfig, LlavaConfig, LlavaForConditionalGeneration, MistralConfig
 
 from app.tools.api import ToolFailed
-from app.tools.chest.folders import loaded_whole
+from app.tools.chest.folders import loaded_whole, modern
+from app.tools.chest.published_weights import made_on
 from app.tools.model_process.serving import Work
 
 TOWER = "model.vision_tower.vision_tower.vision_model."
@@ -80,6 +84,28 @@ def load(path: Path, work: Work) -> tuple[Any, Habits]:
         limit=_limit(about),
     )
     return model, habits
+
+
+def on(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
+    """The network that a folder's weights belong to, without them; see `published_weights`."""
+    about = read_json(path / "config.json")
+    if about.get("model_type") == "llava":
+        config = cast("Any", LlavaConfig).from_pretrained(path, local_files_only=True)
+    elif about.get("model_type") == "llava_mistral":
+        config = config_of(path, about)
+    else:
+        raise _unsupported(path, f"model_type {about.get('model_type')!r}")
+    with made_on(device, dtype):
+        return {"": LlavaForConditionalGeneration(config)}
+
+
+def now(name: str) -> str:
+    """The class's name for a weight, from the name it has in a folder of either layout."""
+    for pattern, target in NAMES.items():
+        name, count = re.subn(pattern, target, name)
+        if count:
+            return name
+    return modern(name)
 
 
 def config_of(path: Path, about: Mapping[str, Any]) -> LlavaConfig:

@@ -23,9 +23,9 @@ from transformers import CLIPImageProcessorPil
 from app.tools.api import ToolRetry
 from app.tools.chest import llava_layout, llava_words
 from app.tools.chest.decoding import Ids, write
-from app.tools.chest.folders import unplaced
 from app.tools.chest.llava_layout import Habits
 from app.tools.chest.llava_words import Words
+from app.tools.chest.published_weights import checked
 from app.tools.model_process.serving import Work, serve
 
 Progress = Callable[[float, str], None]
@@ -180,6 +180,10 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Load a folder and forget it: whether `models install` may take it."""
-    llava = load(Path(payload["weights"]), unplaced())
-    return {"parameters": sum(p.numel() for p in llava.model.parameters())}
+    """Whether `models install` may take a folder: its vocabulary, and its weights' headers.
+
+    Raises:
+        ToolFailed: It may not.
+    """
+    llava_words.read(Path(payload["weights"]))
+    return checked(payload, llava_layout.on, llava_layout.now)

@@ -15,11 +15,18 @@ from typing import Any, cast
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from transformers import AutoProcessor, Gemma3ForConditionalGeneration, GenerationConfig
+from torch import nn
+from transformers import (
+    AutoProcessor,
+    Gemma3Config,
+    Gemma3ForConditionalGeneration,
+    GenerationConfig,
+)
 
 from app.tools.api import ToolFailed, ToolRetry
 from app.tools.chest.decoding import Ids, rgb, write
-from app.tools.chest.folders import loaded_whole, unplaced
+from app.tools.chest.folders import loaded_whole, modern
+from app.tools.chest.published_weights import checked, made_on
 from app.tools.model_process.serving import Work, serve
 
 Progress = Callable[[float, str], None]
@@ -46,8 +53,24 @@ def load(path: Path, work: Work) -> MedGemma:
     Raises:
         ToolFailed: It is damaged, or of another model.
     """
+    processor = _processor(path)
+    # Gemma 3 was trained in bfloat16; some of its values are too large for float16.
+    wide = torch.float32 if work.placement.dtype == "float16" else None
+    model = loaded_whole(Gemma3ForConditionalGeneration, path, work, dtype=wide)
+    ids = _ids(model, processor.tokenizer)
+    # The folder's own settings ask for sampling: another answer each time.
+    model.generation_config = GenerationConfig()
+    return MedGemma(model, processor, ids)
+
+
+def _processor(path: Path) -> Any:
+    """Chat template, vocabulary and image processor of a folder.
+
+    Raises:
+        ToolFailed: One is missing or damaged.
+    """
     try:
-        processor: Any = cast("Any", AutoProcessor).from_pretrained(
+        return cast("Any", AutoProcessor).from_pretrained(
             path, local_files_only=True, trust_remote_code=False
         )
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -57,13 +80,6 @@ def load(path: Path, work: Work) -> MedGemma:
             remedy="Install google/medgemma-4b-it again, with all of its files.",
             detail=f"{type(error).__name__}: {error}"[:2000],
         ) from error
-    # Gemma 3 was trained in bfloat16; some of its values are too large for float16.
-    wide = torch.float32 if work.placement.dtype == "float16" else None
-    model = loaded_whole(Gemma3ForConditionalGeneration, path, work, dtype=wide)
-    ids = _ids(model, processor.tokenizer)
-    # The folder's own settings ask for sampling: another answer each time.
-    model.generation_config = GenerationConfig()
-    return MedGemma(model, processor, ids)
 
 
 def _ids(model: Any, tokenizer: Any) -> Ids:
@@ -169,6 +185,19 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
 
 
 def check(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Load a folder and forget it: whether `models install` may take it."""
-    gemma = load(Path(payload["weights"]), unplaced())
-    return {"parameters": sum(p.numel() for p in gemma.model.parameters())}
+    """Whether `models install` may take a folder: its processor, and its weights' headers.
+
+    Raises:
+        ToolFailed: It may not.
+    """
+    _processor(Path(payload["weights"]))
+    return checked(payload, _on, modern)
+
+
+def _on(path: Path, device: str, dtype: torch.dtype) -> dict[str, nn.Module]:
+    """The network that a folder's weights belong to, without them; see `published_weights`."""
+    config: Any = cast("Any", Gemma3Config).from_pretrained(path, local_files_only=True)
+    with made_on(device, dtype):
+        model: Any = Gemma3ForConditionalGeneration(config)
+    # The head is the embedding itself, which no file has twice.
+    return {"model.": model.model}

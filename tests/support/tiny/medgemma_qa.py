@@ -78,6 +78,12 @@ def build(folder: Path, *, size: str = "tiny", says: str = SAYS) -> None:
     model.save_pretrained(folder)
 
 
+def weights_at_full_size() -> int:
+    """How many there are."""
+    model = _model(_vocabulary(SAYS), full=True)
+    return sum(weight.numel() for weight in model.parameters())
+
+
 def _vocabulary(says: str) -> Any:
     """Gemma's kind of vocabulary: whole words of the text to be said, signs, bytes."""
     signs_ = [chr(code) for code in range(33, 127)] + ["▁", "\n", "\n\n"]

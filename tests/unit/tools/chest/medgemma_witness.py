@@ -14,6 +14,7 @@ from app.tools.chest import medgemma_net
 from app.tools.chest.folders import unplaced
 from app.tools.model_process.placement import Placement
 from app.tools.model_process.serving import Work
+from tests.support.tiny import medgemma_qa
 
 
 def given(payload: dict[str, Any]) -> dict[str, Any]:
@@ -44,6 +45,13 @@ def in_half(payload: dict[str, Any]) -> dict[str, Any]:
     """The precision it is loaded in where its place says float16."""
     work = Work(Placement("cpu", "float16"), lambda fraction, text: None)
     return {"dtype": str(medgemma_net.load(Path(payload["path"]), work).model.dtype)}
+
+
+def full_size(payload: dict[str, Any]) -> dict[str, Any]:
+    """How many weights there are at full size; nothing is allocated for them."""
+    del payload
+    with torch.device("meta"):
+        return {"count": medgemma_qa.weights_at_full_size()}
 
 
 def without(payload: dict[str, Any]) -> dict[str, Any]:

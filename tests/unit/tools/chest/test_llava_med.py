@@ -239,6 +239,20 @@ def test_a_blank_image_is_refused(opened: Bench):
         ask(opened, image_path="image-2")
 
 
+@pytest.mark.parametrize("name", [MODEL, CONVERTED])
+def test_before_an_install_its_files_are_looked_at_without_loading_them(
+    tiny: Path, tmp_path: Path, model_process: ProcessHost, name: str
+):
+    check = card(name).check
+    made = call(model_process, check, weights=str(tiny / name))
+    assert made["parameters"] > 100_000
+    broken = tmp_path / name
+    shutil.copytree(tiny / name, broken)
+    call(model_process, f"{WITNESS}:spoil", path=str(broken), part="layers.1.mlp.fc1.weight")
+    with pytest.raises(ToolFailed, match="missing or damaged"):
+        call(model_process, check, weights=str(broken))
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -185,6 +185,24 @@ def test_an_answer_that_is_no_text_is_no_answer(opened: Bench):
         ask(opened, FakeHost({"text": "-- ** -- ** --", "finished": False}))
 
 
+def test_before_an_install_its_files_are_looked_at_without_loading_them(
+    tiny: Path, tmp_path: Path, model_process: ProcessHost
+):
+    check = card(MODEL).check
+    made = call(model_process, check, weights=str(tiny / MODEL))
+    assert made["parameters"] > 100_000
+    broken = tmp_path / MODEL
+    shutil.copytree(tiny / MODEL, broken)
+    call(model_process, f"{WITNESS}:without", path=str(broken), part=".layers.1.mlp.up_proj")
+    with pytest.raises(ToolFailed, match="missing or damaged"):
+        call(model_process, check, weights=str(broken))
+
+
+def test_at_full_size_it_has_as_many_weights_as_gemma_3_4b(model_process: ProcessHost):
+    """As the hub counts them in the published files of Gemma 3 4B, whose shape MedGemma 4B has."""
+    assert call(model_process, f"{WITNESS}:full_size")["count"] == 4_300_079_472
+
+
 @pytest.mark.parametrize("part", ["vision_tower.", ".layers.1.mlp.up_proj"])
 def test_a_folder_that_lacks_weights_is_never_filled_up_at_random(
     opened: Bench, model_process: ProcessHost, part: str
