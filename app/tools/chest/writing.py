@@ -5,7 +5,7 @@ Torch; model process only.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,15 @@ def write(model: Any, most: int, ends: Iterable[int], work: Work, **inputs: Any)
     return Written(tokens[:-1] if ended else tokens, cut=not ended and len(tokens) >= most)
 
 
-def told(work: Work, start: float, end: float, text: str) -> Any:
-    """A teller of a fraction between `start` and `end` of the whole call."""
-    return lambda fraction: work.progress(start + (end - start) * fraction, text)
+def told(work: Work, start: float, end: float, text: str) -> Callable[[float], None]:
+    """A teller of a fraction between `start` and `end` of the whole call; tells whole percents."""
+    last = -1
+
+    def tell(fraction: float) -> None:
+        nonlocal last
+        whole = start + (end - start) * fraction
+        if int(whole * 100) > last:
+            last = int(whole * 100)
+            work.progress(whole, text)
+
+    return tell
