@@ -19,7 +19,7 @@ from app.tools.model_store import ModelStore
 from app.views.models.agree import AgreeDialog
 from app.views.models.table import LICENCE, STATE, TITLE
 from app.views.models.window import ModelsWindow, close_models, show_models
-from tests.gui.models_support import CARDS, PLAIN, STRICT, FakeHost, Hub, folder_of
+from tests.gui.models_support import CARDS, PLAIN, STRICT, FakeHost, Hub, folder_of, weights
 
 pytestmark = pytest.mark.gui
 
@@ -184,6 +184,28 @@ def test_a_file_that_says_nothing_of_itself_is_told_and_offered_as_the_chosen_on
     room.wait(
         lambda: [q for q in room.window.findChildren(AgreeDialog) if q.yes.text() == "Install"]
     )
+    click(room.question().yes)
+    room.wait(lambda: room.state("plain-net") == "Installed")
+
+
+def test_a_model_pack_is_installed_and_a_damaged_one_refused_with_what_to_do(
+    room: Room, tmp_path: Path
+):
+    folder_of(PLAIN, room.store.folder)
+    pack = tmp_path / "pack.tar"
+    room.store.pack([PLAIN.name], pack)
+    room.store.remove(PLAIN.name)
+    broken = tmp_path / "broken.tar"
+    whole = pack.read_bytes()
+    spot = whole.index(weights(2_000)) + 500
+    broken.write_bytes(whole[:spot] + b"x" + whole[spot + 1 :])
+    room.window.look_at(broken)
+    click(room.question().yes)
+    room.wait(lambda: "damaged" in room.said)
+    room.rest()
+    assert room.state("plain-net") == "Not installed"
+    room.wait(lambda: not room.window.findChildren(AgreeDialog))
+    room.window.look_at(pack)
     click(room.question().yes)
     room.wait(lambda: room.state("plain-net") == "Installed")
 
