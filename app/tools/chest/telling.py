@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.tools.chest.telling_models import TELLERS as MODELS
 from app.tools.telling import (
     Data,
     Said,
@@ -21,6 +22,7 @@ _CLASSIFIER = "chest_xray_classifier"
 _SEGMENTATION = "chest_xray_segmentation"
 _RATIO = "cardiothoracic_ratio"
 _GROUNDING = "xray_phrase_grounding"
+_MEDSAM2 = "medsam2_segment"
 
 _OPERATING_POINT = 0.5
 _RATIO_MARGIN = 0.02
@@ -252,7 +254,7 @@ def unanswered(told: Told) -> list[str]:
         lines.append(f"Where a disease lies: no tool that ran locates one.{shown}")
     elif disease and has_words(told.question, _PART) and not grounded:
         lines.append("On which side or in which part: a score is for the whole film.")
-    if lesion and has_words(told.question, _MEASURED):
+    if lesion and _MEDSAM2 not in told.ran and has_words(told.question, _MEASURED):
         lines.append(
             "Outline, size or number of a lesion: no tool that ran finds, measures or counts "
             f"lesions.{shown}"
@@ -283,4 +285,5 @@ TELLERS = (
     Teller("chest_xray_report_generator", "Draft report", _report),
     Teller("chest_xray_generator", lines=_generated),
     Teller(_GROUNDING, lines=_grounded),
+    *MODELS,
 )

@@ -1,0 +1,56 @@
+"""What an answer without a language model says of the large models' results."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.tools.chest.plan import PLAN
+from app.tools.telling import Teller
+
+
+def lines(tool: str, output: dict[str, Any], **metadata: Any) -> list[str]:
+    teller: Teller = next(item for item in PLAN.tellers if item.tool == tool)
+    assert teller.lines is not None
+    return [item.text for item in teller.lines(output, metadata)]
+
+
+@pytest.mark.parametrize(
+    ("tool", "key"),
+    [("chest_xray_expert", "response"), ("llava_med_qa", "answer"), ("medgemma_qa", "answer")],
+)
+def test_an_answer_is_told_once_in_the_models_own_words(tool: str, key: str):
+    told = lines(tool, {key: "A small\neffusion."}, model="The model")
+    assert told[0] == "The model answers: “A small effusion.”."
+    assert "nobody has checked" in told[1]
+    assert lines(tool, {key: " "}) == []
+
+
+def test_marks_of_an_answer_are_named():
+    told = lines("chest_xray_expert", {"response": "x", "boxes": [{"label": "effusion"}, None]})
+    assert "It marked on the image: effusion, a box." in told
+
+
+def test_a_change_is_told_with_what_it_rests_on_or_why_there_is_none():
+    row = {"what": "Right Lung, area", "unit": "cm²", "current": 210.0, "prior": 200.0}
+    rows = [
+        {**row, "change": 10.0, "comparable": True, "beyond_error": False, "why": ""},
+        {**row, "change": None, "comparable": False, "beyond_error": None, "why": "other view."},
+        {"what": "Ratio", "current": 0.5, "prior": None, "comparable": False, "why": ""},
+    ]
+    assert lines("chest_xray_compare", {"rows": rows, "days_between": 30}) == [
+        "30 days between the two images.",
+        "Right Lung, area: 200 before, 210 now cm², change +10.00, within the method's error.",
+        "Right Lung, area: not comparable (200 before, 210 now cm²): other view.",
+        "Ratio: not comparable (nothing before, 0.50 now).",
+    ]
+
+
+def test_what_was_marked_is_told_with_its_area_where_there_is_a_spacing():
+    found = {"found": True, "area_pixels": 1200, "area_cm2": None, "score": 0.9}
+    (first, _) = lines("medsam2_segment", found)
+    assert first == "Outlined what you marked: area 1,200 px, the model's own score 0.90."
+    (first, _) = lines("medsam2_segment", {**found, "area_cm2": 4.25})
+    assert "1,200 px = 4.25 cm²" in first
+    assert lines("medsam2_segment", {"found": False}) == ["Nothing was found where it was marked."]
