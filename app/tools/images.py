@@ -131,7 +131,10 @@ class RunImages:
         with self._lock:
             self._derived[real] = source
             self._cache.pop((real, 0), None)
-        if source is not None:
+        # A picture of what is not open itself (drawn by a model here) stands alone another day: its
+        # own file says that it is synthetic.
+        uids = {image.instance.sop_instance_uid for image in self._opened}
+        if source is not None and source.ref.sop_instance_uid in uids:
             origin = lineage.Origin(source.ref, source.window)
             lineage.record(self._out_real, self._noted_name(real), origin)
 

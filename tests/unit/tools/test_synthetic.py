@@ -136,6 +136,16 @@ def test_a_picture_made_of_a_synthetic_one_is_synthetic_to_the_next_tool(bench: 
     assert second.metadata["synthetic"] is True
 
 
+def test_what_was_drawn_on_a_synthetic_picture_is_there_for_the_next_question(bench: Bench):
+    """The next question has images of its own and knows only what lies in the folder."""
+    path = picture(bench.out)
+    bench.images.add_derived(path, None)
+    first = bench.run(PinnedTool(_Looks()), image_path=str(path))
+    bench._images = None  # pyright: ignore[reportPrivateUsage]
+    again = bench.run(PinnedTool(_Looks()), image_path=str(first.artifacts[0].path))
+    assert again.metadata["synthetic"] is True
+
+
 def test_a_synthetic_picture_that_the_user_opens_is_synthetic_to_every_tool(bench: Bench):
     bench.open(picture(bench.folder))
     shown = bench.run(PinnedTool(ImageVisualizer()), image_path="image-1", cmap="bone")
