@@ -16,7 +16,7 @@ from app.tools.chest.written import NOTE, Written, judged
 from app.tools.files import plain
 from app.tools.model_cards import card
 from app.tools.model_store import InstalledModel, ModelStore
-from app.tools.needs import require_packages
+from app.tools.needs import command, require_packages
 
 FINDINGS = "chexpert-mimic-cxr-findings"
 IMPRESSION = "chexpert-mimic-cxr-impression"
@@ -181,9 +181,8 @@ def _warnings(made: list[_Section]) -> list[str]:
 
 def _left_out(models: Mapping[str, InstalledModel]) -> list[str]:
     return [
-        f"no {name} were written: {card(wanted).title} is not installed"
-        if name == "findings"
-        else f"no {name} was written: {card(wanted).title} is not installed"
+        f"{name}: not written, since {card(wanted).title} is not installed "
+        f"(`{command()} models get {wanted}`)"
         for name, wanted in SECTIONS.items()
         if name not in models
     ]
