@@ -20,7 +20,7 @@ from app.agent.approvals import Verdict
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent, ToolFinished
 from app.agent.limits import Meter
 from app.agent.loop import Limits
-from app.agent.policy import fingerprint
+from app.agent.policy import Grants, fingerprint
 from app.agent.request import Decision
 from app.agent.sessions import Thread
 from app.headless.common import scanned
@@ -104,6 +104,8 @@ class Attack:
 
 class NoPolicy:
     """What would be without the policy: everything may run."""
+
+    grants = Grants()
 
     def needs_question(self, *_: Any, **__: Any) -> bool:
         return False
