@@ -17,7 +17,14 @@ from scipy import ndimage
 from app.errors import Cancelled
 from app.imaging.findings import Box, Finding, Polygon, Provenance, new_id
 from app.imaging.types import Spacing, SpacingSource
-from app.tools.api import ToolContext, ToolFailed, ToolResult, ToolRetry
+from app.tools.api import (
+    CancelToken,
+    ModelHost,
+    ToolContext,
+    ToolFailed,
+    ToolResult,
+    ToolRetry,
+)
 from app.tools.chest import comparing, registration
 from app.tools.chest.compare import ChestXRayCompare, CompareInput
 from app.tools.chest.comparing import Side
@@ -159,6 +166,22 @@ def test_a_cancel_stops_the_registration_within_an_iteration():
     with pytest.raises(Cancelled):
         registration.entry(payload, progress)
     assert len(told) == 5
+
+
+def test_it_runs_in_the_model_process(model_process: ModelHost):
+    current, prior, matrix = pair(0, 1, (7.3, -4.6))
+    payload = {
+        name: {"pixels": view.pixels, "lungs": view.lungs.astype(np.uint8), "spacing": [1, 1]}
+        for name, view in (("current", current), ("prior", prior))
+    }
+    answer = model_process.call(
+        "app.tools.chest.registration:entry",
+        {**payload, "device": "cpu"},
+        cancel=CancelToken(),
+        timeout_s=60,
+    )
+    assert np.allclose(np.array(answer["matrix"])[:2, 2], matrix[:2, 2], atol=0.5)
+    assert answer["registered"].shape == (ROWS, COLUMNS)
 
 
 class Chests:
