@@ -5,10 +5,8 @@ What was installed before stays untouched until everything new is there and is w
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 import shutil
-import threading
 import uuid
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -23,14 +21,13 @@ from app.tools.model_places import Place, files_below
 from app.tools.model_plans import Agreed, PlannedFile, PlannedModel, check_agreed, check_space
 from app.tools.model_records import RECORD, Record, RecordedFile, write_record
 from app.tools.model_sources import Source, reading
+from app.tools.model_swap import STAGING, swap
 from app.tools.model_tensors import check_tensors
 from app.tools.needs import is_installed
 
 Progress = Callable[[float, str], None]
 
-STAGING = ".incoming-"
 _TRIED_BELOW = 2_000_000_000
-_swapping = threading.Lock()  # what is moved aside for a moment must not be taken for left behind
 
 
 class Loads(Protocol):
@@ -84,8 +81,7 @@ class Installation:
                 self._verified(model, digests[model.card.name], staging, agreed)
             for model in chosen:
                 self._recorded(model, digests[model.card.name], staging, agreed, source.label)
-            for model in chosen:
-                swap(self.places[model.card.name], staging / model.card.name)
+            swap([(self.places[m.card.name], staging / m.card.name) for m in chosen])
         except OSError as error:
             raise _not_written(error, self.models) from error
         finally:
@@ -113,7 +109,7 @@ class Installation:
             digests = {n: sha256_of(folder / n, cancel=self.cancel) for n in sorted(names)}
             self._verified(model, digests, staging, agreed)
             self._recorded(model, digests, staging, agreed, label)
-            swap(self.places[model.card.name], folder)
+            swap([(self.places[model.card.name], folder)])
         except OSError as error:
             raise _not_written(error, self.models) from error
 
@@ -238,92 +234,3 @@ def _accepted_when(model: PlannedModel, place: Place, now: str) -> str:
         return ""
     before = place.record()
     return now if model.terms or before is None else before.terms_accepted
-
-
-def swap(place: Place, staged: Path) -> None:
-    """Put a staged model in place of what is there.
-
-    Raises:
-        OSError: It cannot be; what was there is still, or again, in place.
-    """
-    with _swapping:
-        _swap(place, staged)
-
-
-def _swap(place: Place, staged: Path) -> None:
-    if place.card.folder:
-        _swap_folder(place, staged)
-        return
-    name = next(path.name for path in staged.iterdir() if path.name != RECORD)
-    record = place.base / f"{name}.{RECORD}"
-    (staged / name).replace(place.base / name)
-    (staged / RECORD).replace(record)
-    for other in place.file_names:
-        if other != name:  # of two, the one that was just installed is meant
-            (place.base / other).unlink(missing_ok=True)
-            (place.base / f"{other}.{RECORD}").unlink(missing_ok=True)
-
-
-def _swap_folder(place: Place, staged: Path) -> None:
-    old = place.models / f".replaced-{place.card.name}"
-    _forget(old)
-    if place.base.is_symlink() or place.base.exists():
-        place.base.rename(old)
-    try:
-        staged.rename(place.base)
-    except OSError:
-        with contextlib.suppress(OSError):
-            if old.exists():
-                old.rename(place.base)
-        raise
-    _forget(old)
-
-
-def _forget(old: Path) -> None:
-    if old.is_symlink():
-        old.unlink()  # what it leads to is not ours to delete
-    else:
-        shutil.rmtree(old, ignore_errors=True)
-
-
-def recover(places: Iterable[Place]) -> None:
-    """Put back what an installation that was cut off had moved aside."""
-    for place in places:
-        old = place.models / f".replaced-{place.card.name}"
-        with _swapping, contextlib.suppress(OSError):
-            if old.is_dir() and not place.base.exists():
-                old.rename(place.base)
-
-
-def sweep(models: Path, before: float) -> None:
-    """Delete what installations left behind that were killed.
-
-    Args:
-        models: The models folder.
-        before: Seconds since 1970: what was begun later may be under way in another program.
-    """
-    for pattern in (f"{STAGING}*", ".removed-*"):
-        for folder in models.glob(pattern):
-            with contextlib.suppress(OSError):
-                if folder.stat().st_mtime < before:
-                    shutil.rmtree(folder, ignore_errors=True)
-
-
-def delete(place: Place) -> None:
-    """Delete a model's files.
-
-    Raises:
-        OSError: Something stays.
-    """
-    if not place.card.folder:
-        for name in place.file_names:
-            (place.base / name).unlink(missing_ok=True)
-            (place.base / f"{name}.{RECORD}").unlink(missing_ok=True)
-    elif place.base.is_symlink():
-        place.base.unlink()
-    elif place.base.exists():
-        # Out of the way first: a folder that is half deleted must not look like a model.
-        trash = place.models / f".removed-{place.card.name}"
-        _forget(trash)
-        place.base.rename(trash)
-        shutil.rmtree(trash)

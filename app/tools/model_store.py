@@ -26,12 +26,13 @@ from app.tools.model_digests import (
     sha256_of,
 )
 from app.tools.model_getting import Getting
-from app.tools.model_install import Installation, delete, recover, sweep
+from app.tools.model_install import Installation
 from app.tools.model_packs import Manifest, write_pack
 from app.tools.model_places import Place, is_program
 from app.tools.model_plans import Agreed, InstallPlan
 from app.tools.model_records import Record, write_record
 from app.tools.model_states import InstalledModel, ModelStatus
+from app.tools.model_swap import delete, recover, sweep
 from app.tools.needs import command, is_installed
 
 __all__ = ["InstallPlan", "InstalledModel", "ModelStatus", "ModelStore"]
@@ -387,7 +388,7 @@ class ModelStore:
 
     def _recovered(self, wanted: ModelCard) -> Place:
         place = self.place(wanted)
-        if wanted.folder and not place.base.exists():
+        if not wanted.embedded and place.missing():
             recover([place])
         return place
 

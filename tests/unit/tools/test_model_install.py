@@ -19,11 +19,11 @@ import pytest
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.model_cards import CardFile
-from app.tools.model_install import sweep
 from app.tools.model_names import Hostile
 from app.tools.model_packs import MANIFEST
 from app.tools.model_records import to_toml
 from app.tools.model_store import ModelStore
+from app.tools.model_swap import sweep
 from app.tools.needs import is_installed
 from tests.unit.tools.model_support import (
     CODE,
@@ -434,31 +434,50 @@ def test_an_installation_that_fails_leaves_what_was_there(tmp_path: Path):
     assert contents(made.folder) == before
 
 
-def test_a_swap_that_fails_half_way_is_undone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    made = store(tmp_path, foldered())
-    source = write_files(tmp_path / "test-folder", FILES)
-    install(made, source)
+def test_a_swap_that_fails_half_way_is_undone_for_all_models(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    known = (single(), foldered())
+    (tmp_path / "other").mkdir()
+    other = store(tmp_path / "other", *known)
+    install(other, write_files(tmp_path / "test-folder", FILES | {"config.json": b"{}"}))
+    (other.folder / "test-net.pt").write_bytes(CONTENT)
+    pack = tmp_path / "pack.zip"
+    other.pack(["test-net", "test-folder"], pack)
+    made = store(tmp_path, *known)
+    install(made, tmp_path / "test-folder")
+    (made.folder / "test-net.pt").write_bytes(b"own")
     before = contents(made.folder)
     real = Path.rename
+    for failing in ("test-folder", "test-net.pt", "installed.toml"):
 
-    def fails(self: Path, target: Any) -> Path:
-        if ".incoming-" in str(self):
-            raise OSError(13, "Permission denied")
-        return real(self, target)
+        def fails(self: Path, target: Any, failing: str = failing) -> Path:
+            if ".incoming-" in str(self) and self.name == failing:
+                raise OSError(13, "Permission denied")
+            return real(self, target)
 
-    monkeypatch.setattr(Path, "rename", fails)
-    with pytest.raises(SightlineError, match="Permission denied"):
-        install(made, source)
-    assert contents(made.folder) == before
+        monkeypatch.setattr(Path, "rename", fails)
+        with pytest.raises(SightlineError, match="Permission denied"):
+            made.install(made.plan_install(pack))
+        assert contents(made.folder) == before
+    monkeypatch.setattr(Path, "rename", real)
+    made.install(made.plan_install(pack))
+    assert [status.state for status in made.verify()] == ["intact", "intact"]
+    assert not list(made.folder.glob(".*"))
 
 
 def test_what_an_installation_moved_aside_when_it_was_killed_comes_back(tmp_path: Path):
-    made = store(tmp_path, foldered())
-    source = write_files(tmp_path / "test-folder", FILES)
-    install(made, source)
-    (made.folder / "test-folder").rename(made.folder / ".replaced-test-folder")
-    assert made.overview()[0].state == "installed"
-    assert installed(made) == FILES
+    made = store(tmp_path, foldered(), single())
+    install(made, write_files(tmp_path / "test-folder", FILES))
+    (made.folder / "test-net.pt").write_bytes(CONTENT)
+    made.accept("test-net")  # its record was not moved yet
+    before = contents(made.folder)
+    for name, owned in (("test-folder", "test-folder"), ("test-net", "test-net.pt")):
+        aside = made.folder / f".replaced-{name}"
+        aside.mkdir()
+        (made.folder / owned).rename(aside / owned)
+    assert [status.state for status in made.overview()] == ["installed", "installed"]
+    assert contents(made.folder) == before
 
 
 def test_what_killed_installations_left_is_swept_up_and_not_what_is_under_way(tmp_path: Path):
