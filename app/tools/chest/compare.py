@@ -141,6 +141,7 @@ class ChestXRayCompare:
                 f"{' and '.join(missing)} not found on {name}: nothing to register by",
                 remedy=_REMEDY,
             )
+        scores, unscored = _scores(name, context)
         return Looked(
             name,
             snapshot,
@@ -148,7 +149,8 @@ class ChestXRayCompare:
             found,
             Hanging.of(snapshot.frame.orientation),
             model_pixels(snapshot),
-            _scores(name, context),
+            scores,
+            unscored,
         )
 
 
@@ -192,13 +194,16 @@ def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str
     return False, []
 
 
-def _scores(name: str, context: ToolContext) -> dict[str, float]:
-    """The classifier's scores where its weights and packages are there."""
+def _scores(name: str, context: ToolContext) -> tuple[dict[str, float], str]:
+    """The classifier's scores where its weights and packages are there, else why there are none."""
     there = all(map(is_installed, ("torch", "torchvision", "torchxrayvision")))
     if not there or not ModelStore(context.models_dir).has(CLASSIFIER):
-        return {}
-    result = ChestXRayClassifier().run(ClassifierInput(image_path=name), context)
-    return {label: float(score) for label, score in result.output.items()}
+        return {}, "the classifier's weights are not installed: no scores are compared"
+    try:
+        result = ChestXRayClassifier().run(ClassifierInput(image_path=name), context)
+    except ToolFailed as error:
+        return {}, f"no scores are compared: {error.reason}"
+    return {label: float(score) for label, score in result.output.items()}, ""
 
 
 def _drawn(image: Looked) -> list[tuple[float, float, float, float]]:
@@ -260,8 +265,7 @@ def _result(
     for image, name in ((current, "current"), (prior, "prior")):
         told = (*image.admission.warnings, *image.found.warnings)
         warnings += [f"{name} image: {text}" for text in told]
-    if not current.scores:
-        warnings.append("the classifier's weights are not installed: no scores are compared")
+    warnings += [image.unscored for image in (current, prior) if image.unscored]
     output = {
         "rows": [row.plain() for row in rows],
         "registered_image_path": None if picture is None else str(picture),

@@ -30,6 +30,7 @@ class Looked:
     hanging: Hanging
     pixels: NDArray[np.uint8]
     scores: dict[str, float]
+    unscored: str
 
     @property
     def masks(self) -> dict[str, NDArray[np.bool_]]:

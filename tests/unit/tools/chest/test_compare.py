@@ -30,6 +30,7 @@ from app.tools.chest.compare import ChestXRayCompare, CompareInput
 from app.tools.chest.comparing import Side
 from app.tools.chest.registration import View, register, resampled
 from app.tools.chest.segmenter import Segmenter
+from app.tools.model_cards import card
 from tests.unit.tools.chest.synthetic import masks
 from tests.unit.tools.support import Bench, write_dicom
 
@@ -192,9 +193,12 @@ class Chests:
         self.calls: list[str] = []
         self.registers = False
         self.changes: dict[str, Any] = {}
+        self.fails = ""
 
     def call(self, entry: str, payload: Any, **_: Any) -> dict[str, Any]:
         self.calls.append(entry)
+        if self.fails and self.fails in entry:
+            raise ToolFailed("it broke")
         if "registration" in entry:
             return self.laid(payload)
         pixels = payload["pixels"]
@@ -534,6 +538,17 @@ def test_without_the_classifiers_weights_that_is_said_once(two: Pair):
     two.open(chest(heart=1.1))
     warnings = two.run().metadata["warnings"]
     assert sum("classifier's weights" in text for text in warnings) == 1
+
+
+def test_a_classifier_that_fails_costs_its_scores_only(two: Pair):
+    weights = card("densenet121-res224-all").files[0].name
+    (two.bench.models / weights).write_bytes(b"no weights")
+    two.open(chest())
+    two.open(chest(heart=1.25))
+    two.host.fails = "densenet"
+    result = two.run()
+    assert rows_of(result)["Cardiothoracic ratio"]["beyond_error"] is True
+    assert "no scores are compared: it broke" in result.metadata["warnings"]
 
 
 def test_nothing_of_the_patient_is_in_the_result(two: Pair, tmp_path: Path):
