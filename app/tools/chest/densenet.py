@@ -66,14 +66,15 @@ def prepared(pixels: NDArray[np.uint8], side: int = INPUT_SIZE) -> torch.Tensor:
     Returns:
         float32 [1, 1, side, side] in [-1024, 1024].
     """
-    # Normalised after the crop, not before as usual: the same values, of fewer pixels.
-    central = xrv.datasets.XRayCenterCrop()(pixels[None])
-    square = torch.from_numpy(xrv.datasets.normalize(central, 255))[None]
+    central = torch.from_numpy(xrv.datasets.XRayCenterCrop()(pixels[None]))[None].float()
     # Resampled here as `forward` would (xrv.utils.fix_resolution), which also prints a warning.
-    size = (side, side)
-    if square.shape[2:] != size:
-        square = functional.interpolate(square, size=size, mode="bilinear", antialias=True)
-    return square
+    if central.shape[2:] != (side, side):
+        central = functional.interpolate(
+            central, size=(side, side), mode="bilinear", antialias=True
+        )
+    # Normalised last, not first as usual: both steps are linear, so the values are the same, and
+    # it is done to fewer of them. Resampling may round beyond 255, which `normalize` refuses.
+    return torch.from_numpy(xrv.datasets.normalize(central.clamp(0, 255).numpy(), 255))
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
