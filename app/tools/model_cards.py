@@ -156,7 +156,7 @@ def read_card(path: Path) -> ModelCard:
         _only_known(data, ModelCard, "")
         for number, entry in enumerate(data.get("files", ())):
             _only_known(entry, CardFile, f"files[{number}].")
-        made = TypeAdapter(ModelCard).validate_python(data)
+        made = _adapter().validate_python(data)
         if made.name != path.stem:
             raise ValueError(f"its name is {made.name!r}, its file's is {path.stem!r}")
         _check(made)
@@ -167,6 +167,11 @@ def read_card(path: Path) -> ModelCard:
     except ValueError as error:
         raise ValueError(f"{path.name} is no model card: {error}") from error
     return made
+
+
+@cache
+def _adapter() -> TypeAdapter[ModelCard]:
+    return TypeAdapter(ModelCard)
 
 
 def _only_known(data: Any, kind: type[Any], where: str) -> None:
