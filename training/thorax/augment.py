@@ -21,6 +21,8 @@ from training.thorax.pool import FRONTAL
 
 OTHER, INVERTED = VIEWS.index("other"), VIEWS.index("inverted")
 CLASSES = 4
+MIRRORED = 0.3
+"""Share of films shown mirrored."""
 
 
 def _box(x: Tensor, reach: int) -> Tensor:
@@ -40,8 +42,9 @@ def _box(x: Tensor, reach: int) -> Tensor:
 class Augmenter:
     """Draws a differently displayed copy of each image every time."""
 
-    def __init__(self, seed: int) -> None:
-        """Seeds all randomness."""
+    def __init__(self, seed: int, mirrored: float = MIRRORED) -> None:
+        """Seeds all randomness; `mirrored` is the share of films shown from their back."""
+        self._mirrored = mirrored
         self._g = torch.Generator().manual_seed(seed)
         self._rng = np.random.default_rng(seed)
 
@@ -51,7 +54,9 @@ class Augmenter:
     def _chance(self, n: int, p: float) -> Tensor:
         return torch.rand(n, 1, 1, 1, generator=self._g) < p
 
-    def __call__(self, image: Tensor, label: Tensor, kind: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    def __call__(
+        self, image: Tensor, label: Tensor, kind: Tensor
+    ) -> tuple[Tensor, Tensor, Tensor, Tensor]:
         """Displays a batch.
 
         Args:
@@ -61,19 +66,33 @@ class Augmenter:
 
         Returns:
             Standardised network input [n, 1, 256, 256], soft labels [n, 4, 128, 128], view classes
-            [n].
+            [n], and whether each was mirrored [n].
         """
+        image, label, mirrored = self._mirror(image, label)
         image, soft = self._warp(image, label)
         image = self._detail(self._contrast(self._tone(image)))
         image = self._compress(self._frame(image))
         image, view = self._misfits(image, kind)
-        return standardised(image), soft, view
+        return standardised(image), soft, view, mirrored
+
+    def _mirror(self, image: Tensor, label: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Mirrors some, as a film scanned from its back.
+
+        The masks follow the picture: what lies on the viewer's left stays the right lung.
+        """
+        some = self._chance(len(image), self._mirrored).view(-1)
+        image = torch.where(some.view(-1, 1, 1, 1), image.flip(3), image)
+        swapped = torch.tensor([0, 2, 1, 3])[label.flip(2).long()].to(label.dtype)
+        return image, torch.where(some.view(-1, 1, 1), swapped, label), some
 
     def _warp(self, image: Tensor, label: Tensor) -> tuple[Tensor, Tensor]:
         n = len(image)
         zoom = torch.exp(self._u(n, math.log(0.72), math.log(1.22))).view(n)
+        # A small chest in a large frame: padding and collimation left on.
+        away = torch.exp(self._u(n, 0.0, math.log(1.5))).view(n)
+        zoom = torch.where(self._chance(n, 0.25).view(n), zoom * away, zoom)
         stretch = torch.exp(self._u(n, -0.1, 0.1)).view(n)
-        turn = (torch.randn(n, generator=self._g) * math.radians(3.5)).clamp(-0.25, 0.25)
+        turn = (torch.randn(n, generator=self._g) * math.radians(4.5)).clamp(-0.28, 0.28)
         shift = torch.randn(n, 2, generator=self._g) * 0.07
         cos, sin = torch.cos(turn) * zoom, torch.sin(turn) * zoom
         theta = torch.stack(

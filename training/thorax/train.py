@@ -17,7 +17,7 @@ import time
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor
 from torch.nn import functional
 
@@ -27,6 +27,7 @@ from training.thorax.augment import Augmenter
 
 BATCH = (12, 3, 2)  # frontal, lateral, other
 VALIDATION_SEED = 990_001
+RATE = 2e-3
 WEIGHTS = "thorax-net.safetensors"
 
 
@@ -41,8 +42,8 @@ class Batches:
         kinds = torch.from_numpy(pool.kinds)
         self._groups = [torch.nonzero(kinds == kind)[:, 0] for kind in range(3)]
 
-    def draw(self) -> tuple[Tensor, Tensor, Tensor]:
-        """Returns inputs [n, 1, 256, 256], soft labels [n, 4, 128, 128] and view classes [n]."""
+    def draw(self) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        """Returns inputs, soft labels, view classes and whether mirrored; see `Augmenter`."""
         picks = [
             group[torch.randint(len(group), (count,), generator=self._g)]
             for group, count in zip(self._groups, BATCH, strict=True)
@@ -56,8 +57,11 @@ class Batches:
         )
 
 
-def losses(structure: Tensor, view: Tensor, soft: Tensor, truth: Tensor) -> tuple[Tensor, Tensor]:
-    """Returns segmentation loss (upright frontal films only) and view loss."""
+def losses(
+    answer: tuple[Tensor, Tensor, Tensor], soft: Tensor, truth: Tensor, mirrored: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Returns the losses of shape and of side (upright frontal films only), and of the view."""
+    structure, view, side = answer
     upright = truth == 0
     logits, target = structure[upright].float(), soft[upright]
     cross = -(target * functional.log_softmax(logits, 1)).sum(1).mean()
@@ -65,7 +69,11 @@ def losses(structure: Tensor, view: Tensor, soft: Tensor, truth: Tensor) -> tupl
     overlap = (share * target).sum((2, 3))
     total = (share**2).sum((2, 3)) + (target**2).sum((2, 3))
     dice = 1 - ((2 * overlap + 1) / (total + 1))[:, 1:].mean()
-    return cross + dice, functional.cross_entropy(view.float(), truth, label_smoothing=0.02)
+    told = functional.cross_entropy(view.float(), truth, label_smoothing=0.02)
+    turned = functional.binary_cross_entropy_with_logits(
+        side[upright].float(), mirrored[upright].float()
+    )
+    return cross + dice, turned, told
 
 
 @torch.no_grad()
@@ -74,10 +82,12 @@ def validate(net: ThoraxNet, batches: Batches, rounds: int = 16) -> dict[str, fl
     net.eval()
     sums = torch.zeros(len(STRUCTURES))
     count, right, seen = 0, torch.zeros(len(VIEWS)), torch.zeros(len(VIEWS))
+    sides = 0.0
     for _ in range(rounds):
-        x, soft, truth = batches.draw()
-        structure, view = net(x)
+        x, soft, truth, mirrored = batches.draw()
+        structure, view, side = net(x)
         upright = truth == 0
+        sides += float(((side > 0) == mirrored)[upright].sum())
         found = (
             functional.one_hot(structure[upright].argmax(1), 4).permute(0, 3, 1, 2).float()[:, 1:]
         )
@@ -91,6 +101,7 @@ def validate(net: ThoraxNet, batches: Batches, rounds: int = 16) -> dict[str, fl
     figures = dict(zip((f"dice {s}" for s in STRUCTURES), (sums / count).tolist(), strict=True))
     told = (right / seen.clamp(min=1)).tolist()
     figures |= dict(zip((f"view {v}" for v in VIEWS), told, strict=True))
+    figures["side"] = sides / count
     return {name: round(value, 4) for name, value in figures.items()}
 
 
@@ -104,25 +115,39 @@ def _learn(
     net: ThoraxNet, optimiser: torch.optim.Optimizer, batches: Batches
 ) -> tuple[float, float]:
     """Takes one step and returns its two losses."""
-    x, soft, truth = batches.draw()
+    x, soft, truth, mirrored = batches.draw()
     with torch.autocast("cpu", dtype=torch.bfloat16):
-        structure, view = net(x.contiguous(memory_format=torch.channels_last))
-    shape_loss, view_loss = losses(structure, view, soft, truth)
+        answer = net(x.contiguous(memory_format=torch.channels_last))
+    shape_loss, side_loss, view_loss = losses(answer, soft, truth, mirrored)
     optimiser.zero_grad(set_to_none=True)
-    (shape_loss + 0.3 * view_loss).backward()
+    (shape_loss + 0.3 * view_loss + 0.3 * side_loss).backward()
     torch.nn.utils.clip_grad_norm_(net.parameters(), 1.0)
     optimiser.step()
     return float(shape_loss), float(view_loss)
 
 
+def started(start: Path | None) -> ThoraxNet:
+    """Returns a fresh network, or one with the weights of a file; layers it lacks stay fresh."""
+    net = ThoraxNet()
+    if start is not None:
+        net.load_state_dict(load_file(start), strict=False)
+    return net.to(memory_format=torch.channels_last)
+
+
 def train(
-    pool: pools.Pool, check: pools.Pool, steps: int, minutes: float, seed: int
+    pool: pools.Pool,
+    check: pools.Pool,
+    steps: int,
+    minutes: float,
+    seed: int,
+    start: Path | None = None,
 ) -> tuple[ThoraxNet, int]:
     """Returns the averaged network and the number of steps taken."""
     torch.manual_seed(seed)
-    net = ThoraxNet().to(memory_format=torch.channels_last)
+    net = started(start)
     average = copy.deepcopy(net)
-    optimiser = torch.optim.AdamW(net.parameters(), lr=2e-3, weight_decay=1e-3)
+    top = RATE if start is None else RATE / 2
+    optimiser = torch.optim.AdamW(net.parameters(), lr=top, weight_decay=1e-3)
     batches, began = Batches(pool, seed + 10), time.monotonic()
     step = 0
     for step in range(steps):
@@ -130,9 +155,9 @@ def train(
         if progress >= 1:
             break
         for group in optimiser.param_groups:
-            group["lr"] = 2e-3 * _rate(progress)
+            group["lr"] = top * _rate(progress)
         shape_loss, view_loss = _learn(net, optimiser, batches)
-        keep = min(0.998, step / (step + 10))
+        keep = min(0.995, step / (step + 10))
         with torch.no_grad():
             for old, new in zip(average.parameters(), net.parameters(), strict=True):
                 old.lerp_(new, 1 - keep)
@@ -155,13 +180,14 @@ def main() -> None:
     parser.add_argument("--steps", type=int, default=6000)
     parser.add_argument("--minutes", type=float, default=1e9, help="stop earlier; not reproducible")
     parser.add_argument("--frontals", type=int, default=5000)
+    parser.add_argument("--start", type=Path, help="weights to train on from, at half the rate")
     args = parser.parse_args()
     torch.set_num_threads(2)
     began = time.monotonic()
     pool = pools.build((args.frontals, args.frontals // 4, args.frontals // 4), args.seed)
     check = pools.build((200, 60, 60), VALIDATION_SEED)
     print(f"rendered {len(pool.images)} images in {time.monotonic() - began:.0f} s", flush=True)
-    net, steps = train(pool, check, args.steps, args.minutes, args.seed)
+    net, steps = train(pool, check, args.steps, args.minutes, args.seed, args.start)
     figures = validate(net, Batches(check, VALIDATION_SEED))
     args.out.mkdir(parents=True, exist_ok=True)
     weights = {name: value.contiguous() for name, value in net.state_dict().items()}
@@ -170,6 +196,7 @@ def main() -> None:
         "seed": args.seed,
         "steps": steps,
         "frontals": args.frontals,
+        "start": args.start.name if args.start else "",
         "validation": figures,
     }
     (args.out / "training.json").write_text(json.dumps(record, indent=1), encoding="utf-8")

@@ -17,7 +17,7 @@ from app.imaging.files import synthetic
 from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest import view_check
-from app.tools.chest.pictures import grey
+from app.tools.chest.pictures import MIRRORED, MIRRORED_NOTE, grey
 
 Position = Literal["PA", "AP", "lateral", "unknown"]
 
@@ -246,6 +246,8 @@ def _check_picture(snapshot: ImageSnapshot, look: _Look, context: ToolContext) -
     nothing is known, and not one that whoever took it calls a frontal chest radiograph.
     """
     seen = view_check.look(snapshot, context)
+    if seen.mirrored >= MIRRORED:
+        look.warnings.append(MIRRORED_NOTE)
     if seen.view in ("frontal", "unknown"):
         return
     stops = seen.view in ("lateral", "other") and seen.certainty >= CERTAIN

@@ -13,6 +13,12 @@ from app.imaging.pixels import pipeline
 from app.imaging.types import Orientation
 from app.tools.api import ImageSnapshot
 
+MIRRORED = 0.5
+"""The network's share from which a film is said to look mirrored."""
+MIRRORED_NOTE = (
+    "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right rest "
+    "on how the image hangs. Compare its side marker"
+)
 _SQUARE = 0.02  # relative difference of a pixel's sides that a model need not be told about
 _ODDEST = 4.0  # beyond this an aspect is rather a mistake in the file
 

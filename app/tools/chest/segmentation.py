@@ -116,7 +116,7 @@ class ChestXRaySegmentation:
                 remedy="Check that it is a frontal chest radiograph.",
             )
         context.progress(0.9, "Measuring")
-        notes = [*admission.warnings, *found.warnings]
+        notes = list(dict.fromkeys([*admission.warnings, *found.warnings]))
         # "All" without PSPNet means the three that can be had; the rest is a remark, no warning.
         how = ModelStore(context.models_dir).how_to_get(card(PSPNET)) if unavailable else ""
         if unavailable and args.organs:

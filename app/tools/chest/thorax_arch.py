@@ -15,6 +15,7 @@ STRUCTURES: tuple[str, ...] = ("Right Lung", "Left Lung", "Heart")
 VIEWS: tuple[str, ...] = ("frontal", "lateral", "other", "inverted")
 """Classes of the view head; "inverted" is a frontal film shown with the wrong polarity."""
 _WIDTHS = (16, 32, 64, 72)
+_SIDE_GRID = (2, 4)  # cells in which the bottom is averaged to tell left from right
 _GROUP = (
     8  # channels a normalisation group; per-image statistics, so tone and contrast matter little
 )
@@ -41,7 +42,7 @@ class ThoraxNet(nn.Module):
     """Four-level U-Net on a halved grid, with a classifier of the view at its bottom.
 
     Input [n, 1, 256, 256]; output: logits of background and STRUCTURES [n, 4, 128, 128], and of
-    VIEWS [n, 4].
+    VIEWS [n, 4], and of a film shown mirrored [n].
     """
 
     def __init__(self) -> None:
@@ -56,21 +57,33 @@ class ThoraxNet(nn.Module):
         )
         self.head = nn.Conv2d(w[0], 1 + len(STRUCTURES), 1)
         self.view = nn.Sequential(nn.Linear(2 * w[3], 64), nn.ReLU(), nn.Linear(64, len(VIEWS)))
+        cells = _SIDE_GRID[0] * _SIDE_GRID[1]
+        self.side = nn.Sequential(nn.Linear(cells * w[3], 32), nn.ReLU(), nn.Linear(32, 1))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        """Returns (structure logits, view logits)."""
-        x, skips, view = self._encoded(x)
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """Returns (structure logits, view logits, mirrored logit)."""
+        x, skips = self._encoded(x)
+        view, side = self._told(x)
         for block, skip in zip(self.up, reversed(skips), strict=True):
             x = functional.interpolate(x, scale_factor=2.0, mode="bilinear", align_corners=False)
             x = block(torch.cat([x, skip], dim=1))
-        return self.head(x), view
+        return self.head(x), view, side
 
-    def views(self, x: Tensor) -> Tensor:
-        """Returns view logits alone, without the half of the work that finds structures."""
-        return self._encoded(x)[2]
+    def told(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns (view logits, mirrored logit), without the half of the work that finds masks."""
+        return self._told(self._encoded(x)[0])
 
-    def _encoded(self, x: Tensor) -> tuple[Tensor, list[Tensor], Tensor]:
-        """Returns the bottom's features, those to be skipped to, and view logits."""
+    def places(self, x: Tensor) -> Tensor:
+        """Returns what the head of the side is given [n, f]."""
+        return _in_places(self._encoded(x)[0])
+
+    def _told(self, bottom: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns view logits [n, 4] and the logit of a mirrored film [n]."""
+        pooled = torch.cat([bottom.mean(dim=(2, 3)), bottom.amax(dim=(2, 3))], dim=1)
+        return self.view(pooled), self.side(_in_places(bottom))[:, 0]
+
+    def _encoded(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+        """Returns the bottom's features [n, 72, 16, 16] and those to be skipped to."""
         x = functional.relu(self.stem(x))
         skips: list[Tensor] = []
         for block in self.down:
@@ -78,9 +91,12 @@ class ThoraxNet(nn.Module):
             skips.append(x)
             x = functional.max_pool2d(x, 2)
         x = self.bottom[0](x)
-        x = x + self.bottom[1](x)
-        pooled = torch.cat([x.mean(dim=(2, 3)), x.amax(dim=(2, 3))], dim=1)
-        return x, skips, self.view(pooled)
+        return x + self.bottom[1](x), skips
+
+
+def _in_places(x: Tensor) -> Tensor:
+    """Returns the bottom's features averaged in a few cells, so that left differs from right."""
+    return functional.adaptive_avg_pool2d(x, _SIDE_GRID).flatten(1)
 
 
 def standardised(x: Tensor) -> Tensor:

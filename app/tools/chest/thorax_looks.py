@@ -30,10 +30,17 @@ _FRONTAL, _INVERTED = VIEWS.index("frontal"), VIEWS.index("inverted")
 
 @dataclass(frozen=True)
 class Look:
-    """What the network said of a picture: probabilities of classes [4, 128, 128] and views [4]."""
+    """What the network said of a picture.
+
+    Attributes:
+        classes: Probabilities of background, right lung, left lung, heart [4, 128, 128].
+        views: Of the views [4].
+        mirrored: Its share for "this film is shown mirrored", 0..1.
+    """
 
     classes: torch.Tensor
     views: torch.Tensor
+    mirrored: float
 
 
 def letterboxed(image: torch.Tensor) -> torch.Tensor:
@@ -50,14 +57,15 @@ def letterboxed(image: torch.Tensor) -> torch.Tensor:
 def looks(net: ThoraxNet, batch: torch.Tensor) -> list[Look]:
     """Returns one answer for each of the letterboxed images [n, 1, 256, 256]."""
     x = standardised(batch).contiguous(memory_format=torch.channels_last)
-    structure, view = net(x)
-    return [Look(s, v) for s, v in zip(structure.softmax(1), view.softmax(1), strict=True)]
+    structure, view, side = net(x)
+    told = zip(structure.softmax(1), view.softmax(1), side.sigmoid().tolist(), strict=True)
+    return [Look(*answer) for answer in told]
 
 
-def glances(net: ThoraxNet, batch: torch.Tensor) -> list[torch.Tensor]:
-    """Returns only the views [4] of each of the letterboxed images [n, 1, 256, 256]."""
-    x = standardised(batch).contiguous(memory_format=torch.channels_last)
-    return list(net.views(x).softmax(1))
+def glances(net: ThoraxNet, batch: torch.Tensor) -> list[tuple[torch.Tensor, float]]:
+    """Returns only views [4] and `Look.mirrored` of each letterboxed image [n, 1, 256, 256]."""
+    view, side = net.told(standardised(batch).contiguous(memory_format=torch.channels_last))
+    return list(zip(view.softmax(1), side.sigmoid().tolist(), strict=True))
 
 
 def view_of(views: torch.Tensor) -> View:

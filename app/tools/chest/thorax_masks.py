@@ -17,6 +17,7 @@ from scipy import ndimage
 from skimage.morphology import convex_hull_image
 
 from app.tools.chest import ctr
+from app.tools.chest.pictures import MIRRORED, MIRRORED_NOTE
 
 BoolImage = NDArray[np.bool_]
 FloatImage = NDArray[np.float32]
@@ -39,11 +40,6 @@ LEAST_LEFT = 0.025
 Set on 22 public frontal films, the four of the lung-mask benchmark not among them: 21 lie above; of
 the same films mirrored, one is refused and 19 of the other 21 lie below.
 """
-MIRRORED = 0.5
-MIRRORED_NOTE = (
-    "the film looks mirrored, or the heart lies on the right (dextrocardia): left and right rest "
-    "on how the image hangs. Compare its side marker"
-)
 LOW_CONFIDENCE = 0.80
 REFUSE_CONFIDENCE = 0.60
 

@@ -159,7 +159,7 @@ def _segmented(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegment
     first = unboxed(look.classes, shape, coarse(shape))
     classes, parts = looked_closer(weights, 1 - shown if inverted else shown, first)
     margins = cleaned(classes.numpy())
-    confidence, judgement = _judged(classes.numpy(), margins)
+    confidence, judgement = _judged(classes.numpy(), margins, look.mirrored)
     if judgement.refused is not None:
         return ThoraxSegmentation({}, confidence, inverted, "unknown", (), judgement.refused)
     spread = spread_of([part.numpy() for part in parts], margins)
@@ -169,39 +169,54 @@ def _segmented(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegment
     return ThoraxSegmentation(masks, confidence, inverted, view, notes, spread=spread)
 
 
-def _judged(classes: FloatImage, margins: FloatImage) -> tuple[dict[str, float], Judgement]:
+def _judged(
+    classes: FloatImage, margins: FloatImage, mirrored: float
+) -> tuple[dict[str, float], Judgement]:
     """Returns each structure's confidence and what the shapes say, on the coarse grid."""
     regions = {name: margins[i] > 0 for i, name in enumerate(STRUCTURES)}
     confidence = {
         name: round(float(classes[i + 1][regions[name]].mean()), 4) if regions[name].any() else 0.0
         for i, name in enumerate(STRUCTURES)
     }
-    return confidence, judge(regions, confidence)
+    return confidence, judge(regions, confidence, mirrored)
+
+
+@dataclass(frozen=True)
+class Picture:
+    """What kind of picture an image is.
+
+    Attributes:
+        view: "frontal", "lateral", "other" or "inverted".
+        certainty: The network's share for that view, 0..1.
+        mirrored: Its share for "a frontal film shown mirrored", 0..1; 0 for what is no such film.
+    """
+
+    view: str
+    certainty: float
+    mirrored: float = 0.0
 
 
 @torch.inference_mode()
-def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> tuple[str, float]:
+def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> Picture:
     """What kind of picture this is, without looking for lungs.
 
     Args:
         pixels: [rows, columns] in 0..1 as displayed, bright = dense.
         weights: The network from `load`.
-
-    Returns:
-        "frontal", "lateral", "other" or "inverted", and the network's share for it in 0..1.
     """
     part = film(pixels)
     shown = np.ascontiguousarray(pixels[part.top : part.bottom, part.left : part.right], np.float32)
     box = letterboxed(torch.from_numpy(shown)[None, None])
-    upright, negative = glances(weights, torch.cat([box, 1 - box]))
+    (upright, side), (negative, negative_side) = glances(weights, torch.cat([box, 1 - box]))
     as_shown, inverted = polarities(upright, negative)
     view = view_of(negative if inverted > as_shown else upright)
+    if view == "frontal" and inverted > as_shown:
+        return Picture("inverted", inverted, negative_side)
     if view == "frontal":
-        return ("inverted", inverted) if inverted > as_shown else ("frontal", as_shown)
+        return Picture("frontal", as_shown, side)
     both = (upright + negative) / 2
-    if view == "lateral":
-        return view, float(both[VIEWS.index("lateral")])
-    return "other", float(both[VIEWS.index("lateral")] + both[VIEWS.index("other")])
+    lateral, other = float(both[VIEWS.index("lateral")]), float(both[VIEWS.index("other")])
+    return Picture("lateral", lateral) if view == "lateral" else Picture("other", lateral + other)
 
 
 def _silent(fraction: float, text: str) -> None:
@@ -216,12 +231,12 @@ def look_entry(payload: dict[str, Any], progress: Progress = _silent) -> dict[st
         progress: Told before each step.
 
     Returns:
-        "view" and "certainty"; see `pictured`.
+        "view", "certainty" and "mirrored"; see `Picture`.
     """
 
     def look(net: ThoraxNet, doing: Work) -> dict[str, Any]:
-        view, certainty = pictured(_image(payload), net)
-        return {"view": view, "certainty": certainty}
+        seen = pictured(_image(payload), net)
+        return {"view": seen.view, "certainty": seen.certainty, "mirrored": seen.mirrored}
 
     return _served(payload, progress, look)
 

@@ -48,11 +48,14 @@ class Look:
         certainty: The network's share for that view, 0..1; 1 where a plain rule decided, 0 for
             "unknown". Not calibrated.
         why: What speaks against the picture, for the user; "" for a frontal one.
+        mirrored: The network's share for "a film shown mirrored", 0..1, of the picture hung as the
+            file says.
     """
 
     view: View
     certainty: float
     why: str = ""
+    mirrored: float = 0.0
 
 
 _looks: OrderedDict[tuple[str, str], Look] = OrderedDict()
@@ -98,7 +101,8 @@ def _asked(shown: NDArray[np.uint8], model: InstalledModel, context: ToolContext
     payload: dict[str, Any] = {"pixels": shown, **weights}
     answer = context.host.call(_ENTRY, payload, cancel=context.cancel, timeout_s=_TIMEOUT_S)
     view: View = answer["view"]
-    return Look(view, round(float(answer["certainty"]), 3), _WHY[view])
+    mirrored = round(float(answer.get("mirrored", 0.0)), 3)
+    return Look(view, round(float(answer["certainty"]), 3), _WHY[view], mirrored)
 
 
 def _kept(key: tuple[str, str], found: Look) -> Look:

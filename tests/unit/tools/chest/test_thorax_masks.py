@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from app.tools.chest.pictures import MIRRORED_NOTE
 from app.tools.chest.thorax_masks import (
     HEART,
     LEFT_LUNG,
-    MIRRORED_NOTE,
     RIGHT_LUNG,
     cleaned,
     judge,

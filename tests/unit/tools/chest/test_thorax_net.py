@@ -271,7 +271,14 @@ def test_saved_and_loaded_again_gives_the_same_answer(net: ThoraxNet, tmp_path: 
     copy.load_state_dict(load_file(path))
     x = torch.rand(1, 1, 256, 256, generator=torch.Generator().manual_seed(0))
     with torch.inference_mode():
-        assert torch.allclose(copy(x)[0], net(x)[0], atol=1e-4)
+        assert all(torch.allclose(a, b, atol=1e-4) for a, b in zip(copy(x), net(x), strict=True))
+
+
+def test_a_glance_tells_the_same_as_a_whole_look(net: ThoraxNet):
+    x = torch.rand(2, 1, 256, 256, generator=torch.Generator().manual_seed(0))
+    with torch.inference_mode():
+        for glance, whole in zip(net.told(x), net(x)[1:], strict=True):
+            assert torch.allclose(glance, whole)
 
 
 def test_card_tells_size_and_parameters():

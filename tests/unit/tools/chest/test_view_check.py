@@ -74,6 +74,16 @@ def test_a_negative_is_told_from_the_film(
     assert "air is bright" in found.why
 
 
+def test_a_mirrored_film_is_told(bench: Bench, model_process: ProcessHost, frontal: np.ndarray):
+    mirrored = np.ascontiguousarray(frontal[:, ::-1])
+    assert looked(bench, model_process, frontal).mirrored < 0.5
+    found = looked(bench, model_process, mirrored)
+    assert (found.view, found.why) == ("frontal", "")
+    assert found.mirrored > 0.5
+    # The file states it: the picture is hung the usual way before anybody looks.
+    assert looked(bench, model_process, mirrored, PatientOrientation=["R", "F"]).mirrored < 0.5
+
+
 def test_a_film_that_lies_on_its_side_is_no_upright_one(
     bench: Bench, model_process: ProcessHost, frontal: np.ndarray
 ):
