@@ -13,11 +13,16 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError
+from transformers.utils import logging
 
 from app.tools.api import ToolFailed
 from app.tools.model_process.placement import Placement
 from app.tools.model_process.serving import Work
 from app.tools.needs import command
+
+# What they say of a load is judged here (`_wrong`), and told by errors, not on the terminal.
+logging.set_verbosity_error()
+logging.disable_progress_bar()
 
 _DERIVED = (".position_ids", ".inv_freq", ".relative_position_index", ".relative_coords_table")
 """Ends of names under which older versions wrote what follows from the configuration."""
