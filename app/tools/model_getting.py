@@ -44,9 +44,14 @@ def hub() -> str:
     return os.environ.get("SIGHTLINE_HUB", "").rstrip("/") or HUB
 
 
+def mirrored(url: str) -> str:
+    """An address on the hub as its mirror has it; others as they are."""
+    return hub() + url.removeprefix(HUB) if url.startswith(f"{HUB}/") else url
+
+
 def host_of(wanted: ModelCard) -> str:
     """Whom `models get` would ask, for the question whether it may."""
-    address = wanted.files[0].url or hub()
+    address = mirrored(wanted.files[0].url) or hub()
     return address.partition("://")[2].partition("/")[0]
 
 
@@ -228,7 +233,7 @@ class Getting:
 
         known = card.file_of(file.name)
         own = known.url if known is not None and not known.is_pattern else ""
-        url = own or f"{hub()}/{card.repository}/resolve/{commit}/{quote(file.name)}"
+        url = mirrored(own) or f"{hub()}/{card.repository}/resolve/{commit}/{quote(file.name)}"
         wanted = Wanted(
             url,
             file.size,

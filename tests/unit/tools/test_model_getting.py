@@ -16,7 +16,7 @@ from app.errors import Cancelled, SightlineError, UsageError
 from app.tools import download as downloads
 from app.tools.api import CancelToken
 from app.tools.model_cards import CardFile
-from app.tools.model_getting import HUB, host_of, hub
+from app.tools.model_getting import HUB, host_of, hub, mirrored
 from tests.unit.tools.model_support import (
     CODE,
     CONTENT,
@@ -93,6 +93,9 @@ def test_the_hub_is_asked_unless_a_mirror_is_named(monkeypatch: pytest.MonkeyPat
     assert host_of(single()) == "example.invalid"
     monkeypatch.setenv("SIGHTLINE_HUB", "https://mirror.example/")
     assert hub() == "https://mirror.example"
+    assert mirrored(f"{HUB}/a/b/resolve/c/d") == "https://mirror.example/a/b/resolve/c/d"
+    assert mirrored("https://example.invalid/d") == "https://example.invalid/d"
+    assert host_of(single(f"{HUB}/a/b")) == "mirror.example"
 
 
 def test_a_folder_comes_with_what_belongs_to_it_pinned_to_its_commit(tmp_path: Path, there: Hub):
