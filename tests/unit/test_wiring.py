@@ -173,14 +173,14 @@ def test_settings_of_the_first_version_still_find_their_endpoint(program: Progra
 
 def test_the_limits_of_the_settings_reach_the_loop(program: Program, tmp_path: Path):
     limits = LimitSettings(
-        steps=2, tool_calls=3, calls_per_task=4, tokens=5_000, cost=0.5, minutes=1.5
+        steps=2, tool_calls=3, calls_per_task=4, tokens=90_000, cost=0.5, minutes=1.5
     )
     program.change_settings(Settings(limits=limits))
     turns = [[call("no_such_tool", number=number)] for number in range(2)]
     with ScriptedModel(*turns) as model:
         loop = program.loop(model)
         assert loop.limits == Limits(
-            steps=2, tool_calls=3, calls_per_task=4, tokens=5_000, cost=0.5, wall_s=90.0
+            steps=2, tool_calls=3, calls_per_task=4, tokens=90_000, cost=0.5, wall_s=90.0
         )
         events = asyncio.run(collect(loop, request(tmp_path, thread=Thread.in_memory())))
     assert isinstance(events[-1], RunFinished)
