@@ -122,7 +122,12 @@ class ChestXRayCompare:
         prior = self._image(names[1], named[1], _part(context, 0.3, 0.58, "Prior"))
         laid = lay(current, prior, _part(context, 0.58, 0.95, "Registering"))
         context.cancel.check()
-        rows = comparing.table(current.side, prior.side, None if laid.doubt else laid.degrees)
+        rows = comparing.table(
+            current.side,
+            prior.side,
+            None if laid.doubt else laid.degrees,
+            None if laid.doubt else laid.scale,
+        )
         boxes, findings = _boxes(current, prior, laid, context)
         return _result(context, current, prior, laid, [*rows, *boxes], findings, swapped, warnings)
 
@@ -266,6 +271,7 @@ def _result(
         told = (*image.admission.warnings, *image.found.warnings)
         warnings += [f"{name} image: {text}" for text in told]
     warnings += [image.unscored for image in (current, prior) if image.unscored]
+    warnings = list(dict.fromkeys(warnings))
     output = {
         "rows": [row.plain() for row in rows],
         "registered_image_path": None if picture is None else str(picture),
@@ -280,7 +286,7 @@ def _result(
         "model": current.found.model,
         "weights_sha256": current.found.weights_sha256,
         "note": "Figures rest on models' outlines and scores, approximate, not for diagnosis.",
-        "warnings": list(dict.fromkeys(warnings)),
+        "warnings": warnings,
         "status": "completed",
     }
     shown = () if picture is None else (_artifact(picture, laid),)

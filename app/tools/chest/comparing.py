@@ -24,6 +24,9 @@ Mask: TypeAlias = NDArray[np.bool_]
 
 TURNED = 5.0
 """Degrees between the two images from which widths across are not the same widths."""
+SCALED = 0.08
+"""Difference in the size of the whole chest from which areas are not compared: no grown-up's chest
+changes so much between two films, but magnification does."""
 CTR_ERROR = 0.03
 """Difference of two ratios below which outlines of one heart differ as well."""
 AREA_ERROR = 0.05
@@ -104,17 +107,22 @@ def is_newer(prior: Instance, current: Instance) -> bool | None:
     return None
 
 
-def table(current: Side, prior: Side, degrees: float | None) -> list[Row]:
+def table(
+    current: Side, prior: Side, degrees: float | None, scale: float | None = None
+) -> list[Row]:
     """The table of change.
 
     Args:
         current: The current image.
         prior: The prior image.
         degrees: By how much the two are turned against each other; None where that is not known.
+        scale: Size of the chest on the prior film over that on the current one, by the spacings of
+            both; None where that is not known.
     """
     sizes = [*_view_reasons(current, prior, strict=True), *_turn_reasons(degrees)]
     rows = [_ratio_row(current, prior, sizes)]
-    rows += [_area_row(name, current, prior, sizes) for name in (RIGHT_LUNG, LEFT_LUNG, HEART)]
+    areas = [*sizes, *_scale_reasons(scale)]
+    rows += [_area_row(name, current, prior, areas) for name in (RIGHT_LUNG, LEFT_LUNG, HEART)]
     rows.append(_share_row(current, prior))
     return [*rows, *_score_rows(current, prior)]
 
@@ -146,6 +154,16 @@ def _turn_reasons(degrees: float | None) -> list[str]:
     if degrees is None or abs(degrees) <= TURNED:
         return []
     return [f"the images are turned against each other by {abs(degrees):.0f} degrees"]
+
+
+def _scale_reasons(scale: float | None) -> list[str]:
+    if scale is None or abs(scale - 1) <= SCALED:
+        return []
+    larger = "larger" if scale > 1 else "smaller"
+    return [
+        f"the whole chest is {abs(scale - 1):.0%} {larger} on the prior film: its spacing or its "
+        "magnification is another"
+    ]
 
 
 def _row(

@@ -57,6 +57,8 @@ class Laid:
     Attributes:
         told: What the registration says of itself; JSON.
         degrees: By how much the prior is turned against the current image.
+        scale: Size of the chest on the prior over that on the current image, by their spacings;
+            None where one is unknown.
         doubt: Why it is not to be trusted, or "".
         to_prior: [3, 3]: own pixels of the current image to own pixels of the prior.
         registered: The prior in the current image's own pixels.
@@ -64,6 +66,7 @@ class Laid:
 
     told: dict[str, Any]
     degrees: float
+    scale: float | None
     doubt: str
     to_prior: NDArray[np.float64]
     registered: NDArray[np.uint8]
@@ -93,7 +96,8 @@ def lay(current: Looked, prior: Looked, context: ToolContext) -> Laid:
     upright = np.array(answer["matrix"], float)
     to_prior = _flip(prior) @ upright @ _flip(current)
     registered: NDArray[np.uint8] = current.hanging.turned(answer["registered"])
-    return Laid(told, degrees, doubt, to_prior, registered)
+    known = all(image.snapshot.frame.spacing.known for image in (current, prior))
+    return Laid(told, degrees, scale if known else None, doubt, to_prior, registered)
 
 
 def _payload(current: Looked, prior: Looked) -> dict[str, Any]:

@@ -26,6 +26,7 @@ _WORKING = 768  # pixels of the longer side at which greys are compared at most
 _COARSEST = 48
 _MARGIN = 0.05  # around the lungs, of the image's longer side: ribs and diaphragm help
 _ITERATIONS = 150
+_TOLD = 0.01  # of the whole: a few iterations, a tenth of a second
 _WORSE = 0.05  # of overlap, from which the greys are taken to have led astray
 
 
@@ -226,13 +227,14 @@ def _by_greys(current: View, prior: View, start: Any, progress: Progress) -> Any
 
 
 class _Told:
-    """Tells each iteration; a cancel, an exception, may not cross SimpleITK's C++."""
+    """Tells of iterations; a cancel, an exception, may not cross SimpleITK's C++."""
 
     def __init__(self, method: Any, progress: Progress, start: float, share: float) -> None:
         self._method = method
         self._progress = progress
         self._start = start
         self._share = share
+        self._told = -1.0
         self._stopped: BaseException | None = None
         method.AddCommand(sitk.sitkIterationEvent, self._iterated)
 
@@ -254,6 +256,9 @@ class _Told:
 
     def _iterated(self) -> None:
         share = self._share * min(1.0, self._method.GetOptimizerIteration() / _ITERATIONS)
+        if share - self._told < _TOLD:
+            return
+        self._told = share
         try:
             self._progress(self._start + share, "Comparing the greys")
         except BaseException as error:

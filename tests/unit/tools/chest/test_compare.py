@@ -151,7 +151,7 @@ def test_where_greys_lead_astray_the_outlines_are_taken():
     assert fit.overlap > 0.9
 
 
-def test_a_cancel_stops_the_registration_within_an_iteration():
+def test_a_cancel_stops_the_registration_where_it_is():
     current, prior, _ = pair(4, 1, (5, 5))
     told: list[float] = []
 
@@ -523,6 +523,14 @@ def test_what_was_not_found_on_one_image_is_said():
     rows = {row.what: row for row in comparing.table(now, then, 0.0)}
     assert "not measured on one of the images" in rows["Heart, area"].why
     assert rows["Cardiothoracic ratio"].comparable is False
+
+
+def test_a_chest_that_is_larger_as_a_whole_has_no_comparable_areas():
+    """Its spacing or magnification is another; a ratio of two widths does not mind."""
+    rows = {row.what: row for row in comparing.table(side({}), side({}), 0.0, 1.2)}
+    assert "20% larger on the prior film" in rows["Heart, area"].why
+    assert rows["Heart, area"].comparable is False
+    assert rows["Cardiothoracic ratio"].comparable is True
 
 
 def test_a_rotated_patient_makes_the_ratio_incomparable():
