@@ -361,8 +361,10 @@ class WindowActions:
         bar.addAction(self.ruler)
         bar.addAction(self.angle)
         bar.addSeparator()
-        for action in (self.marks.box, self.marks.point, self.marks.segment):
-            bar.addAction(action)
+        bar.addAction(self.marks.box)
+        bar.addAction(self.marks.point)
+        if self._commands.segment_marked is not None:
+            bar.addAction(self.marks.segment)
         bar.addSeparator()
         bar.addAction(self.play)
         bar.addAction(self.undo)
