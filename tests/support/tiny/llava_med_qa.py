@@ -78,6 +78,7 @@ def build(
         (folder / "added_tokens.json").write_text(json.dumps(added), encoding="utf-8")
     if layout == "hf":
         _write_hf(folder, parts, words)
+        _write_backend(folder, pieces)
         return
     _write_json(folder / "config.json", _config(parts[0].config, marks=marks))
     _write_shards(folder, _state(*parts))
@@ -256,6 +257,20 @@ def _write_hf(folder: Path, parts: tuple[Any, Any, Any], words: int) -> None:
     CLIPImageProcessorPil(
         size={"shortest_edge": size}, crop_size={"height": size, "width": size}
     ).save_pretrained(folder)
+
+
+def _write_backend(folder: Path, pieces: Any) -> None:
+    """The same vocabulary as a tokenizer.json in place of SentencePiece's file."""
+    from transformers import LlamaTokenizer
+    from transformers.convert_slow_tokenizer import generate_merges
+
+    count = pieces.vocab_size()
+    names = {pieces.id_to_piece(place): place for place in range(count)}
+    plain = [p for p in range(count) if not (pieces.is_byte(p) or pieces.is_control(p))]
+    scores = {pieces.id_to_piece(place): pieces.get_score(place) for place in plain}
+    merges = cast("Any", generate_merges)(names, scores)
+    cast("Any", LlamaTokenizer)(vocab=names, merges=merges).save_pretrained(folder)
+    (folder / "tokenizer.model").unlink()
 
 
 def _write_json(path: Path, value: object) -> None:

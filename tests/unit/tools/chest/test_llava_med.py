@@ -147,9 +147,17 @@ def test_both_layouts_of_the_same_weights_give_the_same_scores(
 ):
     pixels = np.random.default_rng(6).integers(0, 256, (80, 60), dtype=np.uint8)
     one, other = (
-        call(model_process, f"{WITNESS}:ours", path=str(tiny / name), pixels=pixels, question="x")
+        call(
+            model_process,
+            f"{WITNESS}:ours",
+            path=str(tiny / name),
+            pixels=pixels,
+            question=QUESTION,
+        )
         for name in (MODEL, CONVERTED)
     )
+    # One by SentencePiece, the other by a tokenizer.json.
+    assert (one["before"], one["after"]) == (other["before"], other["after"])
     assert np.array_equal(one["values"], other["values"])
     assert np.abs(one["scores"] - other["scores"]).max() < 1e-4
 
