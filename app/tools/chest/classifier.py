@@ -91,7 +91,7 @@ class ChestXRayClassifier:
         context.progress(0.02, "Reading the image")
         asked = labels.match(args.labels)
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot, context, turns=True)
+        admission = gate.admit(snapshot, context, turns=True, needs=(MODEL,))
         model = ModelStore(context.models_dir).require(MODEL, "The chest classifier")
         require_packages("The chest classifier", "torch", "torchvision", "torchxrayvision")
         hanging = Hanging.of(snapshot.frame.orientation)

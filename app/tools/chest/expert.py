@@ -122,7 +122,7 @@ class ChestXRayExpert:
         remarks: dict[str, None] = {}
         for number, snapshot in enumerate(snapshots, 1):
             which = f"image {number}: " if len(snapshots) > 1 else ""
-            for text in gate.admit(snapshot, context, turns=True).warnings:
+            for text in gate.admit(snapshot, context, turns=True, needs=(MODEL,)).warnings:
                 remarks[which + text] = None
         model = ModelStore(context.models_dir).require(MODEL, _FEATURE)
         require_packages(_FEATURE, "torch", "transformers")

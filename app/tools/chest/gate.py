@@ -8,6 +8,7 @@ radiograph all the same; every result then says so.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,6 +19,7 @@ from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest import view_check
 from app.tools.chest.pictures import MIRRORED, MIRRORED_NOTE, grey
+from app.tools.model_store import ModelStore
 
 Position = Literal["PA", "AP", "lateral", "unknown"]
 
@@ -85,7 +87,11 @@ class _Look:
 
 
 def admit(
-    snapshot: ImageSnapshot, context: ToolContext | None = None, *, turns: bool = False
+    snapshot: ImageSnapshot,
+    context: ToolContext | None = None,
+    *,
+    turns: bool = False,
+    needs: Sequence[str] = (),
 ) -> Admission:
     """Check an image: modality, body part, view, orientation, and the picture itself.
 
@@ -94,12 +100,17 @@ def admit(
         context: With it the user is asked where something speaks against the image, and a model
             looks at the picture; without it what speaks against it ends the call.
         turns: The tool turns a mirrored image for its model by itself.
+        needs: Cards of the models that the tool needs. Where none of them is installed it will fail
+            anyway: then nobody is asked, and no model process is started to look.
 
     Raises:
         ToolFailed: It is no frontal chest radiograph.
         ToolRetry: It is a picture this run made with colours drawn into it.
         Cancelled: The run was stopped while the user was asked.
     """
+    if context is not None and needs:
+        store = ModelStore(context.models_dir)
+        context = context if any(store.has(name) for name in needs) else None
     _check_size(snapshot)
     look = _Look()
     _check_modality(snapshot.instance, look)

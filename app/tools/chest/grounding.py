@@ -132,7 +132,7 @@ class XRayPhraseGrounding:
             raise ToolRetry('the phrase must be plain words, such as "left pleural effusion"')
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot, context, turns=True)
+        admission = gate.admit(snapshot, context, turns=True, needs=(MODEL,))
         model = ModelStore(context.models_dir).require(MODEL, _FEATURE)
         require_packages(_FEATURE, "torch", "transformers")
         shown = Shown.of(snapshot)

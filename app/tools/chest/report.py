@@ -89,7 +89,7 @@ class ChestXRayReportGenerator:
         """Write both sections; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
-        admission = gate.admit(snapshot, context, turns=True)
+        admission = gate.admit(snapshot, context, turns=True, needs=tuple(SECTIONS.values()))
         models = _installed(ModelStore(context.models_dir))
         require_packages(_FEATURE, "torch", "transformers")
         # A film that is stored mirrored would be reported with its sides exchanged.

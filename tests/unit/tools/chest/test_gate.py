@@ -251,3 +251,15 @@ def test_a_doubt_about_the_picture_is_told(bench: Bench, view: str, certainty: f
 
 def test_a_frontal_picture_raises_no_doubt(bench: Bench):
     assert look_at(bench, "frontal", 0.99, dicom=True).warnings == ()
+
+
+def test_where_the_model_is_missing_nobody_is_asked_and_none_looks(bench: Bench):
+    bench.open(write_dicom(bench.folder / "ct.dcm", radiograph(), Modality="CT"))
+    bench.open(write_dicom(bench.folder / "cr.dcm", radiograph(250, 210)))
+    user = User(bench, granted=True)
+    needs = ("maira-2",)
+    with pytest.raises(ToolFailed, match="this image is CT"):
+        gate.admit(bench.images.resolve("image-1"), user.context, needs=needs)
+    assert not user.asked
+    context = replace(bench.context(), host=Seen("other", 1.0))
+    assert gate.admit(bench.images.resolve("image-2"), context, needs=needs).warnings == ()
