@@ -123,6 +123,7 @@ class ProcessHost:
             raise
         except SightlineError as error:
             raise _failed(error, timeout_s) from error
+        self._board.forget(job.model)  # it did run, though not where it was wanted
         return {**answer, "notes": [_ON_THE_PROCESSOR, *answer.get("notes", ())]}
 
     def states(self) -> dict[str, ModelState]:

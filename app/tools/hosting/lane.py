@@ -88,8 +88,8 @@ class Lane:
     def end_when_idle(self, idle_s: float | None) -> None:
         """End the process after so long without work; None for never."""
         with self._turns:
-            self._idle_s = idle_s
-            if self._timer is not None and idle_s is not None:
+            known, self._idle_s = self._idle_s, idle_s
+            if self._timer is not None and idle_s == known:
                 return  # it looks again by itself
             self._arm(idle_s)
 

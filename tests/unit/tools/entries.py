@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from app.tools.api import ToolRetry
+from app.tools.hosting.protocol import OutOfMemory
 
 Payload = dict[str, Any]
 
@@ -59,6 +60,16 @@ def full_unless_cpu(payload: Payload) -> Payload:
     if payload["device"] != "cpu":
         raise RuntimeError("CUDA out of memory. Tried to allocate 20.00 GiB")
     return {"device": payload["device"]}
+
+
+def too_small_unless_cpu(payload: Payload) -> Payload:
+    if payload["device"] != "cpu":
+        raise OutOfMemory("the accelerator's memory is too small for this model now")
+    return {"device": payload["device"], "notes": ["a note of its own"]}
+
+
+def loses_device(payload: Payload) -> Payload:
+    raise RuntimeError("CUDA error: device-side assert triggered")
 
 
 def threads(payload: Payload) -> Payload:

@@ -152,6 +152,29 @@ def test_out_of_memory_is_tried_once_more_on_the_processor(host: ProcessHost):
     assert "memory is full" in heard[0]
 
 
+def test_what_does_not_fit_the_accelerator_runs_on_the_processor_and_says_so(host: ProcessHost):
+    source = {"name": "a"}
+    answer = call(host, "too_small_unless_cpu", {"device": "cuda", "model": source})
+    assert answer["device"] == "cpu"
+    assert "ran on the processor" in answer["notes"][0]
+    assert answer["notes"][1:] == ["a note of its own"]
+    assert host.states() == {}  # not told as a failure
+
+
+def test_a_process_that_lost_its_device_is_replaced(host: ProcessHost):
+    pid = call(host, "echo", {"value": 1})["pid"]
+    with pytest.raises(ToolFailed):
+        call(host, "loses_device")
+    assert call(host, "echo", {"value": 1})["pid"] != pid
+
+
+def test_another_idle_time_holds_at_once(host: ProcessHost):
+    call(host, "echo", {"value": 1})
+    assert host.pids
+    host.end_when_idle(0.05)
+    assert until(lambda: host.pids == {})
+
+
 def test_only_the_apps_own_functions_may_be_called():
     made = ProcessHost()
     with pytest.raises(ValueError, match="may not be called"):
