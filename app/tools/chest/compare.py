@@ -306,8 +306,8 @@ def _artifact(path: Path, laid: Laid) -> Artifact:
     return Artifact(
         path,
         role="show",
-        title="Prior, registered to the current image",
-        description=f"Moved, turned by {laid.told['degrees']:.1f} degrees and scaled by "
+        title="Registered prior",
+        description=f"The prior image, turned by {laid.told['degrees']:.1f} degrees and scaled by "
         f"{laid.told['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
         f"{laid.told['dice_after']:.2f} (Dice; {laid.told['dice_before']:.2f} before).",
     )

@@ -206,7 +206,7 @@ def _result(
     shown = Artifact(
         path,
         role="show",
-        title="Synthetic chest radiograph",
+        title="Synthetic image",
         description=f"Drawn by {model.card.title}, seed {seed}. Not a patient.",
         options={"synthetic": True, "model": model.card.title},
     )
