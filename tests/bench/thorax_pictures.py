@@ -173,7 +173,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--weights", type=Path, default=_embedded())
-    parser.add_argument("--patients", type=int, default=80)
+    parser.add_argument("--patients", type=int, default=60)
     args = parser.parse_args()
     films = Films(load(args.weights))
     for name, tiles in (("good", films.good()), ("bad", films.bad(args.patients))):
