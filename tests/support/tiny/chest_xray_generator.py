@@ -14,6 +14,7 @@ from diffusers.pipelines.stable_diffusion.pipeline_stable_diffusion import (
 )
 from diffusers.pipelines.stable_diffusion.safety_checker import StableDiffusionSafetyChecker
 from diffusers.schedulers.scheduling_pndm import PNDMScheduler
+from safetensors.torch import load_file
 from transformers import (
     CLIPConfig,
     CLIPImageProcessor,
@@ -55,7 +56,13 @@ _FULL: dict[str, Any] = {
 }
 
 
-def build(folder: Path, *, size: str = "tiny", strict_checker: bool | None = None) -> None:
+def build(
+    folder: Path,
+    *,
+    size: str = "tiny",
+    strict_checker: bool | None = None,
+    of_2022: bool = False,
+) -> None:
     """Write the folder.
 
     Args:
@@ -63,6 +70,8 @@ def build(folder: Path, *, size: str = "tiny", strict_checker: bool | None = Non
         size: "tiny", or "full" for Stable Diffusion 1.4's own sizes.
         strict_checker: None for no safety checker; False for one that lets everything pass, True
             for one that takes every image for unsuitable.
+        of_2022: As folders were written when RoentGen was: weights in .bin files, and the image
+            processor under its name of then.
     """
     torch.manual_seed(7)
     sizes = _FULL if size == "full" else _TINY
@@ -97,6 +106,27 @@ def build(folder: Path, *, size: str = "tiny", strict_checker: bool | None = Non
         )
     pipeline = StableDiffusionPipeline(**parts, requires_safety_checker=False)
     pipeline.save_pretrained(folder, safe_serialization=True)
+    if of_2022:
+        _age(folder)
+
+
+def _age(folder: Path) -> None:
+    for file in folder.glob("*/*.safetensors"):
+        state = load_file(file)
+        if file.parent.name == "text_encoder":
+            state["text_model.embeddings.position_ids"] = torch.arange(77)[None]
+        name = file.stem if file.stem.startswith("diffusion") else "pytorch_model"
+        torch.save(state, file.with_name(f"{name}.bin"))
+        file.unlink()
+    index = folder / "model_index.json"
+    parts = json.loads(index.read_text())
+    parts["feature_extractor"] = ["transformers", "CLIPFeatureExtractor"]
+    index.write_text(json.dumps(parts))
+    settings = folder / "feature_extractor" / "preprocessor_config.json"
+    told = json.loads(settings.read_text())
+    del told["image_processor_type"]
+    told |= {"feature_extractor_type": "CLIPFeatureExtractor", "size": 32, "crop_size": 32}
+    settings.write_text(json.dumps(told))
 
 
 def _contrasty(sizes: dict[str, Any]) -> AutoencoderKL:

@@ -246,6 +246,19 @@ def test_the_folders_own_safety_checker_is_heeded(
         assert draw(drawing).metadata["status"] == "completed"
 
 
+def test_a_folder_as_they_were_written_in_2022_draws_the_same(
+    drawing: Bench, model_process: ModelHost
+):
+    """RoentGen's age: .bin files, read as tensors only, and names that have changed since."""
+    models = drawing.folder / "old"
+    options = {"strict_checker": False, "of_2022": True}
+    making.install(model_process, "chest_xray_generator", models, "roentgen", **options)
+    assert not list(models.rglob("*.safetensors"))
+    new = inside(draw(drawing))
+    drawing.models = models
+    assert np.array_equal(inside(draw(drawing)), new)
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
