@@ -113,7 +113,9 @@ def _with(loop: AgentLoop, model: Following) -> AgentLoop:
     return loop
 
 
-BOTH = pytest.mark.parametrize("scripted", [False, True], ids=["offline", "scripted"])
+BOTH = pytest.mark.parametrize(
+    "scripted", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["offline", "scripted"]
+)
 
 
 @BOTH
