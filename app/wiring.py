@@ -43,7 +43,7 @@ from app.settings import LimitSettings, ModelSettings, ProviderSettings, Setting
 from app.tools.api import CancelToken
 from app.tools.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from app.tools.registry import Registry, load_packs
 from app.workspace.workspace import Workspace
 

@@ -10,11 +10,11 @@ from pathlib import Path
 from app.audit import note
 from app.errors import SightlineError, printable
 from app.headless.common import print_json, program_of
-from app.tools.model_cards import ModelCard
-from app.tools.model_getting import host_of
-from app.tools.model_plans import InstallPlan
-from app.tools.model_store import ModelStatus
-from app.tools.model_table import table
+from app.tools.models.cards import ModelCard
+from app.tools.models.getting import host_of
+from app.tools.models.plans import InstallPlan
+from app.tools.models.store import ModelStatus
+from app.tools.models.table import table
 from app.wiring import Program
 
 

@@ -92,7 +92,7 @@ class Need:
     """Something a tool needs beyond the program itself.
 
     Attributes:
-        kind: "weights" (a model, see app.tools.model_cards) or "package".
+        kind: "weights" (a model, see app.tools.models.cards) or "package".
         name: Its card's name, or an import name.
         optional: The tool does something useful without it.
     """

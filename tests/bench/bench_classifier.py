@@ -41,7 +41,7 @@ from app.tools.api import CancelToken, ToolContext, ToolResult
 from app.tools.chest.classifier import MODEL, ChestXRayClassifier, ClassifierInput
 from app.tools.host import ProcessHost, default_threads
 from app.tools.images import OpenImage, RunImages
-from app.tools.model_cards import card
+from app.tools.models.cards import card
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import write_dicom
 

@@ -13,7 +13,7 @@ from typing import Any
 from app.errors import Cancelled
 from app.tools.api import CancelToken, Tool, ToolFailed
 from app.tools.host import ProcessHost
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from app.tools.registry import load_packs
 from tests.support.four_prompts import MODELS as OF_THE_PROMPTS
 from tests.unit.tools.chest.synthetic import radiograph

@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 
 from app.tools.hosting.states import ModelState, State
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from app.views import capture
 from app.views.application import create_application, use_offscreen
 from app.views.models.window import ModelsWindow

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.tools.api import CancelToken
 from app.tools.hosting.states import Listener, ModelState, StateBoard
-from app.tools.model_cards import CardFile, ModelCard
+from app.tools.models.cards import CardFile, ModelCard
 
 PLAIN = ModelCard(
     name="plain-net",

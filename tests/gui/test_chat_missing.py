@@ -12,7 +12,7 @@ from PySide6.QtTest import QTest
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
 from app.tools.api import ToolFailed
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from app.views.chat import missing
 from app.views.chat.card import ToolCard
 from tests.gui.chat_support import Chat, ask, opened

@@ -15,7 +15,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
 from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState, State
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from app.views.models.agree import AgreeDialog
 from app.views.models.table import LICENCE, STATE, TITLE
 from app.views.models.window import ModelsWindow, close_models, show_models

@@ -13,7 +13,7 @@ from typing import Any
 from app.agent.llm.base import ModelEvent, ModelInfo, Text, ToolSchema
 from app.agent.messages import Message
 from app.tools.api import CancelToken, ModelHost
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from tests.support.scripted_model import call
 
 PROMPT_1 = """Run tools in this order:

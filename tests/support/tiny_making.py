@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from app.tools.api import CancelToken, ModelHost
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 
 
 def entry(payload: Mapping[str, Any]) -> dict[str, Any]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from app.tools.model_table import table
+from app.tools.models.table import table
 
 DOCS = Path(__file__).resolve().parents[2] / "docs" / "chest.md"
 _TABLE = re.compile(r"\| model \| tools \|.*?(?=\n\n)", re.DOTALL)

@@ -20,7 +20,7 @@ from app.errors import SightlineError
 from app.headless.audited import ToolCall
 from app.settings import Settings
 from app.tools.api import Approval
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from app.wiring import Program
 from tests.support.fake_tools import FakeTool, Strict, ok
 

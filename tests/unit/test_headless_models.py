@@ -16,9 +16,9 @@ from keyring.backends.fail import Keyring as NoKeyring
 from app.audit import files
 from app.cli import main
 from app.headless import models as command
-from app.tools import model_store
-from app.tools.model_cards import CardFile, ModelCard
-from app.tools.model_table import table
+from app.tools.models import store
+from app.tools.models.cards import CardFile, ModelCard
+from app.tools.models.table import table
 from tests.unit.tools.model_support import (
     CODE,
     CONTENT,
@@ -43,7 +43,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
 @pytest.fixture
 def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
     def use(*known: ModelCard) -> None:
-        monkeypatch.setattr(model_store, "cards", lambda: {card.name: card for card in known})
+        monkeypatch.setattr(store, "cards", lambda: {card.name: card for card in known})
 
     return use
 

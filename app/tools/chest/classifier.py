@@ -15,7 +15,7 @@ from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
 from app.tools.chest import gate, labels, saliency
 from app.tools.chest.pictures import Hanging, model_pixels
 from app.tools.files import plain
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from app.tools.needs import require_packages
 
 MODEL = "densenet121-res224-all"

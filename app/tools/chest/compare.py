@@ -33,7 +33,7 @@ from app.tools.chest.laying import Laid, Looked, lay
 from app.tools.chest.pictures import Hanging, model_pixels
 from app.tools.chest.segmenter import Segmenter
 from app.tools.files import plain, save_png
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
 
 _PATIENT = "Compare these two images?"

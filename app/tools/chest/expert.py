@@ -28,7 +28,7 @@ from app.tools.chest.shown import Shown
 from app.tools.chest.written import NOTE as TEXT_NOTE
 from app.tools.chest.written import Written, judged
 from app.tools.files import plain, save_png
-from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
 
 MODEL = "chexagent-2-3b"

@@ -19,7 +19,7 @@ from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest import view_check
 from app.tools.chest.pictures import MIRRORED, MIRRORED_NOTE, grey
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 
 Position = Literal["PA", "AP", "lateral", "unknown"]
 

@@ -24,8 +24,8 @@ from app.tools.api import (
 from app.tools.chest.gate import COLOUR_SPREAD, grey
 from app.tools.chest.synthetic_frame import WORDS, framed
 from app.tools.files import plain, save_png
-from app.tools.model_cards import card
-from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.models.cards import card
+from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
 from app.tools.synthetic import warning
 

@@ -27,7 +27,7 @@ from app.tools.chest.boxes import Corners, Seen, box_of
 from app.tools.chest.pictures import grey
 from app.tools.chest.shown import Shown
 from app.tools.files import plain, save_png
-from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
 
 MODEL = "maira-2"

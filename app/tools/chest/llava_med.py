@@ -6,8 +6,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
 from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, answered, asked, shown
-from app.tools.model_cards import card
-from app.tools.model_store import ModelStore
+from app.tools.models.cards import card
+from app.tools.models.store import ModelStore
 from app.tools.needs import require_packages
 
 MODEL = "llava-med-v1.5-mistral-7b"

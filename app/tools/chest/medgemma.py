@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
 from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, answered, asked, shown
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from app.tools.needs import require_packages
 
 MODEL = "medgemma-4b-it"

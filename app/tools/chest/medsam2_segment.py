@@ -23,7 +23,7 @@ from app.tools.chest.gate import grey
 from app.tools.chest.marks import Marks
 from app.tools.chest.metrics import area_note, organ_metrics, spacing_mm
 from app.tools.files import plain
-from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
 
 CARD = "medsam2"

@@ -14,7 +14,7 @@ from app.tools.chest import gate
 from app.tools.chest.pictures import Hanging, model_pixels, squared
 from app.tools.chest.written import NOTE, judged
 from app.tools.files import plain
-from app.tools.model_store import InstalledModel
+from app.tools.models.store import InstalledModel
 
 MOST_TOKENS = 1024
 LONGEST_QUESTION = 4000

@@ -14,8 +14,8 @@ from app.tools.chest import gate
 from app.tools.chest.pictures import Hanging, model_pixels, squared
 from app.tools.chest.written import NOTE, Written, judged
 from app.tools.files import plain
-from app.tools.model_cards import card
-from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.models.cards import card
+from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import command, require_packages
 
 FINDINGS = "chexpert-mimic-cxr-findings"

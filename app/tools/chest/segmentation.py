@@ -21,8 +21,8 @@ from app.tools.chest import gate, organs, overlay
 from app.tools.chest.metrics import area_note, organ_metrics, spacing_mm
 from app.tools.chest.segmenter import PSPNET, Model, Segmentation, Segmenter
 from app.tools.files import plain, save_png
-from app.tools.model_cards import card
-from app.tools.model_store import ModelStore
+from app.tools.models.cards import card
+from app.tools.models.store import ModelStore
 
 
 class SegmentationInput(BaseModel):

@@ -23,8 +23,8 @@ from app.tools.chest import organs
 from app.tools.chest.pictures import Hanging as Hanging
 from app.tools.chest.pictures import model_pixels as model_pixels
 from app.tools.chest.pictures import squared
-from app.tools.model_cards import ModelCard
-from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.models.cards import ModelCard
+from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
 
 PSPNET = "pspnet-chestx-det"

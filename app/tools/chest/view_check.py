@@ -18,7 +18,7 @@ from PIL import Image
 
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed
 from app.tools.chest.pictures import Hanging, model_pixels, squared
-from app.tools.model_store import InstalledModel, ModelStore
+from app.tools.models.store import InstalledModel, ModelStore
 
 View: TypeAlias = Literal["frontal", "lateral", "other", "inverted", "unknown"]
 

@@ -11,7 +11,7 @@ from app.tools.api import CancelToken
 from app.tools.hosting import protocol
 from app.tools.hosting.estimates import Durations, Estimate, in_words
 from app.tools.hosting.states import ModelState, State, StateBoard
-from app.tools.model_cards import card
+from app.tools.models.cards import card
 
 Progress = Callable[[float, str], None]
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 
 from app.tools.hosting.states import ModelState, State
-from app.tools.model_cards import ModelCard
-from app.tools.model_getting import host_of
-from app.tools.model_places import is_program
-from app.tools.model_plans import InstallPlan
-from app.tools.model_states import ModelStatus
+from app.tools.models.cards import ModelCard
+from app.tools.models.getting import host_of
+from app.tools.models.places import is_program
+from app.tools.models.plans import InstallPlan
+from app.tools.models.states import ModelStatus
 from app.views.contents import counted
 from app.views.models import words
 from app.views.models.agree import Asked

@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersisten
 from PySide6.QtGui import QColor
 
 from app.tools.hosting.states import ModelState
-from app.tools.model_states import ModelStatus
+from app.tools.models.states import ModelStatus
 from app.views import icons, wording
 from app.views.chat import names
 from app.views.models import words

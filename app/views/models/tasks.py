@@ -13,10 +13,10 @@ from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost
 from app.tools.hosting.states import ModelState
-from app.tools.model_getting import host_of
-from app.tools.model_plans import InstallPlan
-from app.tools.model_states import ModelStatus
-from app.tools.model_store import ModelStore
+from app.tools.models.getting import host_of
+from app.tools.models.plans import InstallPlan
+from app.tools.models.states import ModelStatus
+from app.tools.models.store import ModelStore
 from app.views import icons
 from app.views.chat.widgets import row
 from app.views.contents import counted

@@ -24,9 +24,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.tools.hosting.states import ModelState
-from app.tools.model_plans import InstallPlan
-from app.tools.model_states import ModelStatus
-from app.tools.model_store import ModelStore
+from app.tools.models.plans import InstallPlan
+from app.tools.models.states import ModelStatus
+from app.tools.models.store import ModelStore
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
 from app.views.models.details import Details

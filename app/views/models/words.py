@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from app.tools.hosting.estimates import in_words
 from app.tools.hosting.states import ModelState, State
-from app.tools.model_cards import ModelCard
-from app.tools.model_states import ModelStatus
+from app.tools.models.cards import ModelCard
+from app.tools.models.states import ModelStatus
 from app.views import wording
 
 _STATES = {

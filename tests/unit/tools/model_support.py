@@ -6,8 +6,8 @@ import hashlib
 from dataclasses import replace
 from pathlib import Path
 
-from app.tools.model_cards import CardFile, ModelCard
-from app.tools.model_store import ModelStore
+from app.tools.models.cards import CardFile, ModelCard
+from app.tools.models.store import ModelStore
 
 _VALUES = bytes(range(256)) * 5000
 _HEADER = b'{"a":{"dtype":"U8","shape":[1280000],"data_offsets":[0,1280000]}}'

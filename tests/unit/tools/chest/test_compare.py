@@ -30,7 +30,7 @@ from app.tools.chest.compare import ChestXRayCompare, CompareInput
 from app.tools.chest.comparing import Side
 from app.tools.chest.registration import View, register, resampled
 from app.tools.chest.segmenter import Segmenter
-from app.tools.model_cards import card
+from app.tools.models.cards import card
 from tests.unit.tools.chest.synthetic import masks
 from tests.unit.tools.support import Bench, write_dicom
 

@@ -18,7 +18,7 @@ from app.imaging.types import Window
 from app.tools.api import CancelToken, ToolFailed, ToolRetry
 from app.tools.chest.grounding import MODEL, XRayPhraseGrounding
 from app.tools.host import ProcessHost
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from tests.support.tiny_making import install
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom

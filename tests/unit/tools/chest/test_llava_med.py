@@ -13,8 +13,8 @@ from pydantic import ValidationError
 from app.tools.api import CancelToken, ModelHost, ToolFailed, ToolRetry
 from app.tools.chest.llava_med import CONVERTED, MODEL, LlavaMed
 from app.tools.host import ProcessHost
-from app.tools.model_cards import card
-from app.tools.model_store import ModelStore
+from app.tools.models.cards import card
+from app.tools.models.store import ModelStore
 from tests.support.tiny_making import make
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom

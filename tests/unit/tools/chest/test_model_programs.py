@@ -13,7 +13,7 @@ from app.tools.api import ToolFailed
 from app.tools.chest.expert import ChestXRayExpert
 from app.tools.chest.grounding import XRayPhraseGrounding
 from app.tools.host import ProcessHost
-from app.tools.model_store import ModelStore
+from app.tools.models.store import ModelStore
 from tests.support.tiny_making import install
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, write_dicom

@@ -205,8 +205,8 @@ def test_the_model_is_asked_once_for_the_same_pixels(bench: Bench):
 
 def test_the_same_pixels_under_other_weights_are_asked_again(bench: Bench):
     from app.tools.chest.segmenter import Model
-    from app.tools.model_cards import card
-    from app.tools.model_store import InstalledModel
+    from app.tools.models.cards import card
+    from app.tools.models.store import InstalledModel
 
     opened(bench)
     segmenter = Segmenter()

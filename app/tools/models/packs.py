@@ -33,10 +33,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken
-from app.tools.model_digests import CHUNK, read_sha256
-from app.tools.model_names import safe_name
-from app.tools.model_places import Place
-from app.tools.model_records import to_toml
+from app.tools.models.digests import CHUNK, read_sha256
+from app.tools.models.names import safe_name
+from app.tools.models.places import Place
+from app.tools.models.records import to_toml
 
 MANIFEST = "sightline-model-pack.toml"
 FORMAT = 1

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.errors import SightlineError
-from app.tools.model_cards import ModelCard
-from app.tools.model_places import is_program
-from app.tools.model_sources import Source
+from app.tools.models.cards import ModelCard
+from app.tools.models.places import is_program
+from app.tools.models.sources import Source
 from app.tools.needs import command
 
 _MARGIN = 1 << 26

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from app.errors import Cancelled, SightlineError, UsageError
-from app.tools import download as downloads
 from app.tools.api import CancelToken
-from app.tools.model_cards import CardFile
-from app.tools.model_getting import HUB, host_of, hub, mirrored
+from app.tools.models import download as downloads
+from app.tools.models.cards import CardFile
+from app.tools.models.getting import HUB, host_of, hub, mirrored
 from tests.unit.tools.model_support import (
     CODE,
     CONTENT,
@@ -28,7 +28,7 @@ from tests.unit.tools.model_support import (
     single,
     store,
 )
-from tests.unit.tools.test_download import Served, data, serving, status
+from tests.unit.tools.models.test_download import Served, data, serving, status
 
 COMMIT = "0123456789" * 4
 REPOSITORY = "owner/Test-Folder"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from app import paths
-from app.tools.model_cards import ModelCard, cards
+from app.tools.models.cards import ModelCard, cards
 
 
 def table(known: Iterable[ModelCard] | None = None) -> str:

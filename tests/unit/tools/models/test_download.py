@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from app.errors import Cancelled, SightlineError, UsageError
-from app.tools import download as downloads
 from app.tools.api import CancelToken
-from app.tools.download import Wanted, download, time_left
+from app.tools.models import download as downloads
+from app.tools.models.download import Wanted, download, time_left
 from tests.unit.tools.model_support import CONTENT, digest
 
 Answer = Callable[[BaseHTTPRequestHandler], None]

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol, cast
 
 from app.errors import SightlineError, UsageError
-from app.tools.model_names import MOST_FILES, check_together, refused, safe_name
+from app.tools.models.names import MOST_FILES, check_together, refused, safe_name
 
 _RATIO = 200  # weights shrink by a third at most; this is for those of a test, which are all zero
 _SLACK = 1 << 26
@@ -165,7 +165,7 @@ def open_source(path: Path) -> Source:
 
     Raises:
         UsageError: Nothing is.
-        Hostile: See `model_names`.
+        Hostile: See `names`.
         SightlineError: It cannot be read.
     """
     if path.is_dir():

@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from app.errors import Cancelled, SightlineError, UsageError
-from app.tools import model_digests
 from app.tools.api import CancelToken, ToolFailed
-from app.tools.model_cards import CardFile, card, cards
-from app.tools.model_digests import sha256_of
-from app.tools.model_store import ModelStore
+from app.tools.models import digests
+from app.tools.models.cards import CardFile, card, cards
+from app.tools.models.digests import sha256_of
+from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
 from tests.unit.tools.model_support import (
     CODE,
@@ -238,14 +238,14 @@ def test_a_changed_file_is_hashed_again(tmp_path: Path):
 def test_digests_of_large_files_are_remembered_by_the_next_program(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(model_digests, "_KEPT_FROM", 1)
-    monkeypatch.setattr(model_digests, "_known", {})
+    monkeypatch.setattr(digests, "_KEPT_FROM", 1)
+    monkeypatch.setattr(digests, "_known", {})
     path = tmp_path / "large"
     path.write_bytes(b"much")
     expected = sha256_of(path)
-    monkeypatch.setattr(model_digests, "_known", {})
-    monkeypatch.setattr(model_digests, "_read", False)
-    monkeypatch.setattr(model_digests, "read_sha256", lambda *_: pytest.fail("it was read again"))
+    monkeypatch.setattr(digests, "_known", {})
+    monkeypatch.setattr(digests, "_read", False)
+    monkeypatch.setattr(digests, "read_sha256", lambda *_: pytest.fail("it was read again"))
     assert sha256_of(path) == expected
 
 
@@ -282,7 +282,7 @@ def test_a_folder_that_cannot_be_written_is_said_to_be_one(
     def full(*_: Any) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("app.tools.model_store.write_record", full)
+    monkeypatch.setattr("app.tools.models.store.write_record", full)
     with pytest.raises(SightlineError, match="No space left"):
         made.accept("test-net")
 

@@ -14,25 +14,24 @@ from pathlib import Path
 
 from app import paths
 from app.errors import SightlineError, UsageError
-from app.tools import model_planning as planning
-from app.tools import model_states as states
 from app.tools.api import CancelToken, ModelHost, ToolFailed
-from app.tools.model_cards import ModelCard, cards
-from app.tools.model_digests import (
+from app.tools.models import planning, states
+from app.tools.models.cards import ModelCard, cards
+from app.tools.models.digests import (
     key_of,
     list_sha256,
     read_sha256,
     remember,
     sha256_of,
 )
-from app.tools.model_getting import Getting
-from app.tools.model_install import Installation
-from app.tools.model_packs import Manifest, write_pack
-from app.tools.model_places import Place, is_program
-from app.tools.model_plans import Agreed, InstallPlan
-from app.tools.model_records import Record, write_record
-from app.tools.model_states import InstalledModel, ModelStatus
-from app.tools.model_swap import delete, recover, sweep
+from app.tools.models.getting import Getting
+from app.tools.models.install import Installation
+from app.tools.models.packs import Manifest, write_pack
+from app.tools.models.places import Place, is_program
+from app.tools.models.plans import Agreed, InstallPlan
+from app.tools.models.records import Record, write_record
+from app.tools.models.states import InstalledModel, ModelStatus
+from app.tools.models.swap import delete, recover, sweep
 from app.tools.needs import command, is_installed
 
 __all__ = ["InstallPlan", "InstalledModel", "ModelStatus", "ModelStore"]
@@ -364,7 +363,7 @@ class ModelStore:
         progress: Progress | None = None,
         cancel: CancelToken | None = None,
     ) -> Manifest:
-        """Write installed models into a model pack; see `model_packs.write_pack`."""
+        """Write installed models into a model pack; see `packs.write_pack`."""
         places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
         return write_pack(places, out, progress=progress, cancel=cancel)
 

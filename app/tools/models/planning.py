@@ -8,14 +8,14 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from app.errors import SightlineError, UsageError
-from app.tools.model_cards import ModelCard
-from app.tools.model_digests import sha256_of
-from app.tools.model_names import refused
-from app.tools.model_packs import LONGEST_MANIFEST, MANIFEST, PackModel, read_manifest
-from app.tools.model_places import Place, is_program, wanted_files
-from app.tools.model_plans import InstallPlan, PlannedFile, PlannedModel
-from app.tools.model_sources import FileSource, FolderSource, Source, open_source
-from app.tools.model_states import accepted
+from app.tools.models.cards import ModelCard
+from app.tools.models.digests import sha256_of
+from app.tools.models.names import refused
+from app.tools.models.packs import LONGEST_MANIFEST, MANIFEST, PackModel, read_manifest
+from app.tools.models.places import Place, is_program, wanted_files
+from app.tools.models.plans import InstallPlan, PlannedFile, PlannedModel
+from app.tools.models.sources import FileSource, FolderSource, Source, open_source
+from app.tools.models.states import accepted
 
 
 def plan(

@@ -12,8 +12,8 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
-from app.tools.model_places import Place
-from app.tools.model_records import RECORD
+from app.tools.models.places import Place
+from app.tools.models.records import RECORD
 
 STAGING = ".incoming-"
 _ASIDE = ".replaced-"

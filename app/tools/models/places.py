@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from app.tools.model_cards import ModelCard
-from app.tools.model_digests import Told, key_of, sha256_of
-from app.tools.model_records import RECORD, Record, RecordedFile, read_record
+from app.tools.models.cards import ModelCard
+from app.tools.models.digests import Told, key_of, sha256_of
+from app.tools.models.records import RECORD, Record, RecordedFile, read_record
 
 _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml", ".safetensors")
 """Kinds of files that hold no program. Others are taken only where the card names them."""

@@ -18,13 +18,13 @@ from urllib.parse import quote
 
 from app.errors import SightlineError
 from app.tools.api import CancelToken
-from app.tools.download import Wanted, check_address, download, read_url
-from app.tools.model_cards import ModelCard
-from app.tools.model_digests import key_of, remember, sha256_of
-from app.tools.model_names import check_together, safe_name
-from app.tools.model_places import Place, is_program, wanted_files
-from app.tools.model_planning import checked
-from app.tools.model_plans import (
+from app.tools.models.cards import ModelCard
+from app.tools.models.digests import key_of, remember, sha256_of
+from app.tools.models.download import Wanted, check_address, download, read_url
+from app.tools.models.names import check_together, safe_name
+from app.tools.models.places import Place, is_program, wanted_files
+from app.tools.models.planning import checked
+from app.tools.models.plans import (
     Agreed,
     PlannedFile,
     PlannedModel,

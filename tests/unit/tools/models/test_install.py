@@ -18,12 +18,12 @@ import pytest
 
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ToolFailed
-from app.tools.model_cards import CardFile
-from app.tools.model_names import Hostile
-from app.tools.model_packs import MANIFEST
-from app.tools.model_records import to_toml
-from app.tools.model_store import ModelStore
-from app.tools.model_swap import sweep
+from app.tools.models.cards import CardFile
+from app.tools.models.names import Hostile
+from app.tools.models.packs import MANIFEST
+from app.tools.models.records import to_toml
+from app.tools.models.store import ModelStore
+from app.tools.models.swap import sweep
 from app.tools.needs import is_installed
 from tests.unit.tools.model_support import (
     CODE,
@@ -298,7 +298,7 @@ def test_a_folder_that_huggingface_hub_filled_says_its_commit(tmp_path: Path):
 def test_a_folder_of_more_files_than_any_model_has_is_not_walked_to_its_end(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("app.tools.model_sources.MOST_FILES", 5)
+    monkeypatch.setattr("app.tools.models.sources.MOST_FILES", 5)
     many = {f"test-folder/{number}.txt": b"" for number in range(20)}
     with pytest.raises(Hostile, match="more than 5 files"):
         store(tmp_path, foldered()).plan_install(write_files(tmp_path, many) / "test-folder")
@@ -618,7 +618,7 @@ def test_a_hostile_archive_is_refused_as_a_whole(
 def test_an_archive_that_grows_beyond_measure_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr("app.tools.model_sources._SLACK", 1 << 12)
+    monkeypatch.setattr("app.tools.models.sources._SLACK", 1 << 12)
     made = store(tmp_path, foldered())
     zeros = {"test-folder/model.safetensors": bytes(1 << 22)}
     bomb = zipped(tmp_path / "a.zip", zeros, zipfile.ZIP_DEFLATED)

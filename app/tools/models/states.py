@@ -9,10 +9,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from app.tools.model_cards import ModelCard
-from app.tools.model_digests import read_sha256
-from app.tools.model_places import Place, is_program
-from app.tools.model_records import Record
+from app.tools.models.cards import ModelCard
+from app.tools.models.digests import read_sha256
+from app.tools.models.places import Place, is_program
+from app.tools.models.records import Record
 from app.tools.needs import command
 
 _LONGEST_SETTINGS = 1 << 20  # vocabularies are longer, and no settings

@@ -15,14 +15,14 @@ from typing import IO, Protocol
 
 from app.errors import SightlineError
 from app.tools.api import CancelToken, ModelHost
-from app.tools.model_cards import ModelCard
-from app.tools.model_digests import CHUNK, key_of, sha256_of
-from app.tools.model_places import Place, files_below
-from app.tools.model_plans import Agreed, PlannedFile, PlannedModel, check_agreed, check_space
-from app.tools.model_records import RECORD, Record, RecordedFile, write_record
-from app.tools.model_sources import Source, reading
-from app.tools.model_swap import STAGING, swap
-from app.tools.model_tensors import check_tensors
+from app.tools.models.cards import ModelCard
+from app.tools.models.digests import CHUNK, key_of, sha256_of
+from app.tools.models.places import Place, files_below
+from app.tools.models.plans import Agreed, PlannedFile, PlannedModel, check_agreed, check_space
+from app.tools.models.records import RECORD, Record, RecordedFile, write_record
+from app.tools.models.sources import Source, reading
+from app.tools.models.swap import STAGING, swap
+from app.tools.models.tensors import check_tensors
 from app.tools.needs import is_installed
 
 Progress = Callable[[float, str], None]

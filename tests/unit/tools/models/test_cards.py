@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from app.tools.model_cards import DTYPES, ModelCard, cards, read_card
-from app.tools.model_table import table
+from app.tools.models.cards import DTYPES, ModelCard, cards, read_card
+from app.tools.models.table import table
 from app.tools.registry import load_packs
 
-DOCS = Path(__file__).resolve().parents[3] / "docs" / "chest.md"
+DOCS = Path(__file__).resolve().parents[4] / "docs" / "chest.md"
 SHIPPED = sorted(cards().values(), key=lambda card: card.name)
 GOOD = """
 name = "net"

@@ -1,0 +1,1 @@
+"""Models: cards, the models folder, packs, downloads."""
