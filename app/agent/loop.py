@@ -31,6 +31,7 @@ from app.agent.emitter import Emitter
 from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.evidence import Evidence, said_on_the_way
 from app.agent.execute import Tools, log_unexpected
+from app.agent.lacking import Ready, lacking_in
 from app.agent.limits import Meter, Stop, WallClock
 from app.agent.llm.base import LanguageModel, ModelFailed, Plan, info_of
 from app.agent.messages import Message, ToolCall
@@ -163,7 +164,14 @@ class _Run:
             UpdatePlan(self.plan, self.director.check_plan),
             ReadResult(request.thread, window.page_chars),
         )
-        tools = Offered(agent.tools, own if window.info.own_tools else ())
+        own = own if window.info.own_tools else ()
+        tools = Offered(agent.tools, own)
+        # The rule planner reads no description, and names what is missing by planning it.
+        ready = Ready(
+            agent.tools,
+            request.question,
+            (lambda _: False) if window.info.rules else lacking_in(request.models_dir),
+        )
         self.calls = Calls(
             request=request,
             tools=tools,
@@ -188,8 +196,8 @@ class _Run:
         self.answers = Answers(
             request=request,
             model=agent.model,
-            system=with_planning(agent.system, agent.plans, agent.tools, window.info),
-            schemas=tools.schemas(),
+            system=ready.told_after(with_planning(agent.system, agent.plans, ready, window.info)),
+            schemas=Offered(ready, own).schemas(),
             window=window,
             retry=agent.retry,
             emitter=emitter,

@@ -1,0 +1,65 @@
+"""A language model is offered the tools that can do something here, and told of the others."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from app.agent.lacking import Ready, lacking_in
+from app.agent.llm.base import ModelInfo
+from app.agent.loop import AgentLoop
+from app.tools.models.cards import card
+from app.tools.registry import load_packs
+from tests.support.fake_tools import collect, request
+from tests.support.scripted_model import ScriptedModel, says
+
+EXPERT = "chest_xray_expert"
+CLASSIFIER = "chest_xray_classifier"
+
+
+def names(ready: Ready) -> set[str]:
+    return {tool.spec.name for tool in ready.all()}
+
+
+def test_tools_without_their_model_are_named_and_not_described(tmp_path: Path):
+    ready = Ready(load_packs([]), "Where are the lungs?", lacking_in(tmp_path))
+    assert {"dicom_processor", "chest_xray_segmentation"} <= names(ready)
+    assert not {EXPERT, CLASSIFIER, "llava_med_qa"} & names(ready)
+    assert EXPERT in ready.told_after("")
+    assert "chest_xray_segmentation" not in ready.told_after("")
+
+
+def test_a_tool_is_offered_once_its_model_is_there(tmp_path: Path):
+    file = card("densenet121-res224-all").files[0].name
+    (tmp_path / file).write_bytes(b"weights")
+    ready = Ready(load_packs([]), "Where are the lungs?", lacking_in(tmp_path))
+    assert CLASSIFIER in names(ready)
+    assert CLASSIFIER not in ready.told_after("")
+
+
+def test_either_layout_of_a_model_will_do(tmp_path: Path):
+    other = tmp_path / "llava-med-v1.5-mistral-7b-hf"
+    other.mkdir()
+    for file in card(other.name).files:
+        (other / file.name.replace("*", "-00001-of-00001")).write_bytes(b"x")
+    assert "llava_med_qa" in names(Ready(load_packs([]), "?", lacking_in(tmp_path)))
+
+
+def test_a_tool_that_the_user_names_is_offered_so_that_it_says_what_is_missing(tmp_path: Path):
+    ready = Ready(load_packs([]), f"Run {EXPERT} on it", lacking_in(tmp_path))
+    assert EXPERT in names(ready)
+
+
+@pytest.mark.parametrize("rules", [False, True])
+def test_the_rule_planner_knows_all_tools_and_a_language_model_those_that_work(
+    rules: bool, tmp_path: Path
+):
+    info = ModelInfo(own_tools=False, metered=False, rules=rules)
+    with ScriptedModel(says("Nothing was asked."), info=info) as model:
+        loop = AgentLoop(model, load_packs([]))
+        asyncio.run(collect(loop, request(tmp_path, "Good morning")))
+    assert (EXPERT in {schema.name for schema in model.schemas[0]}) == rules
+    told = "".join(message.model_dump_json() for message in model.requests[0])
+    assert ("not offered" in told) == (not rules)
