@@ -17,6 +17,7 @@ from transformers import dynamic_module_utils
 from app.tools.api import ToolFailed
 from app.tools.model_process import memory
 from app.tools.model_process.serving import Work
+from app.tools.models.programs import are_allowed
 from app.tools.needs import command
 
 _private: list[str] = []
@@ -38,7 +39,7 @@ def loaded(auto: Any, folder: Path, work: Work, **how: Any) -> Any:
     Raises:
         ToolFailed: The user has not, or the code does not run here.
     """
-    require_consent(work)
+    require_consent(work, folder)
     try:
         return _from_folder(auto, folder, how)
     except ToolFailed:
@@ -88,8 +89,11 @@ def _from_folder(auto: Any, folder: Path, how: dict[str, Any]) -> Any:
     return auto.from_pretrained(str(folder), trust_remote_code=True, local_files_only=True, **how)
 
 
-def require_consent(work: Work) -> None:
-    """Stop unless the user has allowed this model's program.
+def require_consent(work: Work, folder: Path) -> None:
+    """Stop unless the user has allowed this model's program, and it is that program still.
+
+    Between the look at the files in the viewer and this one lie the wait for the process and the
+    loading of gigabytes.
 
     Raises:
         ToolFailed: Says how to allow it.
@@ -101,6 +105,13 @@ def require_consent(work: Work) -> None:
             subject=_name(work),
             remedy="Read the program's files first. To allow them, install the model with "
             f"`{command()} models install PATH --allow-code`, or say yes in the model panel.",
+        )
+    if not are_allowed(folder, work.source.get("programs") or {}):
+        raise ToolFailed(
+            "the program that comes with this model was changed since it was allowed, and is not "
+            "run",
+            subject=_name(work),
+            remedy="Install the model again, from a place that you trust.",
         )
 
 

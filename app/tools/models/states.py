@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 from app.tools.models.cards import ModelCard
-from app.tools.models.digests import read_sha256
-from app.tools.models.places import Place, is_program
+from app.tools.models.places import Place
 from app.tools.models.records import Record
 from app.tools.needs import command
-
-_LONGEST_SETTINGS = 1 << 20  # vocabularies are longer, and no settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,8 +22,8 @@ class InstalledModel:
         path: Its folder; of a model of one file, that file.
         sha256: Of its one file, or of the list of its files' digests: what findings name.
         warnings: What makes its results doubtful, e.g. that its files are not the published ones.
-        code_allowed: The user has said yes to running the code that lies with its weights, and it
-            is the same code still.
+        programs: Digests of the programs with its weights, by name, where the user has said yes to
+            running them and they are the same still; else none.
         accepted: The terms on its card are accepted, or it has none.
     """
 
@@ -36,8 +31,13 @@ class InstalledModel:
     path: Path
     sha256: str
     warnings: tuple[str, ...] = ()
-    code_allowed: bool = False
+    programs: Mapping[str, str] = field(default_factory=dict[str, str])
     accepted: bool = True
+
+    @property
+    def code_allowed(self) -> bool:
+        """Whether the programs may run."""
+        return self.card.trust_remote_code and bool(self.programs)
 
     def payload(self, device: str) -> dict[str, Any]:
         """What an entry in the model process is given of it; see `model_process.serving`."""
@@ -47,7 +47,8 @@ class InstalledModel:
                 "path": str(self.path),
                 "sha256": self.sha256,
                 "memory": self._memory(),
-                "trust_remote_code": self.card.trust_remote_code and self.code_allowed,
+                "trust_remote_code": self.code_allowed,
+                "programs": dict(self.programs),
             },
             "device": device,
         }
@@ -131,29 +132,6 @@ def accepted(wanted: ModelCard, record: Record | None) -> bool:
 def code_of(wanted: ModelCard) -> str:
     """`ModelStatus.code` of a model that is not there."""
     return "not allowed" if wanted.trust_remote_code else ""
-
-
-def code(place: Place, record: Record | None) -> str:
-    """See `ModelStatus.code`; each program is read anew, since what ran once is no promise."""
-    if not place.card.trust_remote_code:
-        return ""
-    if record is None or not record.code_allowed or _leads_elsewhere(place):
-        return "not allowed"
-    allowed = {file.name: file.sha256 for file in record.files if is_program(file.name)}
-    now = {name: read_sha256(place.file(name)) for name in place.programs()}
-    return "allowed" if now == allowed else "changed"
-
-
-def _leads_elsewhere(place: Place) -> bool:
-    """Whether its settings name code of another repository, which nobody has pinned."""
-    for path in place.base.glob("*.json"):
-        if path.stat().st_size > _LONGEST_SETTINGS:
-            continue
-        with contextlib.suppress(ValueError, OSError):
-            data: Any = json.loads(path.read_bytes())
-            if isinstance(data, dict) and "--" in json.dumps(data.get("auto_map", "")):
-                return True
-    return False
 
 
 def _changed(record: Record | None, digests: Mapping[str, str]) -> list[str]:

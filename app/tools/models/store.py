@@ -29,7 +29,8 @@ from app.tools.models.install import Installation
 from app.tools.models.packs import Manifest, write_pack
 from app.tools.models.places import Place, is_program
 from app.tools.models.plans import Agreed, InstallPlan
-from app.tools.models.records import Record, write_record
+from app.tools.models.programs import allowed_programs, code
+from app.tools.models.records import Record, RecordedFile, write_record
 from app.tools.models.states import InstalledModel, ModelStatus
 from app.tools.models.swap import delete, recover, sweep
 from app.tools.needs import command, is_installed
@@ -102,7 +103,7 @@ class ModelStore:
             place.path,
             total,
             states.warnings(place, record, digests),
-            states.code(place, record) == "allowed",
+            allowed_programs(record) if code(place, record) == "allowed" else {},
             states.accepted(wanted, record),
         )
 
@@ -151,7 +152,7 @@ class ModelStore:
             path=place.path,
             bytes=there or wanted.size,
             accepted=states.accepted(wanted, record),
-            code=states.code(place, record) if state != "not installed" else states.code_of(wanted),
+            code=code(place, record) if state != "not installed" else states.code_of(wanted),
             note=note,
             sha256=place.expected(place.path.name) if not wanted.folder else "",
             revision=(record.revision if record else "") or wanted.revision,
@@ -221,6 +222,8 @@ class ModelStore:
             names = tuple(sorted({*names, *place.programs()}))
         now = now_text()
         files = tuple(place.recorded(n, _now_sha256(place, n, cancel)) for n in names)
+        if not code:  # a yes to the code stays one to the code that it was given for
+            files = tuple(_kept(record, file) for file in files)
         made = Record(
             name=wanted.name,
             revision=record.revision if record else "",
@@ -442,6 +445,12 @@ class ModelStore:
 def now_text() -> str:
     """The time, as records have it."""
     return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _kept(record: Record | None, file: RecordedFile) -> RecordedFile:
+    """A program as it was when it was allowed; anything else as it is."""
+    noted = record.file(file.name) if record and record.code_allowed else None
+    return noted if noted is not None and is_program(file.name) else file
 
 
 def _now_sha256(place: Place, name: str, cancel: CancelToken | None) -> str:

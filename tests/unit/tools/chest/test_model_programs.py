@@ -134,3 +134,18 @@ def test_a_program_that_was_changed_after_the_yes_is_not_run(
     with pytest.raises(ToolFailed, match="has not been allowed"):
         ask(opened, "grounding")
     assert not trace.exists()
+
+
+def test_a_program_that_is_changed_while_the_model_waits_to_be_loaded_is_not_run(
+    opened: Bench, tiny: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    trace = tmp_path / "ran"
+    opened.models = tiny("grounding", "\n# to be changed later\n")
+    allow(opened, "grounding")
+    program = opened.models / "maira-2" / "processing_maira2.py"
+    program.write_text(f"open({str(trace)!r}, 'w').close()\n" + program.read_text("utf-8"))
+    # As if the viewer had looked before that: it gives the digests of the programs as they were.
+    monkeypatch.setattr("app.tools.models.store.code", lambda place, record: "allowed")
+    with pytest.raises(ToolFailed, match="was changed since it was allowed"):
+        ask(opened, "grounding")
+    assert not trace.exists()
