@@ -13,12 +13,14 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.imaging.files import synthetic
+from app.imaging.pixels import pipeline
 from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest import view_check
-from app.tools.chest.pictures import MIRRORED, MIRRORED_NOTE, grey
+from app.tools.chest.pictures import MIRRORED, MIRRORED_NOTE, grey, model_pixels
 from app.tools.models.store import ModelStore
 
 Position = Literal["PA", "AP", "lateral", "unknown"]
@@ -30,14 +32,18 @@ SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 
 _LATERAL = re.compile(r"^(LL|RL|LLO|RLO|LAT|LATERAL|LEFT LATERAL|RIGHT LATERAL)$")
 _DECUBITUS = re.compile(r"^(LLD|RLD)$")
+_OBLIQUE = re.compile(r"^(LAO|RAO|LPO|RPO|OBL|OBLIQUE)$")
 _OTHER_PARTS = re.compile(
-    r"ABDOMEN|ANKLE|ARM|BRAIN|BREAST|CALCANEUS|CSPINE|C-?SPINE|CERVICAL|COCCYX|ELBOW|EXTREMITY|"
-    r"FACE|FEMUR|FINGER|FOOT|FOREARM|HAND|HEAD|HIP|HUMERUS|JAW|KNEE|LEG|LUMBAR|LSPINE|L-?SPINE|"
-    r"MANDIBLE|NECK|ORBIT|PELVIS|SACRUM|SHOULDER|SINUS|SKULL|TEETH|TIBIA|TOE|WRIST|ZYGOMA"
+    r"ABDOMEN|ANKLE|ARM|BRAIN|BREAST|CALCANEUS|CERVICAL|CLAVICLE|COCCYX|COLON|ELBOW|EXTREMITY|"
+    r"FACE|FEMUR|FINGER|FOOT|FOREARM|HAND|HEAD|HIP|HUMERUS|JAW|KNEE|KUB|LEG|LUMBAR|"
+    r"MANDIBLE|NECK|ORBIT|PATELLA|PELVIS|RADIUS|SACRUM|SCAPULA|SHOULDER|SINUS|SKULL|SPINE|TEETH|"
+    r"THIGH|TIBIA|TOE|ULNA|WRIST|ZYGOMA"
 )
 _CHEST = re.compile(r"CHEST|THORAX|TORAX|LUNG")
+_NO_PART = frozenset({"UNKNOWN", "OTHER", "NONE", "NA", "N A"})
 _REMEDY = "Open a frontal chest radiograph (PA or AP) and ask again."
-_LATERAL_TEXT = "a lateral view; only frontal chest radiographs (PA or AP) can be used"
+_ONLY_FRONTAL = "only frontal chest radiographs (PA or AP) can be used"
+_LATERAL_TEXT = f"a lateral view; {_ONLY_FRONTAL}"
 _TITLE = "Use this image as a frontal chest radiograph all the same?"
 _NO_CODE = re.compile(r"[^A-Z0-9_ ]")
 _CODE_LENGTH = 16  # of a Code String, PS3.5 6.2
@@ -111,14 +117,16 @@ def admit(
     if context is not None and needs:
         store = ModelStore(context.models_dir)
         context = context if any(store.has(name) for name in needs) else None
-    _check_size(snapshot)
+    pixels = _shown(snapshot)
+    _check_size(pixels)
     look = _Look()
     _check_modality(snapshot.instance, look)
     _check_body_part(snapshot.instance, look)
     _check_view(snapshot, look)
     _check_orientation(snapshot, look, turns=turns)
     _check_colours(snapshot, look)
-    _check_greys(snapshot, look)
+    _check_greys(pixels, look)
+    _check_negative(snapshot)
     if context is not None and not look.objections:
         _check_picture(snapshot, look, context)
     if look.objections:
@@ -145,13 +153,19 @@ def _overruled(snapshot: ImageSnapshot, look: _Look, context: ToolContext | None
     return Admission(look.position, (warning, *look.warnings), tuple(look.objections))
 
 
-def _check_size(snapshot: ImageSnapshot) -> None:
-    rows, columns = snapshot.display.shape[:2]
+def _shown(snapshot: ImageSnapshot) -> NDArray[np.uint8]:
+    """What is judged: what a model is shown, whatever window was dragged on the screen."""
+    as_it_is = snapshot.derived or snapshot.frame.is_color
+    return snapshot.display if as_it_is else model_pixels(snapshot)
+
+
+def _check_size(pixels: NDArray[np.uint8]) -> None:
+    rows, columns = pixels.shape[:2]
     if min(rows, columns) < SMALLEST:
         raise ToolFailed(
             f"the image has {columns} x {rows} pixels: too few to see anything", remedy=_REMEDY
         )
-    if int(snapshot.display.max()) == int(snapshot.display.min()):
+    if int(pixels.max()) == int(pixels.min()):
         raise ToolFailed(
             "the image is blank: all of its pixels have the same value",
             remedy="Look whether it was exposed and sent correctly, or open another image.",
@@ -178,18 +192,32 @@ def _check_modality(instance: Instance, look: _Look) -> None:
 
 def _check_body_part(instance: Instance, look: _Look) -> None:
     part = _said(instance.get("BodyPartExamined"))
-    if part and not _CHEST.search(part) and _OTHER_PARTS.search(part):
+    if _CHEST.search(part):
+        return
+    if not part or part in _NO_PART:
+        if instance.kind == "dicom":
+            look.warnings.append("the file does not say which part of the body it shows")
+    elif _OTHER_PARTS.search(part):
         look.objections.append(
             f"the file says that this image shows the {part.lower()}, not the chest"
+        )
+    else:
+        look.warnings.append(
+            f"the file calls the part of the body {part.lower()}, which may not be the chest"
         )
 
 
 def _check_view(snapshot: ImageSnapshot, look: _Look) -> None:
     view = snapshot.instance.get("ViewPosition").strip().upper()
     # PatientOrientation of a lateral: rows run to the patient's front or back.
-    if _LATERAL.match(view) or snapshot.frame.orientation.row[:1] in ("A", "P"):
+    orientation = snapshot.frame.orientation
+    if _LATERAL.match(view) or orientation.row[:1] in ("A", "P"):
         look.position = "lateral"
         look.objections.append(f"the file says that this is {_LATERAL_TEXT}")
+    elif orientation.column[:1] in ("A", "P"):
+        look.objections.append("the file says that it was taken along the body, not from the front")
+    elif _OBLIQUE.match(view):
+        look.objections.append(f"the file says that this is an oblique view; {_ONLY_FRONTAL}")
     elif _DECUBITUS.match(view):
         look.warnings.append("a decubitus view: free fluid and air lie elsewhere than upright")
     elif view == "PA":
@@ -230,10 +258,10 @@ def _check_colours(snapshot: ImageSnapshot, look: _Look) -> None:
         look.warnings.append("the picture has coloured marks, which may mislead the model")
 
 
-def _check_greys(snapshot: ImageSnapshot, look: _Look) -> None:
-    rows, columns = snapshot.display.shape[:2]
+def _check_greys(pixels: NDArray[np.uint8], look: _Look) -> None:
+    rows, columns = pixels.shape[:2]
     step = max(1, min(rows, columns) // _SAMPLED)
-    counts = np.bincount(grey(snapshot.display[::step, ::step]).ravel(), minlength=256)
+    counts = np.bincount(grey(pixels[::step, ::step]).ravel(), minlength=256)
     if float(counts.max()) > FLAT * float(counts.sum()):
         look.objections.append(
             "nearly all of the picture is one grey: an empty exposure, or a document"
@@ -247,6 +275,19 @@ def _check_greys(snapshot: ImageSnapshot, look: _Look) -> None:
     if min(rows, columns) < SMALL:
         look.warnings.append(
             f"the image is small ({columns} x {rows} pixels): fine signs cannot be seen in it"
+        )
+
+
+def _check_negative(snapshot: ImageSnapshot) -> None:
+    """A reversed map of greys makes a negative, in which a model sees air where there is bone."""
+    if not snapshot.derived or snapshot.frame.is_color or snapshot.display.ndim != 2:
+        return
+    step = max(1, min(snapshot.display.shape) // _SAMPLED)
+    film = pipeline.render(snapshot.frame, pipeline.default_window(snapshot.frame))
+    made, meant = (part[::step, ::step].astype(np.float32) for part in (snapshot.display, film))
+    if float(((made - made.mean()) * (meant - meant.mean())).sum()) < 0:
+        raise ToolRetry(
+            "a tool has exchanged black and white in this picture; name the original image instead"
         )
 
 
@@ -269,9 +310,13 @@ def _check_picture(snapshot: ImageSnapshot, look: _Look, context: ToolContext) -
 
 
 def _stated(snapshot: ImageSnapshot) -> bool:
-    """Whether the file says that it is a chest radiograph, or a tool made the picture just now."""
+    """Whether the file says that it is a chest radiograph, or a model drew it as one.
+
+    Of a picture that a tool made what it was made from says so: converted, a screenshot is no more
+    a chest radiograph than before.
+    """
     instance = snapshot.instance
-    if snapshot.derived or instance.get(synthetic.ATTRIBUTE):
+    if instance.get(synthetic.ATTRIBUTE):
         return True
     radiograph = _said(instance.get("Modality")) in RADIOGRAPHY
     return radiograph and bool(_CHEST.search(_said(instance.get("BodyPartExamined"))))

@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.imaging.types import ImageRef
+from app.imaging.types import ImageRef, Window
 from app.tools.api import ToolContext, ToolFailed, ToolRetry
 from app.tools.chest import gate
 from app.tools.files import save_png
+from app.tools.general.image_visualizer import ImageVisualizer
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import LOOK, Bench, write_dicom
 
@@ -263,3 +264,63 @@ def test_where_the_model_is_missing_nobody_is_asked_and_none_looks(bench: Bench)
     assert not user.asked
     context = replace(bench.context(), host=Seen("other", 1.0))
     assert gate.admit(bench.images.resolve("image-2"), context, needs=needs).warnings == ()
+
+
+@pytest.mark.parametrize("view", ["lateral", "other"])
+def test_a_picture_is_not_let_in_by_converting_it_first(bench: Bench, view: str):
+    """A screenshot goes through `dicom_processor` and is no more a chest film than before."""
+    folder = bench.folder / "pictures"
+    folder.mkdir()
+    bench.open(save_png((radiograph(260, 230) >> 4).astype(np.uint8), folder, view))
+    source = bench.images.resolve("image-1")
+    path = save_png(source.display, bench.out, "dicom")
+    bench.images.add_derived(path, source)
+    user = User(bench, granted=False)
+    context = replace(user.context, host=Seen(view, 0.97))
+    with pytest.raises(ToolFailed, match=r"the picture (looks|does not look)"):
+        gate.admit(bench.images.resolve(str(path)), context)
+    assert [image for _, _, image in user.asked] == [source.ref]
+
+
+@pytest.mark.parametrize("part", ["TSPINE", "SPINE", "KUB", "PATELLA", "CLAVICLE"])
+def test_further_body_parts_are_refused(bench: Bench, part: str):
+    with pytest.raises(ToolFailed, match="not the chest"):
+        admit(bench, BodyPartExamined=part)
+
+
+@pytest.mark.parametrize(
+    ("part", "told"),
+    [(None, "does not say which part"), ("UNKNOWN", "does not say which"), ("RIB", "part of the")],
+)
+def test_a_body_part_that_is_not_the_chest_for_certain_is_told(
+    bench: Bench, part: str | None, told: str
+):
+    assert any(told in text for text in admit(bench, BodyPartExamined=part).warnings)
+
+
+@pytest.mark.parametrize("view", ["LAO", "RAO", "LPO", "RPO"])
+def test_obliques_are_refused(bench: Bench, view: str):
+    with pytest.raises(ToolFailed, match="an oblique view"):
+        admit(bench, ViewPosition=view)
+
+
+def test_a_film_taken_along_the_body_is_refused(bench: Bench):
+    with pytest.raises(ToolFailed, match="along the body"):
+        admit(bench, ViewPosition=None, PatientOrientation=["L", "P"])
+
+
+def test_a_window_that_was_dragged_refuses_nothing(bench: Bench):
+    """The model is shown the file's own window, so that one is judged."""
+    path = write_dicom(bench.folder / "a.dcm", radiograph())
+    bench.open(path, window=Window(-5000.0, 1.0))
+    snapshot = bench.images.resolve("image-1")
+    assert int(snapshot.display.min()) == int(snapshot.display.max())
+    assert gate.admit(snapshot).warnings == ()
+
+
+@pytest.mark.parametrize("cmap", ["gray_r", "bone", "viridis_r"])
+def test_a_picture_with_mapped_greys_is_sent_back_for_the_original(bench: Bench, cmap: str):
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
+    made = bench.run(ImageVisualizer(), image_path="image-1", cmap=cmap)
+    with pytest.raises(ToolRetry, match="original image"):
+        gate.admit(bench.images.resolve(made.output["image_path"]))
