@@ -15,6 +15,8 @@ _TAKEN = (".json", ".jsonl", ".txt", ".model", ".jinja", ".md", ".yaml", ".yml",
 """Kinds of files that hold no program. Others are taken only where the card names them."""
 
 _WEIGHTS = (".safetensors",)
+_PROSE = (".md", "")
+"""Kinds of files that people read, and no model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,19 @@ class Place:
         if record is None:
             return tuple(wanted_files(self.card, found)[0])
         return tuple(name for name in found if name in wanted)
+
+    def strange(self, record: Record | None) -> tuple[str, ...]:
+        """Files that would be read with the model, and that came after its record was written.
+
+        An index of other weights, a chat template or a setting changes what a model says as much
+        as its weights do. Programs have an answer of their own, `programs.code`.
+        """
+        if record is None or not self.card.folder:
+            return ()
+        noted = {file.name for file in record.files} | {RECORD}
+        new = [name for name in files_below(self.base) if name not in noted]
+        read = wanted_files(self.card, new)[0]
+        return tuple(n for n in read if not is_program(n) and PurePosixPath(n).suffix not in _PROSE)
 
     def missing(self) -> tuple[str, ...]:
         """Files (or patterns) of the card that are needed and not there."""

@@ -134,11 +134,12 @@ def code_of(wanted: ModelCard) -> str:
     return "not allowed" if wanted.trust_remote_code else ""
 
 
-def _changed(record: Record | None, digests: Mapping[str, str]) -> list[str]:
-    """Files that are others than were installed, or gone."""
+def _changed(place: Place, record: Record | None, digests: Mapping[str, str]) -> list[str]:
+    """Files that are others than were installed, or gone, or new."""
     if record is None:
         return []
-    return [file.name for file in record.files if digests.get(file.name) != file.sha256]
+    other = [file.name for file in record.files if digests.get(file.name) != file.sha256]
+    return other + list(place.strange(record))
 
 
 def _other(place: Place, digests: Mapping[str, str]) -> list[str]:
@@ -155,7 +156,7 @@ def warnings(place: Place, record: Record | None, digests: Mapping[str, str]) ->
     what = f"the files of {place.card.name}" if folder else f"the weights {place.path.name}"
     if place.card.embedded:
         return (f"{what} are damaged: reinstall Sightline",) if _other(place, digests) else ()
-    if _changed(record, digests):
+    if _changed(place, record, digests):
         return (f"{what} were changed since they were installed: results are as good as they are",)
     if _other(place, digests):
         differ = "differ from the published file" + ("s" if folder else "")
@@ -175,6 +176,8 @@ def quick_state(
     if missing:
         whole = not names and (not place.card.folder or not any(place.base.glob("*")))
         return ("not installed", "") if whole else ("partly", f"missing: {', '.join(missing)}")
+    if strange := place.strange(record):
+        return "broken", f"{', '.join(strange[:5])} came after it was installed"
     for name in names:
         size, known = place.file(name).stat().st_size, place.card.file_of(name)
         noted = record.file(name) if record else None
@@ -187,7 +190,7 @@ def quick_state(
 
 def state(place: Place, record: Record | None, digests: Mapping[str, str]) -> tuple[str, str]:
     """Of files that were read."""
-    changed, other = _changed(record, digests), _other(place, digests)
+    changed, other = _changed(place, record, digests), _other(place, digests)
     if changed:
         return "broken", f"changed since it was installed: {', '.join(changed)}"
     if place.card.embedded:

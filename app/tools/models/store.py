@@ -217,7 +217,7 @@ class ModelStore:
         if code and not wanted.trust_remote_code:
             raise UsageError("its card does not provide for code", subject=wanted.name)
         record = place.record()
-        names = place.names(record)
+        names = tuple(sorted({*place.names(record), *place.strange(record)}))
         if code:
             names = tuple(sorted({*names, *place.programs()}))
         now = now_text()

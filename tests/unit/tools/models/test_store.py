@@ -291,3 +291,21 @@ def test_an_unknown_name_lists_the_known_ones(tmp_path: Path):
     with pytest.raises(UsageError, match="test-net"):
         store(tmp_path).card("no-such")
     assert store(tmp_path).card("test-net.pt").name == "test-net"
+
+
+@pytest.mark.parametrize(
+    "name", ["model.safetensors.index.json", "chat_template.jinja", "tokenizer/merges.txt"]
+)
+def test_a_file_that_was_put_beside_an_installed_model_is_a_change_of_it(tmp_path: Path, name: str):
+    made = store(tmp_path, foldered())
+    folder = write_files(made.folder / "test-folder", FILES)
+    made.accept("test-folder")
+    write_files(folder, {"README.md": b"read by people", "LICENSE": b"", ".notes.json": b"{}"})
+    assert made.verify()[0].state == "intact"
+    write_files(folder, {name: b"{}"})
+    assert made.overview()[0].state == "broken"
+    status = made.verify()[0]
+    assert (status.state, name in status.note) == ("broken", True)
+    assert "were changed" in made.require("test-folder", "A tool").warnings[0]
+    made.accept("test-folder")
+    assert made.verify()[0].state == "intact", "it is the user's word now"
