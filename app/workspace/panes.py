@@ -60,6 +60,10 @@ class Panes:
         self._panes.append(pane)
         self.changed.emit()
 
+    def source_of(self, path: Path) -> str:
+        """The image that a picture which is in a pane was made from; "" where none is known."""
+        return next((pane.sop_instance_uid for pane in self._panes if pane.path == path), "")
+
     def close(self, pane: Pane) -> None:
         """Close a pane."""
         if pane in self._panes:

@@ -243,13 +243,14 @@ class Workspace:
     def _pane(self, tool: str, artifact: Artifact) -> Pane:
         shown = self.acquired
         source = artifact.source.sop_instance_uid if artifact.source else ""
+        known = self.panes.source_of(artifact.path)  # shown again: still of that image
         return Pane(
             artifact.path,
             artifact.title or artifact.path.name,
             artifact.description,
             tool,
             dict(artifact.options),
-            source or (shown.sop_instance_uid if shown else ""),
+            source or known or (shown.sop_instance_uid if shown else ""),
         )
 
     def _follow_study(self) -> None:

@@ -207,7 +207,7 @@ def test_prompt_3_draws_the_phrase_and_shows_it(ask: Ask, models: Path, png: Pat
         "title": "Grounded Finding",
     }
     if not scripted:
-        assert "x to the right and y down from the top left corner" in answer(events)
+        assert "x to the right and y down from the top left corner of the image" in answer(events)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from PySide6.QtCore import QRectF
 from PySide6.QtGui import QColor
 
 from app.imaging.findings import Finding, Heatmap
@@ -107,3 +108,13 @@ def test_the_legend_keeps_clear_of_corner_text_in_a_narrow_view(scene: Scene):
     assert place.height() > 30
     assert overlay._area().contains(place)
     assert not any(place.intersects(other) for other in taken)
+
+
+def test_the_legend_goes_beside_the_text_at_the_right_rather_than_up_over_the_image():
+    area, legend = QRectF(0, 0, 500, 600), heat_legend.Legend("Heatmap: Effusion")
+    left, right = QRectF(12, 560, 100, 28), QRectF(250, 400, 238, 188)
+    place = heat_legend.rect_of(legend, area, taken=[left, right])
+    assert place.center().y() > right.top(), "not lifted above the high corner"
+    assert not any(place.intersects(other) for other in (left, right))
+    alone = heat_legend.rect_of(legend, area, taken=[left])
+    assert alone.center().x() == pytest.approx(area.center().x()), "else in the middle"

@@ -10,6 +10,7 @@ from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFontMetricsF
 from PySide6.QtWidgets import QApplication
 
+from app.imaging.findings import Point
 from app.imaging.types import (
     Orientation,
     RealWorldMap,
@@ -24,7 +25,7 @@ from app.views import wording
 from app.views.canvas import corner_text, overlay
 from app.views.canvas.corner_text import Corners, Shown
 from tests.gui.canvas_scene import Scene, move
-from tests.gui.viewer_support import found, frame, instance, study
+from tests.gui.viewer_support import finding, found, frame, instance, study
 
 pytestmark = pytest.mark.gui
 
@@ -156,6 +157,35 @@ def test_long_lines_are_wrapped_and_every_line_fits(qapp: QApplication):
     assert len(left.lines) == 1  # nothing to break at: cut, not "ID" alone
     assert " ".join(text for text, _ in right.lines) == long
     assert not left.rect.intersects(right.rect)
+
+
+def test_many_tools_do_not_cover_the_image_with_their_names(scene: Scene):
+    scene.canvas.resize(400, 500)
+    scene.show()
+    ref = scene.canvas.frame.ref
+    few, many = [
+        [finding(ref, Point(40, 40), f"F{n}", f"chest_xray_tool_{n}") for n in range(count)]
+        for count in (1, 6)
+    ]
+    named = {item.provenance.tool for item in many}
+    canvas = scene.canvas.overlay
+
+    def corner() -> overlay.Block:
+        scene.settle()
+        return canvas._laid_out()[-1]
+
+    scene.workspace.annotations.add(few)
+    assert any("chest_xray_tool_0" in text for text, _ in corner().lines)
+    scene.workspace.annotations.add(many[1:])
+    block = corner()
+    assert block.rect.height() <= canvas.height() * overlay.MOST_HEIGHT
+    lines = [text for text, _ in block.lines]
+    assert lines[0].startswith("AI")
+    assert "net-1" in lines
+    assert corner_text.TOOLS_IN_LIST in lines
+    exported = overlay.corner_blocks(canvas.corners, QRectF(0, 0, 400, 500))[-1]
+    told = " ".join(text for text, _ in exported.lines)
+    assert all(name in told for name in named), "an export has no list of findings beside it"
 
 
 def test_the_name_of_a_file_is_told_once():

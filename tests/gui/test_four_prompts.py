@@ -14,6 +14,7 @@ from app.agent.loop import AgentLoop
 from app.imaging.demo import demo_paths
 from app.imaging.findings import Box, Finding, Mask
 from app.tools.host import ProcessHost
+from app.views.canvas.pane import PaneView
 from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.wiring import Program, ViewRequest, build_window
@@ -156,12 +157,18 @@ def test_prompt_3_draws_the_box_on_the_film(chat: Callable[..., Chat], scripted:
 
 
 @pytest.mark.slow
-def test_prompt_4_shows_a_film_that_is_marked_as_synthetic(chat: Callable[..., Chat]):
-    shown = chat(empty=True)
+@pytest.mark.parametrize("empty", [True, False], ids=["nothing open", "beside a study"])
+def test_prompt_4_shows_a_film_that_is_marked_as_synthetic(chat: Callable[..., Chat], empty: bool):
+    shown = chat(empty=empty)
     answer = shown.ask(seed.PROMPT_4)
     assert sorted(shown.called) == sorted(TOOLS[4])
     assert shown.failed == []
     assert "A synthetic image was made; it shows no patient" in answer
+    drawn = next(item for item in _artifacts(shown) if item.role == "show")
+    (pane,) = shown.window.findChildren(PaneView)
+    assert pane.isVisible()
+    assert pane.pane.path == drawn.path
+    assert pane.band.isVisible()
     for artifact in _artifacts(shown):
         assert artifact.options.get("synthetic") is True
     assert all("Synthetic" in finding.description for finding in shown.made)

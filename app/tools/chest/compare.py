@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.imaging.findings import Box, Finding, Polygon, new_id
 from app.imaging.studies.patients import conflict, identity_of
+from app.imaging.types import ImageRef
 from app.tools.api import (
     Approval,
     Artifact,
@@ -289,7 +290,7 @@ def _result(
         "warnings": warnings,
         "status": "completed",
     }
-    shown = () if picture is None else (_artifact(picture, laid),)
+    shown = () if picture is None else (_artifact(picture, laid, current.snapshot.ref),)
     return ToolResult(
         _summary(rows, output, warnings), plain(output), plain(metadata), findings, shown
     )
@@ -302,7 +303,7 @@ def _picture(laid: Laid, context: ToolContext) -> Path:
     return path
 
 
-def _artifact(path: Path, laid: Laid) -> Artifact:
+def _artifact(path: Path, laid: Laid, current: ImageRef) -> Artifact:
     return Artifact(
         path,
         role="show",
@@ -310,6 +311,7 @@ def _artifact(path: Path, laid: Laid) -> Artifact:
         description=f"The prior image, turned by {laid.told['degrees']:.1f} degrees and scaled by "
         f"{laid.told['scale']:.2f} to lie on the current image; nothing is bent. Lungs overlap by "
         f"{laid.told['dice_after']:.2f} (Dice; {laid.told['dice_before']:.2f} before).",
+        source=current,  # a pane stands beside this patient's images only
     )
 
 

@@ -160,8 +160,8 @@ def _grounded(output: Data, metadata: Data) -> list[Said]:
         for box in boxes.get("image_coordinates") or ():
             phrase = one_line(str(item.get("phrase", "")))
             lines.append(
-                f"“{phrase}”: box from {_point(box[:2])} to {_point(box[2:])}, x to the right and "
-                "y down from the top left corner."
+                f"“{phrase}”: box from {_point(box[:2])} to {_point(box[2:])} px, x to the right "
+                "and y down from the top left corner of the image (its left, not the patient's)."
             )
     if not lines and "predictions" in output:
         lines.append("The phrase was not found in the image.")
@@ -236,7 +236,8 @@ def _label(name: str) -> str:
 
 
 def _point(values: Sequence[Any]) -> str:
-    return f"({', '.join(number(value, 0) for value in values)})"
+    # No separated thousands: "(1,113, 1,078)" reads like four numbers.
+    return f"({', '.join(number(value, 0).replace(',', '') for value in values)})"
 
 
 def unanswered(told: Told) -> list[str]:
@@ -283,7 +284,7 @@ TELLERS = (
     ),
     Teller(_SEGMENTATION, "Outlines", _outlines),
     Teller("chest_xray_report_generator", "Draft report", _report),
-    Teller("chest_xray_generator", lines=_generated),
-    Teller(_GROUNDING, lines=_grounded),
+    Teller("chest_xray_generator", "Synthetic image", _generated),
+    Teller(_GROUNDING, "Where the phrase is seen", _grounded),
     *MODELS,
 )

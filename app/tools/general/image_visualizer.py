@@ -105,7 +105,7 @@ class ImageVisualizer:
             role="show",
             title=title or "Image",
             description=description,
-            source=snapshot.ref if _same_matrix(snapshot) else None,
+            source=snapshot.ref if _same_matrix(snapshot) and not _stands_alone(snapshot) else None,
             options={"figsize": list(figsize), "cmap": cmap},
         )
         return ToolResult(
@@ -127,6 +127,11 @@ def _shown_file(snapshot: ImageSnapshot, context: ToolContext) -> Path:
 
 def _same_matrix(snapshot: ImageSnapshot) -> bool:
     return snapshot.display.shape[:2] == (snapshot.frame.rows, snapshot.frame.columns)
+
+
+def _stands_alone(snapshot: ImageSnapshot) -> bool:
+    """Whether it was made from no open image, e.g. drawn by a model: its own UID names none."""
+    return snapshot.derived and snapshot.instance.path == snapshot.path
 
 
 def _figsize(asked: tuple[float, float] | None) -> tuple[float, float]:

@@ -23,6 +23,7 @@ Lines = tuple[str, ...]
 
 BRIEF = 48  # characters of a warning that is shown whole
 MOST_WARNINGS = 4
+TOOLS_IN_LIST = "Tools: see findings"
 LONGEST_TITLE = 32  # characters of a presentation state's
 _ALIGNED = 0.9999  # cosine from which on a normal counts as an axis of the patient (under 1 degree)
 
@@ -48,6 +49,7 @@ class Corners:
     warning: Lines = ()  # above bottom_right, in the warning colour
     series_warning: Lines = ()  # below top_right, in the warning colour
     mark: Lines = ()  # below bottom_left, in the warning colour: flipped, turned
+    brief: Lines = ()  # on screen instead of `warning`, where that would cover much of the image
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +110,7 @@ def corners_of(shown: Shown) -> Corners:
         warning_lines(shown.findings),
         (*_kept(_withdrawn(shown.rejection)), *series_warnings(shown.series, instance)),
         (*_kept(shown.presentation), *mark_lines(shown.turn)),
+        brief=brief_warning(shown.findings),
     )
 
 
@@ -279,6 +282,17 @@ def warning_lines(findings: Sequence[Finding]) -> Lines:
         return ()
     makers = dict.fromkeys(wording.maker_text(finding) for finding in made)
     return (wording.NOT_FOR_DIAGNOSIS, *(maker for maker in makers if maker))
+
+
+def brief_warning(findings: Sequence[Finding]) -> Lines:
+    """`warning_lines` where these would cover the image: a line a model; the rest in the list."""
+    made = [finding for finding in findings if not drawing.by_hand(finding)]
+    names = dict.fromkeys(
+        wording.one_line(finding.provenance.model or finding.provenance.tool) for finding in made
+    )
+    if not made:
+        return ()
+    return (wording.NOT_FOR_DIAGNOSIS, *(name for name in names if name), TOOLS_IN_LIST)
 
 
 def side_letters(frame: Frame, display: Display) -> Sides:

@@ -87,12 +87,33 @@ def rect_of(
     corner = QPointF(area.center().x() - width / 2, area.bottom() - _ABOVE * size - height)
     rect = QRectF(corner.x(), corner.y(), width, height)
     gap = _PAD * size
+    aside = _aside(rect, area, taken, gap)
+    if not _free(rect, taken, gap) and _free(aside, taken, gap):
+        return aside  # beside the text at the right rather than high on the image
     for other in sorted(taken, key=lambda one: -one.bottom()):
         if other.top() > area.center().y() and rect.intersects(
             other.adjusted(-gap, -gap, gap, gap)
         ):
             rect.moveBottom(other.top() - gap)
     return rect
+
+
+def _aside(rect: QRectF, area: QRectF, taken: Sequence[QRectF], gap: float) -> QRectF:
+    """The same at the left, above the text of the left corner."""
+    place = QRectF(area.left() + gap, rect.y(), rect.width(), rect.height())
+    tops = [
+        other.top() - gap
+        for other in taken
+        if other.right() < area.center().x() and other.top() > area.center().y()
+    ]
+    place.moveBottom(min(tops, default=area.bottom() - gap))
+    place.translate(0, -1)  # beyond the gap, not at it
+    return place
+
+
+def _free(rect: QRectF, taken: Sequence[QRectF], gap: float) -> bool:
+    wide = rect.adjusted(-gap, -gap, gap, gap)
+    return not any(wide.intersects(other) for other in taken)
 
 
 def draw(painter: QPainter, legend: Legend | None, rect: QRectF, size: float = 1.0) -> None:

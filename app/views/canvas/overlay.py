@@ -25,6 +25,7 @@ PLATE_PAD = 5.0
 PICTURE_MS = 30
 """As long as text waits for the picture that it belongs to, at most."""
 MAX_LINES = 3  # of one entry of corner text
+MOST_HEIGHT = 0.2  # of the view that what made the findings may take, before it is told briefly
 _LEFT, _RIGHT = Qt.AlignmentFlag.AlignLeft, Qt.AlignmentFlag.AlignRight
 
 
@@ -58,7 +59,12 @@ Known = dict[tuple[Parts, bool, bool], Block]
 
 
 def corner_blocks(
-    corners: Corners, area: QRectF, size: float = 1.0, known: Known | None = None
+    corners: Corners,
+    area: QRectF,
+    size: float = 1.0,
+    known: Known | None = None,
+    *,
+    brief: bool = False,
 ) -> list[Block]:
     """Lay out the corners that have text in `area` (px).
 
@@ -67,6 +73,7 @@ def corner_blocks(
         area: Where.
         size: Of the letters.
         known: Blocks that were laid out in the same area and size; those of now replace them.
+        brief: Tell what made the findings briefly where all of it would cover much of the image.
     """
     ink, warn = THEME.overlay_text, THEME.warning
     blocks: Known = {}
@@ -80,20 +87,42 @@ def corner_blocks(
             corner = (parts, right, bottom)
             same = known.get(corner) if known else None
             blocks[corner] = same or _block(parts, area, size, right=right, bottom=bottom)
+            if bottom and right and brief and corners.brief:
+                blocks[corner] = _briefer(blocks[corner], corners, area, size)
     if known is not None:
         known.clear()
         known.update(blocks)
     return list(blocks.values())
 
 
-def _block(parts: Parts, area: QRectF, size: float, *, right: bool, bottom: bool) -> Block:
+def _briefer(block: Block, corners: Corners, area: QRectF, size: float) -> Block:
+    """The bottom right corner, not higher than it may be where a brief form helps."""
+    if block.rect.height() <= area.height() * MOST_HEIGHT:
+        return block
+    parts = ((corners.brief, THEME.warning), (corners.bottom_right, THEME.overlay_text))
+    return min(
+        block,
+        _block(parts, area, size, right=True, bottom=True, most=1),
+        key=lambda one: one.rect.height(),
+    )
+
+
+def _block(
+    parts: Parts,
+    area: QRectF,
+    size: float,
+    *,
+    right: bool,
+    bottom: bool,
+    most: int = MAX_LINES,
+) -> Block:
     metrics = QFontMetricsF(corner_font(size))
     gap, limit = MARGIN * size, _limit(area, size)
     lines = tuple(
         (fitted, tint)
         for texts, tint in parts
         for text in texts
-        for fitted in _fitted(text, metrics, limit)
+        for fitted in _fitted(text, metrics, limit, most)
     )
     width = max(metrics.horizontalAdvance(text) for text, _ in lines)
     height = metrics.lineSpacing() * len(lines)
@@ -107,23 +136,23 @@ def corner_rects(corners: Corners, area: QRectF, size: float = 1.0) -> list[QRec
     return [block.rect for block in corner_blocks(corners, area, size)]
 
 
-def _fitted(line: str, metrics: QFontMetricsF, limit: float) -> list[str]:
+def _fitted(line: str, metrics: QFontMetricsF, limit: float, most: int) -> list[str]:
     """The line, where it is too long shortened, broken or, last of all, cut."""
     if metrics.horizontalAdvance(line) > limit:
         line = wording.SHORT_FORMS.get(line, line)
     parts = [line]
     if metrics.horizontalAdvance(line) > limit and wording.DOT in line:
         parts = line.split(wording.DOT)
-    return [fitted for part in parts for fitted in _broken(part, metrics, limit)]
+    return [fitted for part in parts for fitted in _broken(part, metrics, limit, most)]
 
 
-def _broken(text: str, metrics: QFontMetricsF, limit: float) -> list[str]:
-    """The text on at most MAX_LINES lines, broken between words; the last is cut if it must be."""
+def _broken(text: str, metrics: QFontMetricsF, limit: float, most: int) -> list[str]:
+    """The text on at most `most` lines, broken between words; the last is cut if it must be."""
     lines: list[str] = []
     rest = text
     if any(metrics.horizontalAdvance(word) > limit for word in text.split(" ")):
         return [metrics.elidedText(text, Qt.TextElideMode.ElideRight, limit)]
-    while len(lines) < MAX_LINES - 1 and metrics.horizontalAdvance(rest) > limit:
+    while len(lines) < most - 1 and metrics.horizontalAdvance(rest) > limit:
         words = rest.split(" ")
         count = len(words) - 1
         while count > 1 and metrics.horizontalAdvance(" ".join(words[:count])) > limit:
@@ -304,7 +333,7 @@ class Overlay(QWidget):
             self._laid_out_in = area
         elif self._laid_out_for is self._corners:
             return self._blocks
-        self._blocks = corner_blocks(self._corners, area, known=self._known)
+        self._blocks = corner_blocks(self._corners, area, known=self._known, brief=True)
         self._laid_out_for = self._corners
         return self._blocks
 

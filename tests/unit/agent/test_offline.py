@@ -183,7 +183,7 @@ def test_seed_prompts_2_to_4_with_all_tools(tmp_path: Path):
     assert "comparing them needs a language model" in two[-1].answer
     three = ask(tmp_path, PROMPT_3, tools, notes=[PNG_NOTE])
     assert calls(three)[1][1] == {"image_path": "boxes.png", "title": "Grounded Finding"}
-    assert "“left pleural effusion”: box from (10, 20) to (110, 220)" in three[-1].answer
+    assert "“left pleural effusion”: box from (10, 20) to (110, 220) px" in three[-1].answer
     four = ask(tmp_path, PROMPT_4, tools, notes=[])
     assert [tool for tool, _ in calls(four)] == [
         "chest_xray_generator",

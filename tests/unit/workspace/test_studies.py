@@ -266,6 +266,21 @@ def test_a_picture_stands_only_beside_the_study_it_was_made_from(tmp_path: Path)
     assert workspace.panes.all == ()
 
 
+def test_a_picture_that_is_shown_again_without_its_source_stays_beside_its_own_study(
+    tmp_path: Path,
+):
+    workspace = Workspace()
+    a, b = an_instance("a"), an_instance("b")
+    workspace.add(ScanResult((a_study("1", a), a_study("2", b)), ()))
+    prior = Artifact(tmp_path / "prior.png", role="show", source=ImageRef("a", 0, "00"))
+    workspace.take_results("chest_xray_compare", (), (prior,))
+    workspace.viewport.show(b)
+    workspace.take_results("image_visualizer", (), (Artifact(prior.path, role="show"),))
+    assert workspace.panes.all == (), "another patient's picture beside this one"
+    workspace.viewport.show(a)
+    assert [pane.path for pane in workspace.panes.all] == [prior.path]
+
+
 def test_nothing_is_kept_of_a_study_whose_key_changed_while_it_was_open():
     """Two patients with one Study Instance UID: the key of the first tells them apart from then on.
 

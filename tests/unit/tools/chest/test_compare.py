@@ -311,6 +311,8 @@ def test_the_prior_is_shown_lying_on_the_current_image(two: Pair):
     result = two.run()
     (shown,) = result.artifacts
     assert shown.role == "show"
+    current = two.bench.images.resolve(result.metadata["image_path"])
+    assert shown.source == current.ref, "it stands beside this patient alone"
     assert str(shown.path) == result.output["registered_image_path"]
     registered = np.asarray(Image.open(shown.path)).astype(float)
     inside = (slice(40, -40), slice(40, -40))

@@ -54,3 +54,11 @@ def test_what_was_marked_is_told_with_its_area_where_there_is_a_spacing():
     (first, _) = lines("medsam2_segment", {**found, "area_cm2": 4.25})
     assert "1,200 px = 4.25 cm²" in first
     assert lines("medsam2_segment", {"found": False}) == ["Nothing was found where it was marked."]
+
+
+def test_a_boxs_coordinates_are_two_numbers_each_and_their_left_is_not_the_patients():
+    box = {"image_coordinates": [[1113.0, 1078.0, 1574.0, 1686.0]]}
+    output = {"predictions": [{"phrase": "effusion", "bounding_boxes": box}]}
+    (told,) = lines("xray_phrase_grounding", output)
+    assert "box from (1113, 1078) to (1574, 1686) px" in told
+    assert "not the patient's" in told

@@ -38,6 +38,15 @@ def test_a_picture_made_in_the_run_is_shown_as_it_is(bench: Bench):
     }
 
 
+def test_a_picture_that_a_model_drew_names_no_image_to_stand_beside(bench: Bench):
+    # Its own UID is that of no open image: a pane that waited for it would never be seen.
+    drawn = save_png(np.zeros((40, 30), np.uint8), bench.out, "synthetic")
+    bench.images.add_derived(drawn, None)
+    (shown,) = bench.run(ImageVisualizer(), image_path=str(drawn)).artifacts
+    assert shown.path == drawn
+    assert shown.source is None
+
+
 def test_an_open_dicom_is_shown_as_a_picture_of_the_run(bench: Bench):
     bench.open(write_dicom(bench.folder / "a.dcm", gradient()))
     result = bench.run(ImageVisualizer(), image_path="image-1")
