@@ -122,6 +122,11 @@ def check_address(url: str) -> None:
     Raises:
         UsageError: It may not.
     """
+    if "@" in url.partition("://")[2].partition("/")[0]:
+        raise UsageError(
+            "an address that holds a name or password is not fetched",
+            remedy="Leave them out of SIGHTLINE_HUB: they would stand in errors and logs.",
+        )
     if not _may_fetch(url):
         raise UsageError("only https addresses are fetched", subject=url)
 
@@ -158,7 +163,10 @@ def _of_status(code: int, otherwise: str, remedy: str) -> tuple[str, str]:
 
 
 def _may_fetch(url: str) -> bool:
-    parts = urlsplit(url)
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return False
     return parts.scheme == "https" or (parts.scheme == "http" and parts.hostname in _LOOPBACK)
 
 

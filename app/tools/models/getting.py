@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import re
 import shutil
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -21,7 +22,7 @@ from app.tools.api import CancelToken
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import key_of, remember, sha256_of
 from app.tools.models.download import Wanted, check_address, download, read_url
-from app.tools.models.names import check_together, safe_name
+from app.tools.models.names import check_together, is_revision, is_sha256, safe_name
 from app.tools.models.places import Place, is_program, wanted_files
 from app.tools.models.planning import checked
 from app.tools.models.plans import (
@@ -37,6 +38,15 @@ Progress = Callable[[float, str], None]
 HUB = "https://huggingface.co"
 GATHERED = ".getting"
 _LONGEST_LIST = 1 << 24
+_TOKEN = re.compile(r"[!-~]*")
+_NONSENSE = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
 
 
 def hub() -> str:
@@ -52,7 +62,7 @@ def mirrored(url: str) -> str:
 def host_of(wanted: ModelCard) -> str:
     """Whom `models get` would ask, for the question whether it may."""
     address = mirrored(wanted.files[0].url) or hub()
-    return address.partition("://")[2].partition("/")[0]
+    return address.partition("://")[2].partition("/")[0].rpartition("@")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +95,9 @@ def listing(
         found: Any = json.loads(data)
         commit = str(found["sha"])
         files = tuple(_file(entry) for entry in found["siblings"])
-        if len(commit) != 40 or not commit.isalnum():
+        if not is_revision(commit):
             raise ValueError("no commit")
-    except (ValueError, KeyError, TypeError) as error:
+    except _NONSENSE as error:
         raise SightlineError(
             "the hub's answer is none that is understood",
             subject=url,
@@ -102,12 +112,12 @@ def listing(
 
 def _file(entry: Any) -> HubFile:
     large = entry.get("lfs") or {}
-    return HubFile(
-        safe_name(entry["rfilename"]),
-        int(large.get("size", entry.get("size") or 0)),
-        str(large.get("sha256", "")),
-        "" if large else str(entry.get("blobId", "")),
-    )
+    size = int(large.get("size", entry.get("size") or 0))
+    sha256 = str(large.get("sha256", ""))
+    if size < 0 or (sha256 and not is_sha256(sha256)):
+        raise ValueError("a file without size or digest")
+    git_sha1 = "" if large else str(entry.get("blobId", ""))
+    return HubFile(safe_name(entry["rfilename"]), size, sha256, git_sha1)
 
 
 @dataclass(slots=True)
@@ -253,6 +263,11 @@ class Getting:
         """The user's token, for the hub or its mirror; see `download` for where it does not go."""
         check_address(hub())
         token = os.environ.get("HF_TOKEN", "").strip()
+        if not _TOKEN.fullmatch(token):  # whoever sends it would write it into an error
+            raise SightlineError(
+                "HF_TOKEN is no access token: it holds spaces, line ends or letters with accents",
+                remedy="Copy the token again from your account at the hub.",
+            )
         return {"Authorization": f"Bearer {token}"} if token else {}
 
 

@@ -13,7 +13,19 @@ MOST_FILES = 10_000
 _LONGEST = 400
 _LONGEST_PART = 200
 _FORBIDDEN = re.compile(r'[\x00-\x1f\x7f\\:*?"<>|]')
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+_REVISION = re.compile(r"[0-9a-f]{40}")
 _RESERVED = re.compile(r"(con|prn|aux|nul|com[0-9¹²³]|lpt[0-9¹²³]|conin\$|conout\$)(\..*)?", re.I)
+
+
+def is_sha256(text: str) -> bool:
+    """Whether it is a digest as cards, hubs and manifests write it."""
+    return _SHA256.fullmatch(text) is not None
+
+
+def is_revision(text: str) -> bool:
+    """Whether it is a commit of a repository."""
+    return _REVISION.fullmatch(text) is not None
 
 
 class Hostile(SightlineError):

@@ -34,7 +34,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken
 from app.tools.models.digests import CHUNK, read_sha256
-from app.tools.models.names import safe_name
+from app.tools.models.names import is_revision, is_sha256, refused, safe_name
 from app.tools.models.places import Place
 from app.tools.models.records import to_toml
 
@@ -92,14 +92,18 @@ def read_manifest(data: bytes) -> Manifest:
                 remedy="Install it with the Sightline that made it, or a later one.",
             )
         made = TypeAdapter(Manifest).validate_python(found)
-    except (ValueError, ValidationError) as error:
+    except (ValueError, ValidationError, RecursionError) as error:
         raise SightlineError(
             f"{MANIFEST} is no manifest of a model pack", detail=str(error)[:2000]
         ) from error
     for model in made.models:
         safe_name(model.card)
+        if model.revision and not is_revision(model.revision):
+            raise refused("its manifest names a revision that is no commit")
         for file in model.files:
             safe_name(file.name)
+            if not is_sha256(file.sha256):
+                raise refused("its manifest has a sha256 that is none")
     return made
 
 

@@ -10,7 +10,7 @@ from typing import Any
 from app.errors import SightlineError, UsageError
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import sha256_of
-from app.tools.models.names import refused
+from app.tools.models.names import is_revision, refused
 from app.tools.models.packs import LONGEST_MANIFEST, MANIFEST, PackModel, read_manifest
 from app.tools.models.places import Place, is_program, wanted_files
 from app.tools.models.plans import InstallPlan, PlannedFile, PlannedModel
@@ -83,6 +83,7 @@ def checked(
     ]
     if not wanted.folder and files:
         missing = []  # a conversion has another name
+    revision = revision if is_revision(revision) else ""  # a folder's name may be anything
     other = _other(wanted, files, revision)
     record = place.record()
     return PlannedModel(
@@ -235,7 +236,7 @@ def _configured(source: Source) -> str:
     try:
         data: Any = json.loads(_small(source, "config.json"))
         return str(data.get("_name_or_path", "")) if isinstance(data, dict) else ""
-    except ValueError:
+    except (ValueError, RecursionError):
         return ""
 
 
@@ -291,7 +292,7 @@ def _snapshot(top: Path, card: ModelCard) -> Path:
     """
     snapshots = {p.name: p for p in (top / "snapshots").iterdir() if p.is_dir()}
     main = top / "refs" / "main"
-    commit = main.read_text(encoding="utf-8").strip() if main.is_file() else ""
+    commit = main.read_text(encoding="utf-8", errors="replace").strip() if main.is_file() else ""
     for wanted in (card.revision, commit):
         if wanted in snapshots:
             return snapshots[wanted]

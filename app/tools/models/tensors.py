@@ -13,6 +13,15 @@ from typing import Any
 from app.errors import SightlineError
 
 _LONGEST_HEADER = 100_000_000  # the format's own limit
+_NO_HEADER = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    OverflowError,
+    RecursionError,
+)
+"""What reading a header raises that means no harm or some."""
 
 
 def check_tensors(path: Path) -> None:
@@ -23,7 +32,7 @@ def check_tensors(path: Path) -> None:
     """
     try:
         end = _end_of_tensors(path)
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+    except _NO_HEADER as error:
         raise SightlineError(
             "this is no safetensors file, or a damaged one",
             subject=path.name,
