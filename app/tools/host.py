@@ -24,7 +24,7 @@ from app.tools.hosting import devices
 from app.tools.hosting.estimates import Durations
 from app.tools.hosting.following import Following, Job
 from app.tools.hosting.lane import Lane
-from app.tools.hosting.protocol import OutOfMemory
+from app.tools.hosting.protocol import OutOfMemory, ProcessorOutOfMemory
 from app.tools.hosting.states import Listener, ModelState, StateBoard
 from app.tools.needs import AI_PACKAGES, missing_package
 
@@ -110,9 +110,8 @@ class ProcessHost:
         except SightlineError as error:
             if isinstance(error, ToolFailed | ToolRetry) and not isinstance(error, OutOfMemory):
                 raise
-            if lane == "cpu" or not (
-                isinstance(error, OutOfMemory) or _OUT_OF_MEMORY.search(error.detail)
-            ):
+            here = lane == "cpu" or isinstance(error, ProcessorOutOfMemory)
+            if here or not (isinstance(error, OutOfMemory) or _OUT_OF_MEMORY.search(error.detail)):
                 raise _failed(error, timeout_s) from error
         if progress is not None:
             progress(0.0, "The accelerator's memory is full: once more on the processor")
@@ -128,6 +127,9 @@ class ProcessHost:
 
     def states(self) -> dict[str, ModelState]:
         """What models do, by card name; one that is not in it is in no process."""
+        for lane in self._open_lanes():
+            if not lane.busy and lane.worker.pid is None:
+                self._board.gone(lane.name)  # it was ended from outside, while nobody asked it
         return self._board.states()
 
     def subscribe(self, listener: Listener) -> Callable[[], None]:
@@ -140,21 +142,26 @@ class ProcessHost:
         The process ends with its last model: that alone gives all memory back for certain.
         """
         for lane in self._open_lanes():
-            here = self._board.models(lane.name)
-            if model is not None and model not in here:
+            if model is not None and model not in self._board.models(lane.name):
                 continue
             with lane.turn("unloading a model", CancelToken()):
-                if model is None or here <= {model}:
+                here = self._board.models(lane.name)  # calls that came before have been there
+                if model is not None and model not in here:
+                    continue
+                if model is None or here == {model}:
                     lane.worker.end()
                     self._board.gone(lane.name)
                     continue
                 following = Following(self._board, lane.name, None, None, None)
-                lane.worker.call(
-                    "app.tools.model_process.serving:unload",
-                    {"model": model},
-                    timeout_s=_UNLOAD_S,
-                    progress=following.progress,
-                )
+                try:
+                    lane.worker.call(
+                        "app.tools.model_process.serving:unload",
+                        {"model": model},
+                        timeout_s=_UNLOAD_S,
+                        progress=following.progress,
+                    )
+                except WorkerDied:
+                    self._board.gone(lane.name)  # it is unloaded, if not as it was meant
 
     def forget(self, model: str) -> None:
         """A model's files were changed: what was told of an earlier failure holds no more."""
@@ -205,8 +212,10 @@ class ProcessHost:
     def _follow(self, lane: Lane, job: Job) -> dict[str, Any]:
         """One call, when it is its turn."""
         following = Following(self._board, lane.name, job.model, job.progress, self._durations)
-        following.begin(job.entry)
         before = lane.worker.pid
+        if before is None:
+            self._board.gone(lane.name)
+        following.begin(job.entry)
         try:
             answer = lane.worker.call(
                 job.entry,

@@ -6,7 +6,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from app.errors import Cancelled
 from app.imaging.processes.workers import Worker
@@ -106,7 +106,7 @@ class Lane:
         """Whether it has been idle for long enough; else look again when it could have been."""
         with self._turns:
             self._timer = None
-            if self._idle_s is None:
+            if self._idle_s is None or self._closed:
                 return
             left = self._idle_s - (time.monotonic() - self._used)
             if self._line or left > 0:
@@ -115,7 +115,8 @@ class Lane:
             ticket = object()
             self._line.append((ticket, "another model"))
         try:
-            self.worker.end()
+            with suppress(Cancelled):  # it is being closed meanwhile
+                self.worker.end()
             self._ended()
         finally:
             with self._turns:

@@ -19,6 +19,10 @@ class OutOfMemory(ToolFailed):
     """All that can be done in one process was tried: memory is too small there."""
 
 
+class ProcessorOutOfMemory(OutOfMemory):
+    """It ran on the processor already: a process for that would find no more memory."""
+
+
 def told(kind: str, **facts: Any) -> str:
     """The text of a progress message that tells an event."""
     return _MARK + json.dumps({"kind": kind, **facts})

@@ -27,6 +27,7 @@ Model = TypeVar("Model")
 Progress = Callable[[float, str], None]
 
 _LEAST_SHARE = 0.125
+_OTHERS_WENT = "memory was too small: the other models were unloaded, and it was done once more"
 _shelf = Shelf()
 # Its own lock is one of several processes, which is left behind, with a warning on the user's
 # terminal, when this process is ended.
@@ -89,9 +90,10 @@ def serve(
         protocol.OutOfMemory: Memory is too small here, whatever was tried.
     """
     source = source_of(payload)
-    doing = _Watched(place(str(payload.get("device", "auto")), exact=exact), progress, 1.0)
+    usual = place(str(payload.get("device", "auto")), exact=exact)
+    doing = _Watched(usual if exact else _as_loaded(source, usual), progress, 1.0)
     doing.source = source
-    own_notes: list[str] = []
+    others_went = False
     while True:
         doing.notes = []
         try:
@@ -106,13 +108,14 @@ def serve(
                 **answer,
                 "device": doing.placement.device,
                 "dtype": doing.placement.dtype,
-                "notes": [*own_notes, *doing.notes],
+                "notes": [*_done_about_memory(doing, usual, others_went), *doing.notes],
             }
         # Out here the error is gone, and with its traceback all that the call had made.
         memory.give_back()
-        own_notes.append(_step_down(doing, exact=exact, detail=detail))
+        step = _step_down(doing, exact=exact, detail=detail)
+        others_went = others_went or step == _OTHERS_WENT
         with suppress(Cancelled):
-            progress(0.02, own_notes[-1][:1].upper() + own_notes[-1][1:])
+            progress(0.02, step[:1].upper() + step[1:])
 
 
 def source_of(payload: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -176,25 +179,53 @@ def _step_down(doing: _Watched, *, exact: bool, detail: str) -> str:
     """
     key = Key.of(doing.source, doing.placement)
     if _shelf.drop(lambda other: other != key):
-        return "memory was too small: the other models were unloaded, and it was done once more"
+        return _OTHERS_WENT
     asked, doing.asked = doing.asked, False
     share = doing.share
     if asked and share > _LEAST_SHARE:
         doing.share = share / 2
-        return (
-            f"memory was too small: it was done in parts of 1/{round(2 / share)} of the usual size"
-        )
+        return _in_parts(doing.share)
     _shelf.drop(lambda other: other == key)
     lower = None if exact else less_precise(doing.placement)
     if lower is not None:
         doing.placement, doing.share = lower, 1.0
-        return f"memory was too small: computed in {lower.dtype}, less precisely than usual"
-    where = "this computer's" if doing.placement.device == "cpu" else "the accelerator's"
-    raise protocol.OutOfMemory(
+        return _less_precisely(lower)
+    here = doing.placement.device == "cpu"
+    where = "this computer's" if here else "the accelerator's"
+    raise (protocol.ProcessorOutOfMemory if here else protocol.OutOfMemory)(
         f"{where} memory is too small for this model now",
         remedy="Close other programs and images, or choose another device in the settings.",
         detail=detail,
     )
+
+
+def _as_loaded(source: Mapping[str, Any], usual: Placement) -> Placement:
+    """Where a model is at present, if it is less precise than usual and there is no room for more.
+
+    Else each further call would read the files twice, to end where the first one did.
+    """
+    lower = less_precise(usual)
+    with suppress(OSError):
+        if lower is not None and _shelf.get(Key.of(source, lower)) is not None:
+            free = memory.room(usual.device, _shelf.held(usual.device)).alone
+            return lower if need_of(source, usual.dtype) > free else usual
+    return usual
+
+
+def _done_about_memory(doing: Work, usual: Placement, others_went: bool) -> list[str]:
+    """What holds of the answer: of the steps that led to it those that were not enough do not."""
+    notes = [_OTHERS_WENT] if others_went else []
+    if doing.placement != usual:
+        notes.append(_less_precisely(doing.placement))
+    return [*notes, _in_parts(doing.share)] if doing.share < 1 else notes
+
+
+def _in_parts(share: float) -> str:
+    return f"memory was too small: it was done in parts of 1/{round(1 / share)} of the usual size"
+
+
+def _less_precisely(placement: Placement) -> str:
+    return f"memory was too small: computed in {placement.dtype}, less precisely than usual"
 
 
 def _tidy(doing: Work, error: BaseException) -> None:

@@ -10,9 +10,12 @@ from typing import Any
 import numpy as np
 
 from app.tools.api import ToolRetry
-from app.tools.hosting.protocol import OutOfMemory
+from app.tools.hosting import protocol
+from app.tools.hosting.protocol import OutOfMemory, ProcessorOutOfMemory
 
 Payload = dict[str, Any]
+Progress = Callable[[float, str], None]
+_held: list[str] = []
 
 
 def echo(payload: Payload) -> Payload:
@@ -66,6 +69,21 @@ def too_small_unless_cpu(payload: Payload) -> Payload:
     if payload["device"] != "cpu":
         raise OutOfMemory("the accelerator's memory is too small for this model now")
     return {"device": payload["device"], "notes": ["a note of its own"]}
+
+
+def too_small_on_the_processor(payload: Payload) -> Payload:
+    raise ProcessorOutOfMemory("this computer's memory is too small for this model now")
+
+
+def loads(payload: Payload, progress: Progress) -> Payload:
+    """Tells what a process tells that loads a model and keeps those that it has."""
+    _held.append(payload["model"]["name"])
+    progress(0.1, protocol.told(protocol.LOADING))
+    models = [{"model": name, "device": "cpu"} for name in dict.fromkeys(_held)]
+    progress(0.2, protocol.told(protocol.LOADED, models=models))
+    progress(0.3, protocol.told(protocol.WORKING))
+    progress(0.4, "at work")
+    return {"held": _held}
 
 
 def loses_device(payload: Payload) -> Payload:

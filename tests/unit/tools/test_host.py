@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import threading
@@ -14,9 +15,12 @@ import numpy as np
 import pytest
 
 from app.errors import Cancelled
+from app.imaging.processes.workers import Worker
 from app.tools.api import CancelToken, ToolFailed, ToolRetry
 from app.tools.host import ProcessHost, default_threads
 from app.tools.hosting.devices import likely_device
+from app.tools.hosting.lane import Lane
+from app.tools.hosting.states import ModelState, State
 
 ENTRIES = "tests.unit.tools.entries"
 
@@ -161,11 +165,100 @@ def test_what_does_not_fit_the_accelerator_runs_on_the_processor_and_says_so(hos
     assert host.states() == {}  # not told as a failure
 
 
+def test_what_ran_on_the_processor_already_is_not_tried_there_once_more(host: ProcessHost):
+    # As where a driver is found, but torch finds no accelerator.
+    heard: list[str] = []
+    with pytest.raises(ToolFailed, match="this computer's memory is too small"):
+        call(
+            host,
+            "too_small_on_the_processor",
+            {"device": "cuda"},
+            progress=lambda fraction, text: heard.append(text),
+        )
+    assert heard == []
+    assert list(host.pids) == ["cuda"]
+
+
+def test_an_idle_end_that_meets_the_closing_is_no_error():
+    worker, ended = Worker("model"), threading.Event()
+    lane = Lane("cpu", worker, ended.set)
+    worker.close()
+    lane.end_when_idle(0.01)  # a thread that raised would fail the test
+    assert ended.wait(10)
+    assert until(lambda: not lane.busy)
+
+
 def test_a_process_that_lost_its_device_is_replaced(host: ProcessHost):
     pid = call(host, "echo", {"value": 1})["pid"]
     with pytest.raises(ToolFailed):
         call(host, "loses_device")
     assert call(host, "echo", {"value": 1})["pid"] != pid
+
+
+def killed(host: ProcessHost) -> int:
+    pid = host.pids["cpu"]
+    os.kill(pid, signal.SIGKILL)
+    assert until(lambda: host.pids.get("cpu") != pid)
+    return pid
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_a_process_that_was_killed_while_nobody_asked_it_holds_no_model(host: ProcessHost):
+    call(host, "loads", {"model": {"name": "a"}, "device": "cpu"})
+    assert host.states()["a"].state is State.READY
+    heard: list[ModelState] = []
+    host.subscribe(heard.append)
+    killed(host)
+    assert host.states() == {}
+    assert [one.state for one in heard] == [State.INSTALLED]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no kill -9")
+def test_a_call_after_that_loads_and_is_told_so_from_its_start(host: ProcessHost):
+    for name in ("a", "b"):
+        call(host, "loads", {"model": {"name": name}, "device": "cpu"})
+    heard: list[ModelState] = []
+    host.subscribe(heard.append)
+    pid = killed(host)
+    call(host, "loads", {"model": {"name": "a"}, "device": "cpu"})
+    states = [(one.model, one.state) for one in heard if one.waiting == 0]
+    assert ("b", State.INSTALLED) in states
+    assert State.BUSY not in [s for _, s in states[: states.index(("a", State.LOADING))]]
+    assert set(host.states()) == {"a"}
+    assert not os.path.exists(f"/proc/{pid}")  # noqa: PTH110 - nor a zombie of it
+
+
+def test_unloading_looks_at_what_is_loaded_when_it_is_its_turn(host: ProcessHost):
+    runs, go_on = threading.Event(), threading.Event()
+
+    def progress(fraction: float, text: str) -> None:
+        if text == "at work":
+            runs.set()
+            go_on.wait(10)
+
+    def load(name: str, **options: Any) -> threading.Thread:
+        payload = {"model": {"name": name}, "device": "cpu"}
+        thread = threading.Thread(target=lambda: call(host, "loads", payload, **options))
+        thread.start()
+        return thread
+
+    first = load("a", progress=progress)
+    assert runs.wait(10)
+    waits = threading.Event()
+    second = load("b", progress=lambda fraction, text: waits.set())
+    assert waits.wait(10)
+    third = threading.Thread(target=lambda: host.unload("a"))
+    third.start()
+    assert until(lambda: "unloading a model" in waiting_in(host))
+    go_on.set()
+    for thread in (first, second, third):
+        thread.join(10)
+    assert host.pids  # b is there still: the process was not ended over its head
+
+
+def waiting_in(host: ProcessHost) -> list[str]:
+    (lane,) = host._open_lanes()  # pyright: ignore[reportPrivateUsage]
+    return [what for _, what in lane._line]  # pyright: ignore[reportPrivateUsage]
 
 
 def test_another_idle_time_holds_at_once(host: ProcessHost):

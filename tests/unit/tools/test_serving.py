@@ -14,6 +14,7 @@ import pytest
 from app.errors import Cancelled
 from app.tools.api import CancelToken, ToolFailed
 from app.tools.host import ProcessHost
+from app.tools.hosting.protocol import ProcessorOutOfMemory
 from app.tools.hosting.states import ModelState, State
 
 pytest.importorskip("torch")
@@ -124,11 +125,35 @@ def test_then_it_is_computed_less_precisely(host: ProcessHost, files: Files):
     assert "less precisely" in answer["notes"][-1]
 
 
+def test_of_the_steps_that_were_tried_only_those_that_hold_are_told(
+    host: ProcessHost, files: Files
+):
+    # Smaller parts did not help, so the whole was done at once in the end.
+    answer = call(host, files.payload("a", fits_dtype="bfloat16", fits_share=1.0))
+    assert answer["notes"] == [
+        "memory was too small: computed in bfloat16, less precisely than usual"
+    ]
+
+
+def test_what_fits_only_less_precisely_stays_loaded_so_and_is_told_each_time(
+    host: ProcessHost, files: Files
+):
+    payload = files.payload("a", 4 * MIB, limit="3M")
+    first, second = call(host, payload), call(host, payload)
+    assert (first["loads"], second["loads"]) == (1, 0)
+    assert first["dtype"] == second["dtype"] == "bfloat16"
+    assert first["notes"] == second["notes"]
+    assert "less precisely" in second["notes"][0]
+    roomy = call(host, files.payload("a", 4 * MIB))
+    assert (roomy["dtype"], roomy["notes"]) == ("float32", [])
+
+
 def test_a_model_whose_figures_are_compared_is_never_computed_less_precisely(
     host: ProcessHost, files: Files
 ):
-    with pytest.raises(ToolFailed, match="memory is too small"):
+    with pytest.raises(ToolFailed, match="memory is too small") as caught:
         call(host, files.payload("a", fits_dtype="bfloat16", exact=True))
+    assert isinstance(caught.value.__cause__, ProcessorOutOfMemory)
     assert loaded(host) == []
 
 
