@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.imaging.findings import Box, Finding, Polygon, new_id
-from app.imaging.studies.patients import conflict, identity_of
+from app.imaging.studies.patients import Identity, conflict, identity_of
 from app.imaging.types import ImageRef
 from app.tools.api import (
     Approval,
@@ -37,6 +38,11 @@ from app.tools.files import plain, save_png
 from app.tools.models.store import ModelStore
 from app.tools.needs import is_installed
 
+_NOBODY = re.compile(
+    r"^(0+|x+|n/?a|none|null|test|patient|unknown|no-?name|anon.*|removed|hidden|"
+    r"de-?identified|redacted)$"
+)
+"""PatientID, in lower case, as programs write it into the files of all patients alike."""
 _PATIENT = "Compare these two images?"
 _REMEDY = "Open two frontal chest radiographs of one patient and name the current and the prior."
 
@@ -179,15 +185,29 @@ def _same_patient(first: ImageSnapshot, second: ImageSnapshot, context: ToolCont
     one, other = identity_of(first.instance), identity_of(second.instance)
     if conflict(one, other):
         doubt = "the two files name different patients"
-    elif (one.patient_id and other.patient_id) or (one.birth and other.birth and one.names):
+    elif _named_alike(one, other):
         return []
     else:
         doubt = "the files do not say that both images are of the same patient"
     detail = f"Against it speaks: {doubt}. A comparison means something for one patient only."
-    if not context.confirm(_PATIENT, detail, image=first.ref):
+    # A yes holds for these two only, not for another prior beside the same image.
+    prior = (second.ref.sop_instance_uid, str(second.ref.frame), second.ref.pixel_sha256)
+    both = replace(first.ref, pixel_sha256=" ".join((first.ref.pixel_sha256, *prior)))
+    if not context.confirm(_PATIENT, detail, image=both):
         raise ToolFailed(doubt, remedy=_REMEDY)
     context.cancel.check()
     return [f"compared although {doubt}: you said that they are to be compared"]
+
+
+def _named_alike(one: Identity, other: Identity) -> bool:
+    """Whether two identities without a conflict say that it is one patient.
+
+    What anonymising programs write into every file says nothing.
+    """
+    ids = {one.patient_id, other.patient_id}
+    if all(ids) and not any(_NOBODY.match(said) for said in ids):
+        return True
+    return bool(one.birth and other.birth and one.names and other.names)
 
 
 def _order(current: ImageSnapshot, prior: ImageSnapshot) -> tuple[bool, list[str]]:

@@ -81,7 +81,11 @@ class MedGemma:
             "most": args.max_new_tokens,
         }
         answer = asked("app.tools.chest.medgemma_net:entry", model, payload, context, _TIMEOUT_S)
-        warnings = [text for image in images for text in image.warnings]
+        warnings = [
+            f"image {number}: {text}" if len(images) > 1 else text
+            for number, image in enumerate(images, 1)
+            for text in image.warnings
+        ]
         if len(images) > 1:
             warnings.append("MedGemma's authors measured it on single images only")
         return answered(model, answer, args.model_dump(), warnings)

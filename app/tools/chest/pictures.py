@@ -80,9 +80,9 @@ class Hanging:
 
 
 def squared(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
-    """Resampled to square pixels; `aspect` is a pixel's height divided by its width."""
+    """Resampled to square pixels, grey or coloured; `aspect`: a pixel's height by its width."""
     if abs(aspect - 1.0) <= _SQUARE or not 1 / _ODDEST <= aspect <= _ODDEST:
         return pixels
-    rows, columns = pixels.shape
+    rows, columns = pixels.shape[:2]
     size = (columns, max(1, round(rows * aspect)))
     return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR))

@@ -59,10 +59,12 @@ def shown(snapshot: ImageSnapshot, model: str) -> Shown:
         warnings.append("a picture that a tool made: the model may describe what is drawn into it")
     if modality and modality not in gate.RADIOGRAPHY:
         warnings.append(f"this image is {modality}: {model} was not tried on such images here")
-    if snapshot.derived or snapshot.frame.is_color or modality not in gate.RADIOGRAPHY:
+    if modality not in gate.RADIOGRAPHY:
         return Shown(display, tuple(warnings))
+    # Also of a picture that a tool made of it: one of a mirrored film is mirrored as well.
     hanging = Hanging.of(snapshot.frame.orientation)
-    pixels = squared(model_pixels(snapshot), snapshot.frame.spacing.aspect)
+    pixels = display if display.ndim == 3 else model_pixels(snapshot)
+    pixels = squared(pixels, snapshot.frame.spacing.aspect)
     return Shown(hanging.turned(pixels), (*warnings, *hanging.warnings))
 
 

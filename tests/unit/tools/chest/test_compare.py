@@ -242,6 +242,7 @@ class Pair:
         self.host = Chests()
         bench.host = self.host
         self.asked: list[str] = []
+        self.kept: list[Any] = []
         self.yes = False
 
     def open(self, drawn: dict[str, np.ndarray], **attributes: Any) -> None:
@@ -260,6 +261,7 @@ class Pair:
     def run(self, current: str = "image-2", prior: str = "image-1") -> ToolResult:
         def confirm(title: str, detail: str, *, image: Any = None) -> bool:
             self.asked.append(detail)
+            self.kept.append(image)
             return self.yes
 
         context: ToolContext = replace(self.bench.context(), confirm=confirm)
@@ -393,6 +395,30 @@ def test_two_patients_are_compared_only_when_the_user_says_so(
     two.yes = True
     warnings = two.run().metadata["warnings"]
     assert any(told in text and "you said" in text for text in warnings)
+
+
+@pytest.mark.parametrize("said", ["ANONYMOUS", "anon 1", "0000", "Unknown", "DE-IDENTIFIED", None])
+def test_what_anonymising_writes_into_every_file_names_nobody(two: Pair, said: str | None):
+    born = {"PatientBirthDate": "19500101"} if said is None else {}
+    name = None if said is None else "Anonymous"
+    two.open(chest(), PatientID=said, PatientName=name, **born)
+    two.open(chest(heart=1.1), PatientID=said, PatientName="Doe" if born else name, **born)
+    with pytest.raises(ToolFailed, match="do not say that both images are of the same"):
+        two.run()
+
+
+def test_a_yes_to_two_images_is_none_to_another_prior(two: Pair):
+    """What a yes is kept under names both images."""
+    for who in ("ONE", "TWO", "THREE"):
+        two.open(chest(heart=1.0 + len(who) / 50), PatientID=who)
+    two.yes = True
+    two.run("image-3", "image-1")
+    two.run("image-3", "image-2")
+    two.run("image-3", "image-1")
+    first, second, again = two.kept
+    assert first != second
+    assert first == again
+    assert first.sop_instance_uid == two.bench.images.resolve("image-3").ref.sop_instance_uid
 
 
 def test_one_patient_is_not_asked_about(two: Pair):

@@ -12,6 +12,8 @@ from pydantic import ValidationError
 
 from app.tools.api import CancelToken, ModelHost, ToolFailed, ToolRetry
 from app.tools.chest.llava_med import CONVERTED, MODEL, LlavaMed
+from app.tools.general.colormaps import table
+from app.tools.general.image_visualizer import ImageVisualizer
 from app.tools.host import ProcessHost
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
@@ -238,6 +240,27 @@ def test_a_mirrored_film_is_turned_and_a_ct_shown_as_on_the_screen(opened: Bench
     assert np.array_equal(sliced, opened.images.resolve("image-3").display)
     assert any("stored mirrored" in text for text in mirrored.metadata["warnings"])
     assert any("this image is CT" in text for text in ct.metadata["warnings"])
+
+
+@pytest.mark.parametrize("letters", [["R", "F"], ["L", "H"]])
+@pytest.mark.parametrize("cmap", ["rgb", "bone"])
+def test_a_picture_made_of_a_mirrored_film_is_turned_as_the_film_is(
+    opened: Bench, letters: list[str], cmap: str
+):
+    """Else an effusion on the right would be answered for as one on the left."""
+    host = FakeHost({"text": "A heart.", "finished": True})
+    pixels = radiograph()
+    stored = pixels[:, ::-1].copy() if letters[0] == "R" else pixels[::-1].copy()
+    opened.open(write_dicom(opened.folder / "m.dcm", stored, PatientOrientation=letters))
+    made = opened.run(ImageVisualizer(), image_path="image-2", cmap=cmap)
+    answer = ask(opened, host, image_path=made.output["image_path"])
+    ask(opened, host, image_path="image-1")
+    turned, usual = (payload["pixels"] for _, payload in host.calls)
+    if cmap == "rgb":
+        assert np.array_equal(turned, usual)
+    else:
+        assert np.array_equal(turned, table("bone")[usual])
+    assert any("it was turned for the model" in text for text in answer.metadata["warnings"])
 
 
 def test_a_blank_image_is_refused(opened: Bench):
