@@ -248,11 +248,13 @@ def _boxes(
     corners = [comparing.moved_box(box, to_current) for box in then]
     pairs = comparing.pair(now, [comparing.bounds(c) for c in corners])
     spacings = (current.snapshot.frame.spacing, prior.snapshot.frame.spacing)
+    against = comparing.length_reasons(current.side, prior.side, laid.degrees, laid.scale)
     rows = [
         comparing.box_row(
             number,
             (None if i is None else now[i], None if j is None else then[j]),
             spacings,
+            against,
         )
         for number, (i, j) in enumerate(pairs, 1)
     ]

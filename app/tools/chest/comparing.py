@@ -127,6 +127,15 @@ def table(
     return [*rows, *_score_rows(current, prior)]
 
 
+def length_reasons(current: Side, prior: Side, degrees: float, scale: float) -> list[str]:
+    """Why lengths on the two images cannot be compared; views that are not known are let pass."""
+    return [
+        *_view_reasons(current, prior, strict=False),
+        *_turn_reasons(degrees),
+        *_scale_reasons(scale),
+    ]
+
+
 def changed(rows: Sequence[Row]) -> list[Row]:
     """Those that changed by more than the method's own error."""
     return [row for row in rows if row.beyond_error]
@@ -328,8 +337,16 @@ def box_row(
     number: int,
     boxes: tuple[tuple[float, float, float, float] | None, ...],
     spacings: tuple[Spacing, Spacing],
+    against: Sequence[str] = (),
 ) -> Row:
-    """The row of a pair of boxes: (current, prior), either may be missing."""
+    """The row of a pair of boxes: (current, prior), either may be missing.
+
+    Args:
+        number: Of the pair.
+        boxes: x0, y0, x1, y1 in pixels of their own images.
+        spacings: Of the images.
+        against: Why lengths on the two images cannot be compared, as of `length_reasons`.
+    """
     sizes = [
         longest_side(box, spacing) if box is not None else None
         for box, spacing in zip(boxes, spacings, strict=True)
@@ -344,13 +361,15 @@ def box_row(
         reasons.append("the pixel spacing is unknown")
     elif spacings[0].source != spacings[1].source:
         reasons.append("the spacings rest on different things")
+    else:
+        reasons += against
     unit = units.pop() if len(units) == 1 else ""
     row = _row(f"Marked box {number}, longer side", unit, (values[0], values[1]), [], None)
     return replace(
         row,
         change=None if reasons else row.change,
         comparable=not reasons,
-        why="; ".join(reasons) or "as drawn by hand",
+        why="; ".join(reasons) or f"as drawn by hand, in the {spacings[0].source}",
     )
 
 

@@ -122,6 +122,52 @@ def test_a_model_that_was_evicted_for_another_is_only_installed():
     ]
 
 
+def test_one_on_its_way_and_one_that_failed_stay_told_when_others_are_loaded():
+    board = StateBoard()
+    board.set("cpu", ModelState("loads", State.LOADING))
+    board.set("cpu", ModelState("failed", State.FAILED, why="a shard is missing"))
+    loaded(board, "a")
+    assert {name: one.state for name, one in board.states().items()} == {
+        "a": State.READY,
+        "failed": State.FAILED,
+        "loads": State.LOADING,
+    }
+    loaded(board, "a", "failed")
+    mended = board.states()["failed"]
+    assert (mended.state, mended.why) == (State.READY, "")
+
+
+def test_progress_is_told_rarely_and_a_change_of_state_always():
+    board, heard = StateBoard(), list[ModelState]()
+    loaded(board, "a")
+    board.subscribe(heard.append)
+    for step in range(1000):
+        board.progress("cpu", "a", step / 1000, f"{step} tokens written", None)
+    assert len(heard) < 100
+    assert board.states()["a"].doing == "999 tokens written"
+    board.set("cpu", ModelState("a", State.BUSY))
+    assert heard[-1].state is State.BUSY
+
+
+def test_memory_that_runs_out_at_work_is_told_of_the_model():
+    board = StateBoard()
+    loaded(board, "a")
+    following = Following(board, "cpu", "a", None, None)
+    following.begin("chest:entry")
+    following.failed(protocol.OutOfMemory("memory is too small"), alive=True)
+    assert board.states()["a"].state is State.FAILED
+    assert board.states()["a"].why == "memory is too small"
+
+
+def test_a_model_that_never_said_that_it_is_loaded_is_not_told_ready():
+    board = StateBoard()
+    following = Following(board, "cpu", "a", None, None)
+    following.begin("chest:entry")
+    following.progress(0.1, protocol.told(protocol.WORKING))
+    following.done()
+    assert board.states() == {}
+
+
 def test_a_process_that_ends_takes_its_models_along_but_not_the_reason_of_a_failure():
     board = StateBoard()
     loaded(board, "a")

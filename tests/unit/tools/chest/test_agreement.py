@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -143,6 +144,13 @@ def test_a_model_that_does_not_agree_with_another_is_told():
     assert disagreements([llava("No, I do not agree.", question)]) == []
 
 
+def test_on_an_image_that_is_stored_mirrored_a_box_is_on_no_wrong_side():
+    found = boxes("left pleural effusion", [100, 600, 300, 800])
+    mirrored = {**found.metadata, "warnings": ["the image is mirrored: it was turned"]}
+    assert topics(found) == ["the side"]
+    assert topics(replace(found, metadata=mirrored)) == []
+
+
 @pytest.mark.parametrize(
     ("phrase", "box", "wrong"),
     [
@@ -150,6 +158,11 @@ def test_a_model_that_does_not_agree_with_another_is_told():
         ("left pleural effusion", [700, 600, 900, 800], False),
         ("Right apical pneumothorax", [700, 60, 900, 200], True),
         ("right nodule", [480, 100, 520, 140], False),
+        # 4.9 % beside the middle is on no side, 5.1 % is; pixel centres are whole numbers.
+        ("right nodule", [538.5, 100, 558.5, 140], False),
+        ("right nodule", [541.5, 100, 561.5, 140], True),
+        ("left nodule", [440.5, 100, 460.5, 140], False),
+        ("left nodule", [437.5, 100, 457.5, 140], True),
         ("effusion", [100, 600, 300, 800], False),
     ],
 )

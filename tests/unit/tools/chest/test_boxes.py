@@ -48,6 +48,7 @@ def test_text_without_marks_has_no_groups():
         ("<x30><y20><x10><y40>", "exchanged"),
         ("<x10><y40><x30><y20>", "exchanged"),
         ("<x10><y20><x10><y40>", "no width"),
+        ("<x10><y20><x30><y20>", "no width"),
         ("<x10><y20><x100><y40>", "outside 0 to 99"),
         ("<x10><y20><x30>", "no four coordinates"),
         ("<y10><x20><y30><x40>", "no four coordinates"),
@@ -74,6 +75,12 @@ def test_a_box_that_breaks_off_is_not_used(text: str):
     reading = read_maira(text)
     assert all(group.boxes == () for group in reading.groups)
     assert any("breaks off" in reason for reason in reading.refused)
+
+
+def test_a_box_without_a_phrase_is_said_and_not_drawn():
+    reading = read_maira("<box><x10><y20><x30><y40></box>")
+    assert reading.groups == ()
+    assert reading.refused == ("boxes without a phrase",)
 
 
 def test_one_bad_box_does_not_take_the_good_one_with_it():
@@ -130,6 +137,11 @@ def test_paragraphs_stay():
         (2072, 1036, Seen(0, 518, 1036, 1554)),
         # 701 x 500: 518 / 500 * 701 = 726.2, rounded down; the crop starts at (726 - 518) // 2.
         (701, 500, Seen(0, 104 * 701 / 726, 500, 622 * 701 / 726)),
+        # 622.6 is rounded down as well.
+        (601, 500, Seen(0, 52 * 601 / 622, 500, 570 * 601 / 622)),
+        (500, 601, Seen(52 * 601 / 622, 0, 570 * 601 / 622, 500)),
+        # 500 x 702: 727.3, an odd rest of 209: the crop starts at 104, not at 105.
+        (702, 500, Seen(0, 104 * 702 / 727, 500, 622 * 702 / 727)),
     ],
 )
 def test_the_centre_crop_in_pixels_of_the_original(rows: int, columns: int, expected: Seen):
@@ -143,6 +155,8 @@ def test_what_the_model_could_not_see_is_named():
         "25 % at the left",
         "25 % at the right",
     )
+    # A strip of one percent is told, and one of a tenth of that is not.
+    assert Seen(10, 0, 999, 1000).hidden(1000, 1000) == ("1 % at the left",)
     assert whole(1000, 2000).hidden(1000, 2000) == ()
 
 

@@ -518,6 +518,61 @@ def test_boxes_on_both_images_are_paired_where_they_lie_on_each_other(two: Pair)
     assert np.allclose(finding.geometry.points, expected, atol=0.5)
 
 
+BOXES = ((10.0, 10.0, 40.0, 30.0), (12.0, 9.0, 32.0, 27.0))
+
+
+def spaced(row_mm: float | None, column_mm: float | None, source: Any = SpacingSource.DETECTOR):
+    return Spacing(row_mm, column_mm, source)
+
+
+def test_a_boxs_longer_side_is_the_longer_one_in_mm():
+    """30 columns of 0.5 mm and 20 rows of 1 mm: the rows are longer."""
+    row = comparing.box_row(1, BOXES, (spaced(1.0, 0.5), spaced(1.0, 1.0)))
+    assert (row.current, row.prior, row.change, row.unit) == (20.0, 20.0, 0.0, "mm")
+    assert "detector" in row.why  # what the mm rest on
+
+
+@pytest.mark.parametrize(
+    ("spacings", "unit", "why"),
+    [
+        ((spaced(1, 1), spaced(1, 1, SpacingSource.PATIENT)), "mm", "rest on different things"),
+        ((spaced(None, None), spaced(1, 1)), "", "spacing is unknown"),
+        ((spaced(None, None), spaced(None, None)), "px", "spacing is unknown"),
+    ],
+)
+def test_boxes_in_units_that_are_not_the_same_are_not_subtracted(
+    spacings: tuple[Spacing, Spacing], unit: str, why: str
+):
+    row = comparing.box_row(1, BOXES, spacings)
+    assert (row.comparable, row.change, row.unit) == (False, None, unit)
+    assert why in row.why
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"scale": 1.2}, "20% larger on the prior film"),
+        ({"degrees": 9.0}, "turned against each other by 9 degrees"),
+    ],
+)
+def test_boxes_are_not_subtracted_where_lengths_are_not_the_same_lengths(
+    two: Pair, changes: dict[str, Any], why: str
+):
+    two.host.changes = changes
+    two.open(chest())
+    two.open(chest(heart=1.1))
+    for number in (0, 1):
+        boxed(two.bench, number, Box(59.5, 91.5, 79.5, 121.5))
+    row = rows_of(two.run())["Marked box 1, longer side"]
+    assert (row["comparable"], row["change"]) == (False, None)
+    assert why in row["why"]
+
+
+def test_boxes_that_hardly_touch_are_no_pair():
+    here, there = (0.0, 0.0, 10.0, 10.0), (9.0, 9.0, 19.0, 19.0)
+    assert comparing.pair([here], [there]) == [(0, None), (None, 0)]
+
+
 def side(scores: dict[str, float], position: Any = "PA") -> Side:
     drawn = chest()
     return Side(
