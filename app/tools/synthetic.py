@@ -28,13 +28,18 @@ class NotingImages:
         """See `app.tools.api.Images`."""
         snapshot = self._images.resolve(name, frame)
         model = snapshot.instance.get(synthetic.ATTRIBUTE)
+        if not model and snapshot.derived:  # of a patient's image, with a synthetic one in it
+            model = synthetic.file_made_by(snapshot.path)
         if model and model not in self.models:
             self.models.append(model)
         return snapshot
 
     def add_derived(self, path: Path, source: ImageSnapshot | None) -> None:
         """See `app.tools.api.Images`; what shows a synthetic image carries its mark."""
-        model = source.instance.get(synthetic.ATTRIBUTE) if source is not None else ""
+        if source is None:  # it may show any of those that were looked at
+            model = next(iter(self.models), "")
+        else:
+            model = source.instance.get(synthetic.ATTRIBUTE)
         if model:
             _mark(path, model)
         self._images.add_derived(path, source)

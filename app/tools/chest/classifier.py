@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from PIL import Image
 from pydantic import BaseModel, ConfigDict, Field, RootModel
 
 from app.imaging.findings import Finding, Heatmap, Provenance, new_id
 from app.imaging.types import ImageRef
 from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
 from app.tools.chest import gate, labels, saliency
-from app.tools.chest.pictures import Hanging, model_pixels
+from app.tools.chest.pictures import Hanging, model_pixels, squared
 from app.tools.files import plain
 from app.tools.models.store import ModelStore
 from app.tools.needs import require_packages
@@ -95,7 +96,8 @@ class ChestXRayClassifier:
         model = ModelStore(context.models_dir).require(MODEL, "The chest classifier")
         require_packages("The chest classifier", "torch", "torchvision", "torchxrayvision")
         hanging = Hanging.of(snapshot.frame.orientation)
-        pixels = hanging.turned(model_pixels(snapshot))
+        own = model_pixels(snapshot)
+        pixels = hanging.turned(squared(own, snapshot.frame.spacing.aspect))
         payload = {
             "pixels": pixels,
             "weights": str(model.path),
@@ -115,7 +117,11 @@ class ChestXRayClassifier:
         if max(pixels.shape) > min(pixels.shape):
             warnings.append("only the image's central square is looked at, as in training")
         warnings = list(dict.fromkeys([*warnings, *answer.get("notes", ())]))
-        maps = _heatmaps(answer.get("cells", {}), hanging, pixels.shape, scores)
+        maps = {
+            label: _heatmap(cells, hanging, pixels.shape, own.shape)
+            for label, cells in answer.get("cells", {}).items()
+            if label in scores
+        }
         uncertainty = _uncertainty(scores, answer.get("spread", {}))
         provenance = context.provenance(SPEC, model.card.title, model.sha256)
         metadata = {
@@ -161,19 +167,16 @@ def _findings(
     )
 
 
-def _heatmaps(
-    cells: Mapping[str, NDArray[np.float32]],
-    hanging: Hanging,
-    shape: tuple[int, ...],
-    scores: Mapping[str, float],
-) -> dict[str, NDArray[np.float32]]:
-    """By label, where the model looked, in the image's own pixels."""
-    size = (shape[0], shape[1])
-    return {
-        label: hanging.turned(saliency.in_image(found, size))
-        for label, found in cells.items()
-        if label in scores
-    }
+def _heatmap(
+    cells: NDArray[np.float32], hanging: Hanging, shown: tuple[int, ...], own: tuple[int, ...]
+) -> NDArray[np.float32]:
+    """Where the model looked, in the image's own pixels; it was shown square ones."""
+    found = hanging.turned(saliency.in_image(cells, (shown[0], shown[1])))
+    if shown == own:
+        return found
+    size = (own[1], own[0])
+    resized = Image.fromarray(found).resize(size, Image.Resampling.BILINEAR)
+    return np.clip(np.asarray(resized, np.float32), 0, 1)
 
 
 def _uncertainty(

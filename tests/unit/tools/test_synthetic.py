@@ -136,6 +136,32 @@ def test_a_picture_made_of_a_synthetic_one_is_synthetic_to_the_next_tool(bench: 
     assert second.metadata["synthetic"] is True
 
 
+class _Mixes(_Looks):
+    """Draws a synthetic image into a picture of a patient's, as a comparison would."""
+
+    def run(self, args: _Input, context: ToolContext) -> ToolResult:
+        real = context.images.resolve("image-1")
+        made = context.images.resolve(args.image_path)
+        small = made.display[:8]
+        for pixels, name, source in ((real.display, "mixed", real), (small, "alone", None)):
+            path = save_png(pixels, context.out_dir, name)
+            context.images.add_derived(path, source)
+            self.paths = [*getattr(self, "paths", []), path]
+        return ToolResult("Mixed.", {}, {}, artifacts=(Artifact(self.paths[0]),))
+
+
+def test_a_synthetic_image_stays_synthetic_in_a_picture_of_a_patients(bench: Bench):
+    bench.open(write_dicom(bench.folder / "a.dcm", gradient()))
+    path = picture(bench.out)
+    bench.images.add_derived(path, None)
+    tool = _Mixes()
+    bench.run(PinnedTool(tool), image_path=str(path))
+    for made in tool.paths:
+        assert synthetic.file_made_by(made) == "RoentGen"
+        assert bench.run(PinnedTool(_Looks()), image_path=str(made)).metadata["synthetic"] is True
+    assert "synthetic" not in bench.run(PinnedTool(_Looks()), image_path="image-1").metadata
+
+
 def test_what_was_drawn_on_a_synthetic_picture_is_there_for_the_next_question(bench: Bench):
     """The next question has images of its own and knows only what lies in the folder."""
     path = picture(bench.out)

@@ -304,6 +304,29 @@ def test_a_mirrored_image_is_turned_for_the_model_and_its_map_turned_back(
     np.testing.assert_array_equal(values[turned], saliency.in_image(cells, shown.shape))
 
 
+def test_pixels_that_are_not_square_are_squared_for_the_model_and_its_map_fits_the_image(
+    bench: Bench,
+):
+    """A film of half as many rows: the model sees it at its true proportions."""
+    (bench.models / FILE).write_bytes(b"x")
+    cells = np.zeros((7, 7), np.float32)
+    cells[1, 2] = 1
+    host = FakeHost({"scores": {"Mass": 0.8}, "cells": {"Mass": cells}})
+    half = {"PixelSpacing": None, "ImagerPixelSpacing": None, "PixelAspectRatio": ["2", "1"]}
+    bench.host = host
+    bench.open(write_dicom(bench.folder / "half.dcm", radiograph(120, 224), **half))
+    result = bench.run(ChestXRayClassifier(), image_path="image-1", labels=["Mass"])
+    assert host.calls[0][1]["pixels"].shape == (240, 224)
+    geometry = result.findings[0].geometry
+    assert isinstance(geometry, Heatmap)
+    assert geometry.values.shape == (120, 224)
+    whole = saliency.in_image(cells, (240, 224))
+    rows = np.arange(120)[:, None] * geometry.values
+    meant = (np.arange(240)[:, None] - 0.5) / 2 * whole
+    y, wanted = rows.sum() / geometry.values.sum(), meant.sum() / whole.sum()
+    assert y == pytest.approx(wanted, abs=0.5)
+
+
 def test_labels_near_the_operating_point_are_marked(bench: Bench):
     pytest.importorskip("torch")
     (bench.models / FILE).write_bytes(b"x")
