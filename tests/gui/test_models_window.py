@@ -330,6 +330,27 @@ def test_every_button_has_a_name_and_tab_reaches_table_details_and_buttons(room:
     } <= reached
 
 
+@pytest.mark.parametrize("size", [(1240, 760), (760, 480)], ids=["usual", "least"])
+def test_titles_and_states_are_seen_and_nothing_is_cut_off_at_the_side(
+    room: Room, size: tuple[int, int]
+):
+    window = room.window
+    window.resize(*size)
+    table, header = window.table, window.table.horizontalHeader()
+    room.wait(lambda: window.width() == size[0] and header.length() <= table.viewport().width())
+    assert not table.isColumnHidden(STATE)
+    assert header.sectionSize(TITLE) >= 150
+    assert table.isColumnHidden(LICENCE) == (size[0] < 1000), "the details have it"
+    for button in window._buttons:
+        assert not button.isVisible() or window.rect().contains(
+            button.mapTo(window, button.rect().bottomRight())
+        )
+
+
+def test_of_two_long_titles_the_end_is_seen(room: Room):
+    assert room.window.table.textElideMode() == Qt.TextElideMode.ElideMiddle
+
+
 def test_closing_hides_it_and_what_is_asked_for_is_chosen_when_it_opens(room: Room):
     parent = QWidget()
     window = show_models(room.store, room.host, lambda *a, **k: None, parent, "strict-net")

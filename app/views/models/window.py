@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -29,6 +29,7 @@ from app.tools.models.states import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
+from app.views.chat.widgets import Flow
 from app.views.models.details import Details
 from app.views.models.table import LICENCE, SIZE, STATE, TITLE, TOOLS, ModelsModel
 from app.views.models.tasks import Host, Note, Outcome, Tasks
@@ -39,7 +40,8 @@ from app.views.widgets import EmptyState, label, push_button, row_table
 
 _SIZE = QSize(1240, 760)
 _LEAST = QSize(760, 480)
-_WIDTHS = {TITLE: 270, STATE: 140, SIZE: 80, LICENCE: 110, TOOLS: 110}
+_WIDTHS = {TITLE: 220, STATE: 150, SIZE: 74, LICENCE: 110, TOOLS: 100}
+_LEAST_TITLE = 170
 _SHEET = f"""
 #modelsWindow {{ background: {THEME.panel}; }}
 #modelDetails, #modelDetailsPage {{ background: {THEME.window}; border: none; }}
@@ -74,6 +76,7 @@ class ModelsWindow(QDialog):
         self._aside = Aside(self)
         self.model = ModelsModel(self)
         self.table = self._make_table()
+        self.table.viewport().installEventFilter(self)
         self.details = Details()
         self.tasks = Tasks(store, host, note, self)
         self.tasks.ended.connect(self._ended)
@@ -94,9 +97,12 @@ class ModelsWindow(QDialog):
     def _make_table(self) -> QTableView:
         table = row_table(self.model, "Models", row_height=30, widths=_WIDTHS)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setTextElideMode(Qt.TextElideMode.ElideRight)
-        table.horizontalHeader().setSectionResizeMode(TOOLS, QHeaderView.ResizeMode.Stretch)
-        table.horizontalHeader().setMinimumSectionSize(72)
+        # Names of two models may differ in their last word alone.
+        table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        header = table.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(64)
         table.selectionModel().currentRowChanged.connect(lambda _now, _old: self._show())
         return table
 
@@ -145,12 +151,10 @@ class ModelsWindow(QDialog):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(SPACE.s)
         column.addWidget(self.details, 1)
-        line = QHBoxLayout()
-        line.setSpacing(SPACE.s)
+        line = Flow(SPACE.s)
         own = (self.get_button, self.verify_button, self.agree_button, self.unload_button)
         for button in (*own, self.remove_button):
             line.addWidget(button)
-        line.addStretch(1)
         column.addLayout(line)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
@@ -176,6 +180,18 @@ class ModelsWindow(QDialog):
         column.addLayout(foot)
 
     # What is shown
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize and watched is self.table.viewport():
+            self._fit_columns()
+        return super().eventFilter(watched, event)
+
+    def _fit_columns(self) -> None:
+        """Leave out the last columns where there is no room: the details say the same."""
+        left = self.table.viewport().width() - _LEAST_TITLE - _WIDTHS[STATE]
+        for column in (SIZE, LICENCE, TOOLS):
+            left -= _WIDTHS[column]
+            self.table.setColumnHidden(column, left < 0)
 
     @property
     def chosen(self) -> str:
