@@ -150,6 +150,7 @@ def _limits(told: Told, plans: Plans) -> list[str]:
     ]
     if "compare" in told.kinds:
         lines.append(
-            "Whether free texts agree: comparing them needs a language model; they stand above."
+            "Whether free texts agree: comparing them needs a language model"
+            + ("; they stand above." if len(told.ran) > 1 else ", and two texts.")
         )
     return [f"- {line}" for line in lines]

@@ -27,9 +27,9 @@ from app.tools.hosting.states import ModelState
 from app.tools.models.plans import InstallPlan
 from app.tools.models.states import ModelStatus
 from app.tools.models.store import ModelStore
+from app.views.chat.widgets import Flow
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
-from app.views.chat.widgets import Flow
 from app.views.models.details import Details
 from app.views.models.table import LICENCE, SIZE, STATE, TITLE, TOOLS, ModelsModel
 from app.views.models.tasks import Host, Note, Outcome, Tasks

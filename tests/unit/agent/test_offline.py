@@ -175,6 +175,17 @@ def test_an_output_without_the_expected_key_blocks_what_needs_it(tmp_path: Path)
     assert "dicom_processor returned no image_path" in events[-1].answer
 
 
+def test_texts_that_nobody_gave_are_not_said_to_stand_above(tmp_path: Path):
+    tools = pack(full=True)
+    for tool in tools.all():
+        if tool.spec.name in ("chest_xray_expert", "llava_med_qa"):
+            broken = FakeTool(tool.spec.name, tool.spec.Input, fails(NO_WEIGHTS))
+            tools = replaced(tools, broken)
+    answer = ask(tmp_path, PROMPT_2, tools, notes=[PNG_NOTE])[-1].answer
+    assert "Whether free texts agree" in answer
+    assert "stand above" not in answer
+
+
 def test_seed_prompts_2_to_4_with_all_tools(tmp_path: Path):
     tools = pack(full=True)
     two = ask(tmp_path, PROMPT_2, tools, notes=[PNG_NOTE])
