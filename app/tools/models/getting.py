@@ -37,6 +37,8 @@ Progress = Callable[[float, str], None]
 
 HUB = "https://huggingface.co"
 GATHERED = ".getting"
+_NO_COMMIT = "files"
+_COMMIT = re.compile(r"[0-9a-f]{12}")
 _LONGEST_LIST = 1 << 24
 _TOKEN = re.compile(r"[!-~]*")
 _NONSENSE = (
@@ -120,6 +122,17 @@ def _file(entry: Any) -> HubFile:
     return HubFile(safe_name(entry["rfilename"]), size, sha256, git_sha1)
 
 
+def forget(place: Place) -> None:
+    """Delete what was gathered of a model: it is installed now, or not wanted any more."""
+    gathered = place.models / GATHERED
+    for folder in gathered.glob(f"{place.card.name}-*"):
+        commit = folder.name.removeprefix(f"{place.card.name}-")
+        if commit == _NO_COMMIT or _COMMIT.fullmatch(commit):  # else a model of a longer name
+            shutil.rmtree(folder, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        gathered.rmdir()  # another model's download may be in it
+
+
 @dataclass(slots=True)
 class Getting:
     """One download of a model.
@@ -157,7 +170,7 @@ class Getting:
         if model.problems:
             raise SightlineError("; ".join(model.problems), subject=card.repository or card.name)
         by_name = {file.name: file for file in files}
-        staging = self.place.models / GATHERED / f"{card.name}-{commit[:12] or 'files'}"
+        staging = self.place.models / GATHERED / f"{card.name}-{commit[:12] or _NO_COMMIT}"
         folder = staging / card.name
         check_space(self.place.models, sum(_still(folder, file) for file in model.files))
         self._download_all(model, by_name, commit, folder)
@@ -165,14 +178,6 @@ class Getting:
             replace(file, size=(folder / file.name).stat().st_size) for file in model.files
         )
         return staging, replace(model, files=sized)
-
-    def done(self) -> None:
-        """It is installed: what was gathered goes."""
-        gathered = self.place.models / GATHERED
-        for folder in gathered.glob(f"{self.place.card.name}-*"):
-            shutil.rmtree(folder, ignore_errors=True)
-        with contextlib.suppress(OSError):
-            gathered.rmdir()  # another model's download may be in it
 
     def _listed(self, card: ModelCard) -> tuple[str, tuple[HubFile, ...]]:
         """What there is to be had: on the card, and on the hub where the card has no address."""

@@ -5,7 +5,6 @@ Nothing here imports torch, and nothing is fetched unless `ModelStore.get` is ca
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -24,15 +23,16 @@ from app.tools.models.digests import (
     remember,
     sha256_of,
 )
-from app.tools.models.getting import Getting
+from app.tools.models.getting import Getting, forget
 from app.tools.models.install import Installation
+from app.tools.models.locking import ChangeLock
 from app.tools.models.packs import Manifest, write_pack
 from app.tools.models.places import Place, is_program
 from app.tools.models.plans import Agreed, InstallPlan
 from app.tools.models.programs import allowed_programs, code
 from app.tools.models.records import Record, RecordedFile, write_record
 from app.tools.models.states import InstalledModel, ModelStatus
-from app.tools.models.swap import delete, recover, sweep
+from app.tools.models.swap import delete, is_aside, recover, sweep
 from app.tools.needs import command, is_installed
 
 __all__ = ["InstallPlan", "InstalledModel", "ModelStatus", "ModelStore"]
@@ -62,7 +62,7 @@ class ModelStore:
         self.folder = folder if folder is not None else paths.models_dir()
         self._shipped = shipped if shipped is not None else paths.resources_dir() / "models"
         self.cards: Mapping[str, ModelCard] = known if known is not None else cards()
-        self._changing = threading.Lock()
+        self._changing = ChangeLock(self.folder)
 
     def card(self, name: str) -> ModelCard:
         """The card of that name.
@@ -234,12 +234,12 @@ class ModelStore:
             terms_accepted=now if wanted.terms else "",
             code_allowed=now if code else record.code_allowed if record else "",
         )
-        with self._changing:
+        with self._changing.held():
             self._write(place, made)
         return self.status(wanted)
 
     def remove(self, name: str) -> ModelStatus:
-        """Delete a model's files.
+        """Delete a model's files, those of a download that broke off too.
 
         Raises:
             UsageError: No such model, or it comes with Sightline.
@@ -250,8 +250,9 @@ class ModelStore:
             raise UsageError(f"{wanted.name} comes with Sightline and stays")
         place = self.place(wanted)
         try:
-            with self._changing:
+            with self._changing.held():
                 delete(place)
+                forget(place)
         except OSError as error:
             raise SightlineError(
                 f"it cannot be deleted ({error.strerror or error})",
@@ -312,7 +313,7 @@ class ModelStore:
                 "with --other; results then carry a warning.",
             )
         agreed = Agreed(accepted, code_allowed, other)
-        with self._changing:
+        with self._changing.held():
             sweep(self.folder, time.time() - _ABANDONED_S)
             self._installation(progress, cancel, host).run(plan.source, plan.models, agreed)
         return tuple(self.status(model.card) for model in plan.models)
@@ -350,12 +351,13 @@ class ModelStore:
             if status.state == "intact":
                 return status
         agreed = Agreed(accepted or status.accepted, code_allowed)
-        getting = Getting(self.place(wanted), self.how_to_get(wanted), progress, cancel)
-        with self._changing:
+        place = self.place(wanted)
+        getting = Getting(place, self.how_to_get(wanted), progress, cancel)
+        with self._changing.held():
             staging, model = getting.fetch(agreed)
             source = wanted.repository or wanted.files[0].url
             self._installation(None, cancel, None).finish(staging, model, source, agreed)
-            getting.done()
+            forget(place)
         return self.verify(wanted.name)[0]
 
     def pack(
@@ -390,8 +392,10 @@ class ModelStore:
 
     def _recovered(self, wanted: ModelCard) -> Place:
         place = self.place(wanted)
-        if not wanted.embedded and place.missing():
-            recover([place])
+        if not wanted.embedded and is_aside(place) and place.missing():
+            with self._changing.held_if_free() as free:
+                if free:  # else it may be moved aside for a moment only
+                    recover([place])
         return place
 
     def _places(self) -> dict[str, Place]:

@@ -60,6 +60,11 @@ def recover(places: Iterable[Place]) -> None:
                 _take_back(place)
 
 
+def is_aside(place: Place) -> bool:
+    """Whether something of a model was moved aside, and has not come back yet."""
+    return _aside(place).is_dir()
+
+
 def sweep(models: Path, before: float) -> None:
     """Delete what installations left behind that were killed.
 

@@ -27,6 +27,7 @@ from tests.unit.tools.model_support import (
     foldered,
     single,
     store,
+    write_files,
 )
 from tests.unit.tools.models.test_download import Served, data, serving, status
 
@@ -317,3 +318,16 @@ def test_a_hub_that_answers_nonsense_for_a_file_does_not_fill_the_disk(tmp_path:
     with pytest.raises(SightlineError, match="more than the published file"):
         made.get("test-folder")
     assert sum(map(len, contents(made.folder).values())) < 1 << 20
+
+
+def test_what_came_of_a_download_goes_with_the_model_and_not_with_one_of_a_like_name(
+    tmp_path: Path, there: Hub
+):
+    made = store(tmp_path, foldered())
+    gathered = made.folder / ".getting"
+    longer = write_files(gathered / f"test-folder-hf-{COMMIT[:12]}", {"a": b"gigabytes"})
+    part = write_files(gathered / "test-folder-fedcba987654", {"a.part": b"gigabytes"})
+    made.remove("test-folder")
+    assert (longer.is_dir(), part.exists()) == (True, False)
+    made.get("test-folder")
+    assert longer.is_dir()
