@@ -1,7 +1,8 @@
 """The mark in a PNG that a generative model made: it shows no patient.
 
-A tEXt chunk before the pixels (PNG specification, 3rd edition, 11.3.3.2), so that it survives
-copying and is found without decoding anything.
+A tEXt chunk before the pixels (PNG specification, 3rd edition, 11.3.3), so that it survives
+copying and is found without decoding anything. Programs that write a picture anew put texts behind
+the pixels or into chunks of another kind: there it is found too.
 """
 
 from __future__ import annotations
@@ -12,7 +13,9 @@ import tempfile
 import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from io import BytesIO
 from pathlib import Path
+from typing import BinaryIO
 
 KEYWORD = "Sightline-Synthetic"
 """Keyword of the chunk; its text is the model's title."""
@@ -20,33 +23,59 @@ ATTRIBUTE = "SyntheticBy"
 """Under this name an `Instance` carries the model's title (`Instance.get`)."""
 
 _SIGNATURE = b"\x89PNG\r\n\x1a\n"
-_HEAD_BYTES = 1 << 16  # the mark stands right behind the header
 _MAX_TEXT = 200
+_TEXTS = (b"tEXt", b"zTXt", b"iTXt")
+_LONGEST = 1 << 16  # bytes of a text chunk that are looked at
 
 
 def made_by(data: bytes) -> str:
     """Title of the model that made a picture; "" for any other picture.
 
     Args:
-        data: A file's content, or its first 64 KiB.
+        data: A file's content.
     """
-    for kind, body in _chunks(data):
-        if kind == b"IDAT":
-            break
-        keyword, found, text = body.partition(b"\0")
-        if kind == b"tEXt" and found and keyword == KEYWORD.encode():
-            shown = "".join(c for c in text.decode("latin-1") if c.isprintable())
-            return shown.strip()[:_MAX_TEXT] or "a model"
-    return ""
+    return _maker(BytesIO(data))
 
 
 def file_made_by(path: Path) -> str:
     """`made_by` of a file; "" also for one that cannot be read."""
     try:
         with path.open("rb") as stream:
-            return made_by(stream.read(_HEAD_BYTES))
+            return _maker(stream)
     except OSError:
         return ""
+
+
+def _maker(stream: BinaryIO) -> str:
+    """Looks at the headers of all chunks and into those that hold text."""
+    if stream.read(len(_SIGNATURE)) != _SIGNATURE:
+        return ""
+    while len(head := stream.read(8)) == 8:
+        size, kind = struct.unpack(">I4s", head)
+        if kind not in _TEXTS or size > _LONGEST:
+            stream.seek(size + 4, os.SEEK_CUR)
+            continue
+        body = stream.read(size)
+        if len(body) < size or len(stream.read(4)) < 4:
+            return ""
+        keyword, found, text = body.partition(b"\0")
+        if found and keyword == KEYWORD.encode():
+            shown = "".join(c for c in _text(kind, text) if c.isprintable())
+            return shown.strip()[:_MAX_TEXT] or "a model"
+    return ""
+
+
+def _text(kind: bytes, data: bytes) -> str:
+    """What stands in a text chunk behind its keyword; "" where it is packed and damaged."""
+    if kind == b"tEXt":
+        return data.decode("latin-1")
+    packed = kind == b"zTXt" or data[:1] == b"\1"
+    data = data[1:] if kind == b"zTXt" else data[2:].split(b"\0", 2)[-1]
+    try:
+        data = zlib.decompressobj().decompress(data, _MAX_TEXT) if packed else data
+    except zlib.error:
+        return ""
+    return data.decode("latin-1" if kind == b"zTXt" else "utf-8", "replace")
 
 
 def mark(path: Path, model: str, more: Mapping[str, str] | None = None) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import struct
+import zlib
 from pathlib import Path
 
 import numpy as np
@@ -49,6 +51,26 @@ def test_a_mark_that_another_program_wrote_is_found(tmp_path: Path):
     info.add_text("Sightline-Synthetic", "RoentGen")
     Image.fromarray(GREYS).save(tmp_path / "a.png", pnginfo=info)
     assert synthetic.file_made_by(tmp_path / "a.png") == "RoentGen"
+
+
+@pytest.mark.parametrize("kind", ["tEXt", "zTXt", "iTXt", "packed iTXt"])
+def test_a_mark_that_was_written_anew_is_found_behind_the_pixels_too(tmp_path: Path, kind: str):
+    """As image programs write texts when they save a picture."""
+    data = save_png(GREYS, tmp_path, "x").read_bytes()
+    texts = {
+        "tEXt": b"RoentGen",
+        "zTXt": b"\0" + zlib.compress(b"RoentGen"),
+        "iTXt": b"\0\0en\0\0RoentGen",
+        "packed iTXt": b"\1\0\0\0" + zlib.compress(b"RoentGen"),
+    }
+    name = kind.encode()[-4:]
+    body = name + synthetic.KEYWORD.encode() + b"\0" + texts[kind]
+    chunk = struct.pack(">I", len(body) - 4) + body + struct.pack(">I", zlib.crc32(body))
+    end = data.rindex(b"IEND") - 4
+    path = tmp_path / "again.png"
+    path.write_bytes(data[:end] + chunk + data[end:])
+    assert synthetic.file_made_by(path) == "RoentGen"
+    assert read_instance(path).get("SyntheticBy") == "RoentGen"
 
 
 def test_marking_twice_keeps_the_first_maker(tmp_path: Path):
