@@ -24,6 +24,7 @@ from tests.support.four_prompts import TOOLS, Following, script
 
 pytestmark = [
     pytest.mark.gui,
+    pytest.mark.slow,
     # Not imported to find out: torch must never be loaded in the window's process.
     pytest.mark.skipif(find_spec("torch") is None, reason="torch is not installed (viewer only)"),
 ]
@@ -114,9 +115,7 @@ def _with(loop: AgentLoop, model: Following) -> AgentLoop:
     return loop
 
 
-BOTH = pytest.mark.parametrize(
-    "scripted", [False, pytest.param(True, marks=pytest.mark.slow)], ids=["offline", "scripted"]
-)
+BOTH = pytest.mark.parametrize("scripted", [False, True], ids=["offline", "scripted"])
 
 
 @BOTH
@@ -156,7 +155,6 @@ def test_prompt_3_draws_the_box_on_the_film(chat: Callable[..., Chat], scripted:
     assert scripted or "box from" in answer
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("empty", [True, False], ids=["nothing open", "beside a study"])
 def test_prompt_4_shows_a_film_that_is_marked_as_synthetic(chat: Callable[..., Chat], empty: bool):
     shown = chat(empty=empty)
