@@ -127,7 +127,7 @@ def table(
     return [*rows, *_score_rows(current, prior)]
 
 
-def length_reasons(current: Side, prior: Side, degrees: float, scale: float) -> list[str]:
+def length_reasons(current: Side, prior: Side, degrees: float, scale: float | None) -> list[str]:
     """Why lengths on the two images cannot be compared; views that are not known are let pass."""
     return [
         *_view_reasons(current, prior, strict=False),

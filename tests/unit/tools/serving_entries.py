@@ -17,6 +17,7 @@ Payload = dict[str, Any]
 Progress = Callable[[float, str], None]
 
 _loads: list[str] = []
+_tries: list[str] = []
 
 
 class Layer:
@@ -46,9 +47,11 @@ def _load(payload: Payload) -> Callable[[Path, serving.Work], Layer]:
 def run(payload: Payload, progress: Progress) -> Payload:
     """Multiply by a layer; what is in the payload may go wrong on the way."""
     before = len(_loads)
+    _tries.clear()
     os.environ[memory.LIMIT] = str(payload.get("limit", ""))
 
     def work(layer: Layer, doing: serving.Work) -> Payload:
+        _tries.append(doing.placement.dtype)
         others = len(serving.report({})["models"]) - 1
         if others > payload.get("fits_others", 99):
             raise RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory")
@@ -62,7 +65,7 @@ def run(payload: Payload, progress: Progress) -> Payload:
         for step in range(int(payload.get("steps", 0))):
             doing.progress(0.2 + 0.8 * step / payload["steps"], f"step {step}")
             time.sleep(0.02)
-        return {"shape": list(answer.shape), "loads": len(_loads) - before}
+        return {"shape": list(answer.shape), "loads": len(_loads) - before, "tries": _tries}
 
     return serving.serve(
         payload, progress, load=_load(payload), work=work, exact=bool(payload.get("exact"))

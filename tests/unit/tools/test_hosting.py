@@ -76,6 +76,19 @@ def test_quick_calls_are_not_kept(tmp_path: Path):
     assert not file.exists()
 
 
+def test_of_many_kinds_of_calls_the_latest_are_kept_and_of_each_the_last_five(tmp_path: Path):
+    file = tmp_path / "durations.json"
+    durations = Durations(lambda: file)
+    for number in range(310):
+        durations.note(f"entry|model{number}|cpu|warm", 10.0)
+    for seconds in (90.0, 90.0, 90.0, 20.0, 20.0, 20.0, 20.0, 20.0):
+        durations.note("entry|model309|cpu|warm", seconds)
+    again = Durations(lambda: file)
+    assert again.usual("entry|model0|cpu|warm") is None
+    assert again.usual("entry|model10|cpu|warm") == 10.0
+    assert again.usual("entry|model309|cpu|warm") == 20.0
+
+
 def test_a_broken_or_unwritable_file_of_durations_costs_nothing(tmp_path: Path):
     file = tmp_path / "durations.json"
     file.write_text('{"a": "no list of seconds"}')

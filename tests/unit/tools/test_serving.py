@@ -119,9 +119,18 @@ def test_then_the_work_is_done_in_smaller_parts(host: ProcessHost, files: Files)
     assert answer["dtype"] == "float32"
 
 
+def test_an_eighth_of_the_usual_size_is_the_least_that_is_tried(host: ProcessHost, files: Files):
+    answer = call(host, files.payload("a", fits_share=0.125))
+    assert "1/8" in answer["notes"][-1]
+    with pytest.raises(ToolFailed, match="memory is too small"):
+        call(host, files.payload("a", fits_share=0.1, exact=True))
+
+
 def test_then_it_is_computed_less_precisely(host: ProcessHost, files: Files):
     answer = call(host, files.payload("a", fits_dtype="bfloat16"))
     assert (answer["dtype"], answer["loads"]) == ("bfloat16", 2)
+    # Its work asks for no share, so smaller parts would only have done the same again.
+    assert answer["tries"] == ["float32", "bfloat16"]
     assert "less precisely" in answer["notes"][-1]
 
 
