@@ -84,5 +84,6 @@ def squared(pixels: NDArray[np.uint8], aspect: float) -> NDArray[np.uint8]:
     if abs(aspect - 1.0) <= _SQUARE or not 1 / _ODDEST <= aspect <= _ODDEST:
         return pixels
     rows, columns = pixels.shape[:2]
-    size = (columns, max(1, round(rows * aspect)))
+    # Stretched, never shrunk: fine signs stay.
+    size = (columns, round(rows * aspect)) if aspect > 1 else (round(columns / aspect), rows)
     return np.asarray(Image.fromarray(pixels).resize(size, Image.Resampling.BILINEAR))
