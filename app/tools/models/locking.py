@@ -35,8 +35,11 @@ class ChangeLock:
         self._handle: int | None = None
 
     @contextlib.contextmanager
-    def held(self) -> Generator[None]:
+    def held(self) -> Generator[bool]:
         """Hold it; another thread of this program is waited for.
+
+        Yields:
+            Whether nobody else can be at work: False where the folder knows no locks.
 
         Raises:
             SightlineError: Another program holds it.
@@ -49,7 +52,7 @@ class ChangeLock:
                     remedy="Wait until it is done there, or cancel it; then try again.",
                 )
             try:
-                yield
+                yield self._handle is not None
             finally:
                 self._leave()
 

@@ -5,6 +5,7 @@ Nothing here imports torch, and nothing is fetched unless `ModelStore.get` is ca
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -32,7 +33,7 @@ from app.tools.models.plans import Agreed, InstallPlan
 from app.tools.models.programs import allowed_programs, code
 from app.tools.models.records import Record, RecordedFile, write_record
 from app.tools.models.states import InstalledModel, ModelStatus
-from app.tools.models.swap import delete, is_aside, recover, sweep
+from app.tools.models.swap import delete, forget_aside, is_aside, recover, sweep
 from app.tools.needs import command, is_installed
 
 __all__ = ["InstallPlan", "InstalledModel", "ModelStatus", "ModelStore"]
@@ -250,7 +251,8 @@ class ModelStore:
             raise UsageError(f"{wanted.name} comes with Sightline and stays")
         place = self.place(wanted)
         try:
-            with self._changing.held():
+            with self._changing.held() as alone:
+                self._sweep(alone)
                 delete(place)
                 forget(place)
         except OSError as error:
@@ -313,8 +315,8 @@ class ModelStore:
                 "with --other; results then carry a warning.",
             )
         agreed = Agreed(accepted, code_allowed, other)
-        with self._changing.held():
-            sweep(self.folder, time.time() - _ABANDONED_S)
+        with self._changing.held() as alone:
+            self._sweep(alone)
             self._installation(progress, cancel, host).run(plan.source, plan.models, agreed)
         return tuple(self.status(model.card) for model in plan.models)
 
@@ -353,7 +355,8 @@ class ModelStore:
         agreed = Agreed(accepted or status.accepted, code_allowed)
         place = self.place(wanted)
         getting = Getting(place, self.how_to_get(wanted), progress, cancel)
-        with self._changing.held():
+        with self._changing.held() as alone:
+            self._sweep(alone)
             staging, model = getting.fetch(agreed)
             source = wanted.repository or wanted.files[0].url
             self._installation(None, cancel, None).finish(staging, model, source, agreed)
@@ -397,6 +400,12 @@ class ModelStore:
                 if free:  # else it may be moved aside for a moment only
                     recover([place])
         return place
+
+    def _sweep(self, alone: bool) -> None:
+        """Delete what was left by installations that were killed: gigabytes that nobody sees."""
+        sweep(self.folder, math.inf if alone else time.time() - _ABANDONED_S)
+        for place in self._places().values() if alone else ():
+            forget_aside(place)
 
     def _places(self) -> dict[str, Place]:
         return {known.name: self._recovered(known) for known in self.cards.values()}

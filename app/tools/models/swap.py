@@ -65,6 +65,13 @@ def is_aside(place: Place) -> bool:
     return _aside(place).is_dir()
 
 
+def forget_aside(place: Place) -> None:
+    """Delete what was moved aside for a model that is in place."""
+    with _swapping:
+        if is_aside(place) and not place.missing():
+            _forget(_aside(place))
+
+
 def sweep(models: Path, before: float) -> None:
     """Delete what installations left behind that were killed.
 

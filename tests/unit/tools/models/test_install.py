@@ -488,6 +488,26 @@ def test_what_killed_installations_left_is_swept_up_and_not_what_is_under_way(tm
     assert sorted(path.name for path in models.iterdir()) == [".incoming-new", "test-folder"]
 
 
+@pytest.mark.parametrize("change", ["install", "get", "remove"])
+def test_gigabytes_that_a_killed_installation_left_do_not_stay(tmp_path: Path, change: str):
+    made = store(tmp_path, foldered())
+    plan = made.plan_install(write_files(tmp_path / "test-folder", FILES))
+    made.install(plan)
+    for left in (".incoming-0123", ".removed-test-folder", ".replaced-test-folder/test-folder"):
+        write_files(made.folder / left, {"model.safetensors": b"gigabytes"})
+    match change:
+        case "install":
+            made.install(plan)
+        case "remove":
+            made.remove("test-folder")
+        case _:
+            with pytest.raises(SightlineError, match="terms"):
+                ModelStore(
+                    made.folder, known={"test-folder": foldered(terms=TERMS)}, shipped=tmp_path
+                ).get("test-folder")
+    assert {path.name for path in made.folder.iterdir()} <= {"test-folder"}
+
+
 def test_a_model_has_one_digest_however_it_came(tmp_path: Path):
     made = store(tmp_path, foldered())
     files = FILES | {"generation_config.json": b"{}", "pytorch_model.bin": b"p", ".note": b"n"}
