@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QStyleOptionViewItem, QWidget
 from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.store import ModelStore
 from app.views.models.agree import AgreeDialog
-from app.views.models.table import LICENCE, STATE, TITLE
+from app.views.models.table import LICENCE, STATE, TITLE, TitleDelegate
 from app.views.models.window import ModelsWindow, close_models, show_models
 from tests.gui.models_support import CARDS, PLAIN, STRICT, FakeHost, Hub, folder_of, weights
 
@@ -348,7 +348,12 @@ def test_titles_and_states_are_seen_and_nothing_is_cut_off_at_the_side(
 
 
 def test_of_two_long_titles_the_end_is_seen(room: Room):
-    assert room.window.table.textElideMode() == Qt.TextElideMode.ElideMiddle
+    table, option = room.window.table, QStyleOptionViewItem()
+    delegate = table.itemDelegateForColumn(TITLE)
+    assert isinstance(delegate, TitleDelegate)
+    delegate.initStyleOption(option, room.window.model.index(0, TITLE))
+    assert option.textElideMode == Qt.TextElideMode.ElideMiddle  # pyright: ignore
+    assert table.textElideMode() == Qt.TextElideMode.ElideRight, "a state begins with what it is"
 
 
 def test_closing_hides_it_and_what_is_asked_for_is_chosen_when_it_opens(room: Room):

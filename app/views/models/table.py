@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 from PySide6.QtGui import QColor
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from app.tools.hosting.states import ModelState
 from app.tools.models.states import ModelStatus
@@ -26,6 +27,14 @@ TONES = {
     "warning": THEME.warning,
     "error": THEME.error,
 }
+
+
+class TitleDelegate(QStyledItemDelegate):
+    """Cuts titles in the middle: those of two models may differ in their last word alone."""
+
+    def initStyleOption(self, option: QStyleOptionViewItem, index: Index) -> None:
+        super().initStyleOption(option, index)
+        option.textElideMode = Qt.TextElideMode.ElideMiddle
 
 
 class ModelsModel(QAbstractTableModel):

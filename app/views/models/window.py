@@ -31,7 +31,7 @@ from app.views.chat.widgets import Flow
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
 from app.views.models.details import Details
-from app.views.models.table import LICENCE, SIZE, STATE, TITLE, TOOLS, ModelsModel
+from app.views.models.table import LICENCE, SIZE, STATE, TITLE, TOOLS, ModelsModel, TitleDelegate
 from app.views.models.tasks import Host, Note, Outcome, Tasks
 from app.views.settings.aside import Aside
 from app.views.settings.style import sheet
@@ -40,8 +40,8 @@ from app.views.widgets import EmptyState, label, push_button, row_table
 
 _SIZE = QSize(1240, 760)
 _LEAST = QSize(760, 480)
-_WIDTHS = {TITLE: 220, STATE: 150, SIZE: 74, LICENCE: 110, TOOLS: 100}
-_LEAST_TITLE = 170
+_WIDTHS = {TITLE: 220, STATE: 190, SIZE: 74, LICENCE: 100, TOOLS: 90}
+_LEAST_TITLE = 200
 _SHEET = f"""
 #modelsWindow {{ background: {THEME.panel}; }}
 #modelDetails, #modelDetailsPage {{ background: {THEME.window}; border: none; }}
@@ -97,8 +97,8 @@ class ModelsWindow(QDialog):
     def _make_table(self) -> QTableView:
         table = row_table(self.model, "Models", row_height=30, widths=_WIDTHS)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        # Names of two models may differ in their last word alone.
-        table.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        table.setTextElideMode(Qt.TextElideMode.ElideRight)
+        table.setItemDelegateForColumn(TITLE, TitleDelegate(table))
         header = table.horizontalHeader()
         header.setStretchLastSection(False)
         header.setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
