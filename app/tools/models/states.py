@@ -180,11 +180,15 @@ def quick_state(
         return "broken", f"{', '.join(strange[:5])} came after it was installed"
     for name in names:
         size, known = place.file(name).stat().st_size, place.card.file_of(name)
-        noted = record.file(name) if record else None
-        if noted and noted.size != size:
+        was = record.file(name) if record else None
+        if was and was.size != size:
             return "broken", f"{name} was changed since it was installed"
         if not record and known and known.size and known.size != size:
             return "other", "differs from the published file"
+    noted = {file.name: file.sha256 for file in record.files} if record else {}
+    if other := _other(place, noted):  # it was said to be so when it was installed
+        listed = f": {', '.join(other)}" if place.card.folder else ""
+        return "other", f"differs from the published file{listed}"
     return "installed", ""
 
 

@@ -160,7 +160,7 @@ class ModelsWindow(QDialog):
         split.setChildrenCollapsible(False)
         split.addWidget(left)
         split.addWidget(right)
-        split.setSizes([720, 500])
+        split.setSizes([650, 556])
         top = QHBoxLayout()
         top.setSpacing(SPACE.s)
         self.where = label(f"In {self._store.folder}", "faint")

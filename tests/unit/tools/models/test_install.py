@@ -126,6 +126,7 @@ def test_weights_of_ones_own_come_in_if_asked_for_and_the_model_can_load_them(tm
     install(made, source, "test-net", other=True, host=FakeHost(loads))
     assert seen == [b"mine"], "the staged copy is what was tried"
     assert "differ from the published" in made.require("test-net", "A tool").warnings[0]
+    assert made.status(made.card("test-net")).state == "other", "the list says what results say"
 
     def broken(payload: Any) -> dict[str, Any]:
         raise ToolFailed("these are weights of another model")
