@@ -102,7 +102,7 @@ class CardiothoracicRatio:
         output = {
             **_figures(measured),
             "judgement": judgement,
-            "reliable": not doubts,
+            "reliable": not doubts and not admission.overridden,
             "view": admission.position,
             "warnings": warnings,
             "cutoff": CUTOFF_TEXT,

@@ -31,6 +31,7 @@ SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 """Secondary Capture Image Storage and, with more parts, its multi-frame relatives (PS3.4 B.5)."""
 
 _LATERAL = re.compile(r"^(LL|RL|LLO|RLO|LAT|LATERAL|LEFT LATERAL|RIGHT LATERAL)$")
+_LATERAL_WORD = re.compile(r"\b(LAT|LATERAL|SEITLICH|PROFIL)\b")
 _DECUBITUS = re.compile(r"^(LLD|RLD)$")
 _OBLIQUE = re.compile(r"^(LAO|RAO|LPO|RPO|OBL|OBLIQUE)$")
 _OTHER_PARTS = re.compile(
@@ -47,6 +48,7 @@ _LATERAL_TEXT = f"a lateral view; {_ONLY_FRONTAL}"
 _TITLE = "Use this image as a frontal chest radiograph all the same?"
 _NO_CODE = re.compile(r"[^A-Z0-9_ ]")
 _CODE_LENGTH = 16  # of a Code String, PS3.5 6.2
+_DESCRIBED = 64  # of a Long String
 
 COLOUR_SPREAD = 24
 """Difference of a pixel's red, green and blue above which it is coloured."""
@@ -149,6 +151,7 @@ def _overruled(snapshot: ImageSnapshot, look: _Look, context: ToolContext | None
     if context is None or not context.confirm(_TITLE, detail, image=snapshot.ref):
         raise ToolFailed(reason, remedy=_REMEDY)
     context.cancel.check()
+    _check_picture(snapshot, look, context, overruled=True)  # a negative stays one
     warning = f"used although {reason}: you said that it is to be used; results may mean nothing"
     return Admission(look.position, (warning, *look.warnings), tuple(look.objections))
 
@@ -195,7 +198,10 @@ def _check_body_part(instance: Instance, look: _Look) -> None:
     if _CHEST.search(part):
         return
     if not part or part in _NO_PART:
-        if instance.kind == "dicom":
+        described = _said(instance.get("SeriesDescription"), _DESCRIBED)
+        if _OTHER_PARTS.search(described) and not _CHEST.search(described):
+            look.warnings.append("the file's description names a part that is not the chest")
+        elif instance.kind == "dicom":
             look.warnings.append("the file does not say which part of the body it shows")
     elif _OTHER_PARTS.search(part):
         look.objections.append(
@@ -224,6 +230,8 @@ def _check_view(snapshot: ImageSnapshot, look: _Look) -> None:
         look.position = "PA"
     elif view.startswith("AP"):
         look.position = "AP"
+    elif _LATERAL_WORD.search(_said(snapshot.instance.get("SeriesDescription"), _DESCRIBED)):
+        look.warnings.append("the file's description names a lateral view")
 
 
 def _check_orientation(snapshot: ImageSnapshot, look: _Look, *, turns: bool) -> None:
@@ -291,7 +299,9 @@ def _check_negative(snapshot: ImageSnapshot) -> None:
         )
 
 
-def _check_picture(snapshot: ImageSnapshot, look: _Look, context: ToolContext) -> None:
+def _check_picture(
+    snapshot: ImageSnapshot, look: _Look, context: ToolContext, *, overruled: bool = False
+) -> None:
     """What the embedded network makes of the picture; it is a doubt where the file says otherwise.
 
     A small network errs on films that it never saw the like of: it may stop a picture of which
@@ -303,7 +313,7 @@ def _check_picture(snapshot: ImageSnapshot, look: _Look, context: ToolContext) -
     if seen.view in ("frontal", "unknown"):
         return
     stops = seen.view in ("lateral", "other") and seen.certainty >= CERTAIN
-    if stops and not _stated(snapshot):
+    if stops and not overruled and not _stated(snapshot):
         look.objections.append(seen.why)
     else:
         look.warnings.append(seen.why)
@@ -322,6 +332,6 @@ def _stated(snapshot: ImageSnapshot) -> bool:
     return radiograph and bool(_CHEST.search(_said(instance.get("BodyPartExamined"))))
 
 
-def _said(value: str) -> str:
+def _said(value: str, length: int = _CODE_LENGTH) -> str:
     """A Code String as it may be; a file could write a sentence of its own into the question."""
-    return " ".join(_NO_CODE.sub(" ", value.upper()).split())[:_CODE_LENGTH].strip()
+    return " ".join(_NO_CODE.sub(" ", value.upper()).split())[:length].strip()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -146,3 +147,15 @@ def test_the_network_runs_once_for_both_tools(bench: Bench):
     bench.run(ChestXRaySegmentation(shared), image_path="image-1")
     bench.run(CardiothoracicRatio(shared), image_path="image-1")
     assert len(host.calls) == 1
+
+
+def test_an_image_that_was_overruled_gives_no_reliable_ratio(bench: Bench):
+    """Else it would stand as a side of a disagreement with a sound result."""
+    bench.host = FakeHost(planted())
+    part = {"BodyPartExamined": "ABDOMEN"}
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **part))
+    context = replace(bench.context(), confirm=lambda title, detail, *, image=None: True)
+    tool = CardiothoracicRatio(Segmenter())
+    result = tool.run(tool.spec.Input.model_validate({"image_path": "image-1"}), context)
+    assert result.output["reliable"] is False
+    assert "used although" in result.output["warnings"][0]

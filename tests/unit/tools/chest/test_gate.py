@@ -324,3 +324,25 @@ def test_a_picture_with_mapped_greys_is_sent_back_for_the_original(bench: Bench,
     made = bench.run(ImageVisualizer(), image_path="image-1", cmap=cmap)
     with pytest.raises(ToolRetry, match="original image"):
         gate.admit(bench.images.resolve(made.output["image_path"]))
+
+
+def test_after_a_yes_what_the_picture_looks_like_is_told_all_the_same(bench: Bench):
+    pixels = radiograph(244, 222)
+    bench.open(write_dicom(bench.folder / "a.dcm", pixels, BodyPartExamined="ABDOMEN"))
+    context = replace(User(bench, granted=True).context, host=Seen("inverted", 0.99))
+    admission = gate.admit(bench.images.resolve("image-1"), context)
+    assert any("negative" in text for text in admission.warnings)
+    assert len(admission.overridden) == 1
+
+
+@pytest.mark.parametrize(
+    ("described", "told"),
+    [("Chest LAT", "names a lateral view"), ("HAND 2 views", "a part that is not the chest")],
+)
+def test_what_the_description_says_is_told_where_the_codes_are_empty(
+    bench: Bench, described: str, told: str
+):
+    empty = {"ViewPosition": None, "BodyPartExamined": None, "SeriesDescription": described}
+    warnings = admit(bench, **empty).warnings
+    assert any(told in text for text in warnings)
+    assert not any(described in text for text in warnings)
