@@ -134,16 +134,13 @@ class Following:
         known = self._board.of(self._lane, self._model) if self._model else None
         if not alive:
             self._board.gone(self._lane)
-        if known is None:
-            return
-        to_blame = known.state is State.LOADING or isinstance(
-            error, WorkerDied | protocol.OutOfMemory
-        )
+        loading = known is not None and known.state is State.LOADING
+        to_blame = self._model and (loading or isinstance(error, WorkerDied | protocol.OutOfMemory))
         if isinstance(error, SightlineError) and to_blame:
             why = error.reason
             self._board.set(self._lane, ModelState(self._model, State.FAILED, why=why))
         elif alive:
-            self._rest(lost=known.state is State.LOADING and isinstance(error, Cancelled))
+            self._rest(lost=loading and isinstance(error, Cancelled))
 
     def _rest(self, *, lost: bool = False) -> None:
         """The model waits for the next call, if it is loaded."""

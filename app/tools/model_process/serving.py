@@ -112,7 +112,11 @@ def serve(
             }
         # Out here the error is gone, and with its traceback all that the call had made.
         memory.give_back()
-        step = _step_down(doing, exact=exact, detail=detail)
+        try:
+            step = _step_down(doing, exact=exact, detail=detail)
+        finally:  # models went for it, and the host shows what is here
+            with suppress(Cancelled):
+                progress(0.02, protocol.told(protocol.LOADED, models=_shelf.told()))
         others_went = others_went or step == _OTHERS_WENT
         with suppress(Cancelled):
             progress(0.02, step[:1].upper() + step[1:])

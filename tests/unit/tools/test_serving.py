@@ -24,8 +24,10 @@ MIB = 2**20
 
 @pytest.fixture
 def host(model_process: ProcessHost) -> ProcessHost:
-    """The shared process, with nothing loaded that a test must not find."""
+    """The shared process, with nothing loaded or told that a test must not find."""
     empty(model_process)
+    for model in model_process.states():
+        model_process.forget(model)
     return model_process
 
 
@@ -108,6 +110,16 @@ def test_memory_that_runs_out_first_costs_the_other_models(host: ProcessHost, fi
         "memory was too small: the other models were unloaded, and it was done once more"
     ]
     assert loaded(host) == ["b"]
+    assert set(host.states()) == {"b"}  # nor is the other one told as ready still
+
+
+def test_where_nothing_helps_all_that_went_for_it_is_told(host: ProcessHost, files: Files):
+    call(host, files.payload("a"))
+    call(host, files.payload("b"))
+    with pytest.raises(ToolFailed, match="memory is too small"):
+        call(host, files.payload("b", fits_dtype="none", exact=True))
+    assert loaded(host) == []
+    assert {name: one.state for name, one in host.states().items()} == {"b": State.FAILED}
 
 
 def test_then_the_work_is_done_in_smaller_parts(host: ProcessHost, files: Files):
