@@ -23,6 +23,8 @@ _WORTH_S = 2.0
 _LEAST_LEFT_S = 3.0
 _EARLY = 0.1
 """Before so much is done the fraction says little about the rest."""
+_LEAST_SHARE = 0.02
+"""So much must have been done since the model began to work."""
 
 
 class Durations:
@@ -88,6 +90,12 @@ class Estimate:
         self._usual = usual
         self._clock = clock
         self._started = clock()
+        self._from = (self._started, 0.0)  # when the work began, and what was done then
+        self._noticed = True  # the next fraction is not the first of the work
+
+    def works(self) -> None:
+        """The model is loaded and works now: how long it loaded says nothing of the rest."""
+        self._noticed = False
 
     @property
     def elapsed(self) -> float:
@@ -102,9 +110,13 @@ class Estimate:
                 such calls took before.
         """
         elapsed, fraction = self.elapsed, min(max(fraction, 0.0), 1.0)
+        if not self._noticed:
+            self._noticed, self._from = True, (self._clock(), fraction)
+        began, before_it = self._from
+        worked, share = self._clock() - began, fraction - before_it
         by_fraction = None
-        if fraction >= _EARLY and elapsed >= _WORTH_S:
-            by_fraction = elapsed * (1 - fraction) / fraction
+        if fraction >= _EARLY and share >= _LEAST_SHARE and worked >= _WORTH_S:
+            by_fraction = worked * (1 - fraction) / share
         before = None if self._usual is None else max(0.0, self._usual - elapsed)
         if by_fraction is None:
             left = before

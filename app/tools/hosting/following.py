@@ -115,6 +115,8 @@ class Following:
         elif self._model and kind in (protocol.WORKING, protocol.LOADING):
             known = self._board.of(self._lane, self._model)
             now = State.BUSY if kind == protocol.WORKING else State.LOADING
+            if now is State.BUSY:
+                self._estimate.works()
             state = known or ModelState(self._model, now)
             self._board.set(self._lane, replace(state, state=now))
 

@@ -31,6 +31,16 @@ def test_time_left_follows_the_fraction_where_nothing_is_known():
     assert estimate.left(0.25) == pytest.approx(30.0)
 
 
+def test_the_time_that_loading_took_is_not_taken_for_the_pace_of_the_work():
+    clock = Clock()
+    estimate = Estimate(None, clock)
+    clock.now = 40.0  # loading
+    estimate.works()
+    assert estimate.left(0.1) is None
+    clock.now = 44.0
+    assert estimate.left(0.2) == pytest.approx(32.0), "4 s for a tenth, not 44 s for a fifth"
+
+
 def test_time_left_starts_with_what_such_calls_took_and_ends_with_the_fraction():
     clock = Clock()
     estimate = Estimate(40.0, clock)
