@@ -293,6 +293,36 @@ def test_after_close_nothing_runs_any_more():
         call(made, "echo", {"value": 1})
 
 
+@pytest.mark.parametrize("how", ["closed", "cancelled", "too long"])
+def test_a_call_that_is_ended_leaves_no_model_busy_and_no_process(host: ProcessHost, how: str):
+    model = {"model": {"name": "a"}, "device": "cpu"}
+    call(host, "loads", model)
+    pid, cancel, ends = host.pids["cpu"], CancelToken(), list[BaseException]()
+
+    def run() -> None:
+        try:
+            call(host, "hang", model, cancel=cancel, timeout_s=0.5 if how == "too long" else 60)
+        except (Cancelled, ToolFailed) as error:
+            ends.append(error)
+
+    thread = threading.Thread(target=run)
+    thread.start()
+    assert until(lambda: host.states()["a"].state is State.BUSY)
+    waits = threading.Thread(target=run)
+    if how == "closed":
+        waits.start()
+        assert until(lambda: host.states()["a"].waiting == 1)
+        host.close()
+        waits.join(5)
+    elif how == "cancelled":
+        cancel.cancel()
+    thread.join(5)
+    assert {type(one) for one in ends} == {ToolFailed if how == "too long" else Cancelled}
+    assert not _alive(pid)
+    states = {name: (one.state, one.waiting) for name, one in host.states().items()}
+    assert states == ({"a": (State.FAILED, 0)} if how == "too long" else {})
+
+
 def test_torch_leaves_the_window_a_core_and_fetches_nothing(host: ProcessHost):
     pytest.importorskip("torch")
     answer = call(host, "threads", timeout_s=120)
