@@ -11,7 +11,7 @@ import pytest
 
 from app.imaging.findings import Finding, Polyline
 from app.tools.api import ToolFailed, ToolResult
-from app.tools.chest.cardiothoracic import CardiothoracicRatio
+from app.tools.chest.cardiothoracic import CardiothoracicInput, CardiothoracicRatio
 from app.tools.chest.segmentation import ChestXRaySegmentation
 from app.tools.chest.segmenter import Segmenter
 from tests.unit.tools.chest.synthetic import masks, planted, radiograph
@@ -156,6 +156,6 @@ def test_an_image_that_was_overruled_gives_no_reliable_ratio(bench: Bench):
     bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **part))
     context = replace(bench.context(), confirm=lambda title, detail, *, image=None: True)
     tool = CardiothoracicRatio(Segmenter())
-    result = tool.run(tool.spec.Input.model_validate({"image_path": "image-1"}), context)
+    result = tool.run(CardiothoracicInput(image_path="image-1"), context)
     assert result.output["reliable"] is False
     assert "used although" in result.output["warnings"][0]
