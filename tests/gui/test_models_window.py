@@ -16,7 +16,7 @@ from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.store import ModelStore
-from app.views.models.agree import AgreeDialog
+from app.views.models.agree import AgreeDialog, Asked
 from app.views.models.table import LICENCE, STATE, TITLE, TitleDelegate
 from app.views.models.window import ModelsWindow, close_models, show_models
 from tests.gui.models_support import CARDS, PLAIN, STRICT, FakeHost, Hub, folder_of, weights
@@ -149,6 +149,25 @@ def test_terms_and_code_are_each_asked_for_and_nothing_is_installed_without(
     assert installed.code_allowed
     facts = {"model": "strict-net", "revision": "", "terms": True, "code": True}
     assert room.notes == [("model_installed", facts)]
+
+
+def test_terms_of_many_models_leave_the_buttons_on_the_screen(room: Room):
+    terms = [(f"Model {number}", "You shall not.\n" * 20) for number in range(12)]
+    asked = Asked("Install them?", ("A pack.",), "Install", terms=terms)
+    AgreeDialog(asked, lambda _yes: None, room.window).open()
+    question = room.question()
+    screen = question.screen().availableGeometry()
+    assert question.height() <= screen.height()
+    assert question.rect().contains(question.yes.geometry())
+    question.terms[-1].setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(question.terms[-1], Qt.Key.Key_Backtab)
+    QTest.keyClick(question.focusWidget() or question, Qt.Key.Key_Tab)
+    room.wait(lambda: not question.terms[-1].visibleRegion().isEmpty())
+    for check in question.terms:
+        assert not question.yes.isEnabled()
+        check.click()
+    assert question.yes.isEnabled()
+    question.reject()
 
 
 def test_what_was_copied_there_by_hand_waits_for_its_terms(room: Room):

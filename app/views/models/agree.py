@@ -7,7 +7,15 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QShowEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QDialog,
+    QFrame,
+    QHBoxLayout,
+    QPlainTextEdit,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.views.settings.parts import Check, wrapped
 from app.views.theme import SPACE
@@ -72,8 +80,10 @@ class AgreeDialog(QDialog):
         self.code: Check | None = None
         self.other: Check | None = None
         self.terms: list[Check] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.l)
+        inside = QWidget()
+        inside.setObjectName("modelQuestionPage")
+        self._column = QVBoxLayout(inside)
+        self._column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.s)
         self._column.setSpacing(SPACE.s)
         self._column.addWidget(wrapped(asked.title, "title"))
         for fact in asked.facts:
@@ -81,8 +91,20 @@ class AgreeDialog(QDialog):
         self._ask_terms(asked)
         self._ask_code(asked)
         self._ask_other(asked)
-        self._column.addSpacing(SPACE.s)
-        self._add_buttons(asked)
+        # Terms of many models are higher than a screen; the buttons stay within reach.
+        self._page = QScrollArea()
+        self._page.setFrameShape(QFrame.Shape.NoFrame)
+        self._page.setWidgetResizable(True)
+        self._page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._page.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._page.setStyleSheet("#modelQuestionPage { background: transparent; }")
+        self._page.viewport().setAutoFillBackground(False)
+        self._page.setWidget(inside)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, SPACE.l)
+        outer.setSpacing(SPACE.s)
+        outer.addWidget(self._page, 1)
+        outer.addLayout(self._buttons(asked))
         self._update()
         self.setAccessibleName(asked.title)
         self.setAccessibleDescription(" ".join(asked.facts))
@@ -132,24 +154,26 @@ class AgreeDialog(QDialog):
         self._column.addWidget(check)
         return check
 
-    def _add_buttons(self, asked: Asked) -> None:
+    def _buttons(self, asked: Asked) -> QHBoxLayout:
         self.cancel = push_button("Cancel", self.reject)
         self.yes = push_button(asked.verb, self._say_yes, primary=not asked.danger)
         self.yes.setAutoDefault(False)
         self.cancel.setDefault(True)
         line = QHBoxLayout()
+        line.setContentsMargins(SPACE.xl, 0, SPACE.xl, 0)
         line.setSpacing(SPACE.s)
         line.addStretch(1)
         line.addWidget(self.cancel)
         line.addWidget(self.yes)
-        self._column.addLayout(line)
         self.cancel.setFocus()
+        return line
 
     def showEvent(self, event: QShowEvent) -> None:
         # Wrapped text says only now how high it is.
         width = max(self.width(), _WIDTH)
         room = self.screen().availableGeometry().height() - SPACE.xl
-        self.resize(width, min(self._column.totalHeightForWidth(width), room))
+        beside = self.yes.sizeHint().height() + SPACE.s + SPACE.l
+        self.resize(width, min(self._column.totalHeightForWidth(width) + beside, room))
         super().showEvent(event)
 
     def _update(self) -> None:
