@@ -62,8 +62,8 @@ def models(asked: Asked) -> int:
     elif asked.action != "pack":
         for status in statuses:
             _print(status)
-    broken = any(status.state == "broken" for status in statuses)
-    return 1 if asked.action == "verify" and broken else 0
+    bad = ("broken", "partly", *(("not installed",) if asked.names else ()))
+    return 1 if asked.action == "verify" and any(s.state in bad for s in statuses) else 0
 
 
 def _done(program: Program, asked: Asked) -> Sequence[ModelStatus]:

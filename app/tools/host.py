@@ -41,6 +41,7 @@ _UNLOAD_S = 30.0
 _NO_MODULE = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _OUT_OF_MEMORY = re.compile(r"OutOfMemoryError|out of memory|can't allocate memory", re.IGNORECASE)
 _BROKEN_DEVICE = re.compile(r"CUDA error|device-side assert|CUBLAS_STATUS|cuDNN error|HIP error")
+_SECRET = re.compile(r"(?:_|^)(?:KEY|APIKEY|TOKEN|SECRET|PASSWORD)$", re.IGNORECASE)
 _ON_THE_PROCESSOR = "the accelerator's memory is too small: it ran on the processor, more slowly"
 
 
@@ -75,6 +76,11 @@ class ProcessHost:
             # Nothing is fetched at run time: weights come by `models get` or `models install`.
             "HF_HUB_OFFLINE": "1",
             "TRANSFORMERS_OFFLINE": "1",
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            # Nor is anything taken from what other programs have fetched: nobody has pinned that.
+            "HF_HUB_CACHE": str(paths.cache_dir() / "no-hub"),
+            # A program that comes with a model has no business with the user's keys.
+            **{name: "" for name in os.environ if _SECRET.search(name)},
         }
         self._idle_s = idle_s
         self._allowed = allowed

@@ -100,6 +100,12 @@ def test_verify_ends_with_1_where_a_model_was_changed(
     (tmp_path / "models" / "test-folder" / "config.json").write_bytes(b'{"model_type": "NET"}')
     assert main(["models", "verify"]) == 1
     assert "changed since it was installed: config.json" in capsys.readouterr().out
+    (tmp_path / "models" / "test-folder" / "config.json").unlink()
+    assert main(["models", "verify"]) == 1
+    assert "missing: config.json" in capsys.readouterr().out
+    main(["models", "remove", "test-folder"])
+    assert main(["models", "verify"]) == 0, "what nobody installed is not wrong"
+    assert main(["models", "verify", "test-folder"]) == 1, "but it was asked for"
 
 
 def test_terms_are_shown_and_without_a_terminal_the_option_is_named(

@@ -26,6 +26,17 @@ def double(payload: Payload) -> Payload:
     return {"pixels": np.asarray(payload["pixels"]) * 2}
 
 
+def environment(payload: Payload) -> Payload:
+    """The variables of these names, as libraries that are imported here read them."""
+    return {name: os.environ.get(name) for name in payload["names"]}
+
+
+def hub_cache(payload: Payload) -> Payload:
+    from huggingface_hub import constants
+
+    return {"folder": constants.HF_HUB_CACHE, "offline": constants.HF_HUB_OFFLINE}
+
+
 def hang(payload: Payload) -> Payload:
     time.sleep(600)
     return {}

@@ -9,11 +9,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
+from app import paths
 from app.errors import Cancelled
 from app.imaging.processes.workers import Worker
 from app.tools.api import CancelToken, ToolFailed, ToolRetry
@@ -21,6 +23,7 @@ from app.tools.host import ProcessHost, default_threads
 from app.tools.hosting.devices import likely_device
 from app.tools.hosting.lane import Lane
 from app.tools.hosting.states import ModelState, State
+from app.tools.needs import is_installed
 
 ENTRIES = "tests.unit.tools.entries"
 
@@ -51,6 +54,28 @@ def test_arrays_go_there_and_back(host: ProcessHost):
     pixels = np.arange(12, dtype=np.uint8).reshape(3, 4)
     answer = call(host, "double", {"pixels": pixels})
     np.testing.assert_array_equal(answer["pixels"], pixels * 2)
+
+
+def test_the_users_keys_do_not_reach_the_process_in_which_programs_of_models_run(
+    monkeypatch: pytest.MonkeyPatch,
+):
+    kept = {"SIGHTLINE_TRIAL": "kept"}
+    keys = ("HF_TOKEN", "OPENAI_API_KEY", "SIGHTLINE_ANTHROPIC_KEY", "PROXY_PASSWORD")
+    for name, value in {**kept, **dict.fromkeys(keys, "secret")}.items():
+        monkeypatch.setenv(name, value)
+    made = ProcessHost(allowed=("app.", "tests."))
+    try:
+        found = call(made, "environment", {"names": [*keys, *kept]})
+    finally:
+        made.close()
+    assert found == {**dict.fromkeys(keys, ""), **kept}
+
+
+@pytest.mark.skipif(not is_installed("huggingface_hub"), reason="needs huggingface_hub")
+def test_neither_a_network_nor_what_others_have_fetched_is_asked_for_models(host: ProcessHost):
+    hub = call(host, "hub_cache")
+    assert hub["offline"] is True
+    assert Path(hub["folder"]).is_relative_to(paths.cache_dir())
 
 
 def test_the_process_stays_warm_between_calls_and_is_not_this_one(host: ProcessHost):
