@@ -152,6 +152,8 @@ def _of_pack(
     else:
         place = places[wanted.name]
         refused_names = [name for name in names if name not in place.file_names]
+        if len(names) != 1:  # else which of them is loaded is nobody's choice
+            raise refused(f"its manifest lists {len(names)} files of {wanted.name}, which has one")
     if refused_names:
         raise refused(f"it holds files that {wanted.name} has not: {', '.join(refused_names[:5])}")
     files: list[PlannedFile] = []

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.errors import SightlineError
+from app.tools.models.cards import CardFile
 from app.tools.models.getting import host_of
 from app.tools.models.packs import MANIFEST
-from tests.unit.tools.model_support import FILES, contents, foldered, store, write_files
+from tests.unit.tools.model_support import (
+    CONTENT,
+    FILES,
+    contents,
+    digest,
+    foldered,
+    single,
+    store,
+    write_files,
+)
 from tests.unit.tools.models.test_download import data
 from tests.unit.tools.models.test_getting import COMMIT, REPOSITORY, Hub, said, there
 
@@ -121,3 +132,17 @@ def test_a_mirrors_password_reaches_neither_the_audit_log_nor_an_error(
     monkeypatch.setenv("SIGHTLINE_HUB", "https://[mirror")
     with pytest.raises(SightlineError, match="only https"):
         store(tmp_path, foldered()).get("test-folder")
+
+
+def test_a_pack_with_two_files_for_a_model_of_one_is_refused(tmp_path: Path):
+    files = {"test-net.pt": b"pickle", "test-net.safetensors": CONTENT}
+    rows = "".join(
+        f'[[models.files]]\nname = "{name}"\nsize = {len(content)}\nsha256 = "{digest(content)}"\n'
+        for name, content in files.items()
+    )
+    manifest = f'format = 1\n[[models]]\ncard = "test-net"\n{rows}'.encode()
+    source = write_files(tmp_path / "pack", {MANIFEST: manifest})
+    write_files(source / "test-net", files)
+    made = store(tmp_path, replace(single(), files=(CardFile("test-net.pt"),)))
+    with pytest.raises(SightlineError, match="lists 2 files of test-net, which has one"):
+        made.plan_install(source)
