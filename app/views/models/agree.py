@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.settings.parts import Check, wrapped
-from app.views.theme import SPACE
+from app.views.theme import SPACE, THEME
 from app.views.widgets import push_button
 
 _WIDTH = 560
@@ -97,8 +97,8 @@ class AgreeDialog(QDialog):
         self._page.setWidgetResizable(True)
         self._page.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._page.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._page.setStyleSheet("#modelQuestionPage { background: transparent; }")
-        self._page.viewport().setAutoFillBackground(False)
+        ground = f"#modelQuestion, #modelQuestionPage {{ background: {THEME.panel}; }}"
+        self.setStyleSheet(ground)
         self._page.setWidget(inside)
         outer = QVBoxLayout(self)
         outer.setContentsMargins(0, 0, 0, SPACE.l)
@@ -173,7 +173,9 @@ class AgreeDialog(QDialog):
         width = max(self.width(), _WIDTH)
         room = self.screen().availableGeometry().height() - SPACE.xl
         beside = self.yes.sizeHint().height() + SPACE.s + SPACE.l
-        self.resize(width, min(self._column.totalHeightForWidth(width) + beside, room))
+        # As if the scroll bar were there: it would take the room that its absence needs.
+        inner = width - self._page.verticalScrollBar().sizeHint().width()
+        self.resize(width, min(self._column.totalHeightForWidth(inner) + beside, room))
         super().showEvent(event)
 
     def _update(self) -> None:
