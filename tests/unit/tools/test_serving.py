@@ -18,6 +18,9 @@ from app.tools.hosting.protocol import ProcessorOutOfMemory
 from app.tools.hosting.states import ModelState, State
 
 pytest.importorskip("torch")
+
+from app.tools.model_process import memory
+
 ENTRIES = "tests.unit.tools.serving_entries"
 MIB = 2**20
 
@@ -205,6 +208,29 @@ def test_what_failed_to_load_leaves_nothing_behind(host: ProcessHost, files: Fil
     assert loaded(host) == []
 
 
+def test_what_went_for_a_model_that_failed_to_load_is_not_told_as_ready(
+    host: ProcessHost, files: Files
+):
+    tight = {"size": 512, "limit": "1500K"}
+    call(host, files.payload("a", MIB, **tight))
+    with pytest.raises(ToolFailed):
+        call(host, files.payload("b", MIB, load_fails=True, **tight))
+    assert {name: one.state for name, one in host.states().items()} == {"b": State.FAILED}
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("8G", 8 * 2**30), (" 1.5gb ", 3 * 2**29), ("500MiB", 500 * MIB), ("123", 123), ("2T", 2**41)],
+)
+def test_the_budget_is_read_as_people_write_it(text: str, size: int):
+    assert memory.parsed(text) == size
+
+
+@pytest.mark.parametrize("text", ["", "all", "-1G", "8X", "8 G B"])
+def test_what_is_no_size_is_no_budget(text: str):
+    assert memory.parsed(text) is None
+
+
 def test_a_cancel_while_it_loads_leaves_nothing_half_loaded(host: ProcessHost, files: Files):
     def cancelled() -> bool:
         """Whether the process that was cancelled stopped by itself: it is there still."""
@@ -245,7 +271,7 @@ def test_states_tell_loading_busy_ready_and_gone(host: ProcessHost, files: Files
     call(host, files.payload("a", steps=2, size=1000))
     ready = host.states()["a"]
     assert (ready.state, ready.device, ready.dtype) == (State.READY, "cpu", "float32")
-    assert ready.memory >= 4 * 1000 * 1000
+    assert ready.memory == 4 * 1000 * (1000 + 1)  # its tensors, not what else was loaded with it
     host.unload("a")
     end()
     seen = list(dict.fromkeys(one.state for one in heard if one.model == "a"))
