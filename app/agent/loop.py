@@ -23,6 +23,7 @@ from app.agent.approvals import Gate
 from app.agent.asking import Asking
 from app.agent.audited import Audit
 from app.agent.calls import NOT_RUN, Calls
+from app.agent.caveats import caveats
 from app.agent.chains import with_planning
 from app.agent.consents import Consents
 from app.agent.director import Director
@@ -211,7 +212,7 @@ class _Run:
         try:
             answer, stop = await self._within_time()
             self.director.finish(stop.text if stop else "")
-            answer = self._with_disagreements(answer)
+            answer = self._with_what_is_told(answer)
             checked = self.calls.evidence.check(
                 answer, said_on_the_way(self.request.thread.history)
             )
@@ -239,12 +240,13 @@ class _Run:
             reason = f"Something unexpected went wrong ({type(error).__name__})."
             self.emitter.fail(reason, "The log says where. Please try again, or report it.")
 
-    def _with_disagreements(self, answer: str) -> str:
-        """The answer, with what the tools contradict each other on behind it."""
-        told = disagreements(self.director.ended_here(), self.agent.plans)
-        if not told:
+    def _with_what_is_told(self, answer: str) -> str:
+        """The answer; behind it, what the tools contradict each other on, and doubtful images."""
+        ended = self.director.ended_here()
+        told = disagreements(ended, self.agent.plans), caveats(ended, self.request.image_notes)
+        if not any(told):
             return answer
-        text = f"\n\n{told}"
+        text = "".join(f"\n\n{part}" for part in told if part)
         self.emitter.emit(TextDelta, text=text)
         return answer + text
 

@@ -191,6 +191,7 @@ class RunImages:
                 "rows": image.instance.rows,
                 "columns": image.instance.columns,
                 "frames": image.instance.frames,
+                **_drawn_by_a_model(image.instance),
             }
             for image in self._opened[:_TOLD]
         ]
@@ -381,6 +382,11 @@ def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
     if parent not in folders:
         folders[parent] = parent.resolve()
     return lexical, folders[parent] / lexical.name
+
+
+def _drawn_by_a_model(instance: Instance) -> dict[str, bool]:
+    """Whether it shows no patient, nothing of any other image; the file's words stay out."""
+    return {"synthetic": True} if instance.get(synthetic.ATTRIBUTE) else {}
 
 
 def _key_of(row: AttributeRow) -> str:

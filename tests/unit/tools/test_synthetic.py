@@ -209,3 +209,12 @@ def test_a_patients_image_is_called_synthetic_by_nothing(bench: Bench):
     assert result.metadata == {"warnings": ["small"]}
     assert result.findings[0].description == "A mass."
     assert synthetic.file_made_by(result.artifacts[0].path) == ""
+
+
+def test_a_language_model_is_told_that_an_open_image_is_synthetic(bench: Bench):
+    bench.open(picture(bench.folder, "Mr. Smith's own model"))
+    bench.open(write_dicom(bench.folder / "a.dcm", gradient()))
+    made, real = bench.images.notes(remote=True)
+    assert made["synthetic"] is True
+    assert "Smith" not in str(made)
+    assert "synthetic" not in real
