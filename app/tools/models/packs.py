@@ -56,11 +56,12 @@ class PackFile:
 
 @dataclass(frozen=True, slots=True)
 class PackModel:
-    """A model in a pack: the name of its card, its commit and its files."""
+    """A model in a pack: the name of its card, its commit, its files; its licence for people."""
 
     card: str
     files: tuple[PackFile, ...]
     revision: str = ""
+    licence: str = ""
 
     def inside(self, name: str) -> str:
         """Where a file lies in the pack."""
@@ -74,7 +75,6 @@ class Manifest:
     format: int
     models: tuple[PackModel, ...]
     made: str = ""
-    licences: tuple[str, ...] = ()
 
 
 def read_manifest(data: bytes) -> Manifest:
@@ -133,7 +133,6 @@ def write_pack(
         FORMAT,
         tuple(_described(place, cancel) for place in chosen),
         made=time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        licences=tuple(f"{place.card.name}: {place.card.licence}" for place in chosen),
     )
     total = sum(file.size for model in manifest.models for file in model.files)
     partial = out.with_name(f"{out.name}.part")
@@ -177,7 +176,7 @@ def _described(place: Place, cancel: CancelToken | None) -> PackModel:
         sha256 = noted.sha256 if noted else read_sha256(path, cancel=cancel)
         files.append(PackFile(name, noted.size if noted else path.stat().st_size, sha256))
     revision = record.revision if record else ""
-    return PackModel(place.card.name, tuple(files), revision)
+    return PackModel(place.card.name, tuple(files), revision, place.card.licence)
 
 
 class _Told:
@@ -244,6 +243,7 @@ def _manifest_data(manifest: Manifest) -> dict[str, Any]:
         {
             "card": model.card,
             "revision": model.revision,
+            "licence": model.licence,
             "files": [{"name": f.name, "size": f.size, "sha256": f.sha256} for f in model.files],
         }
         for model in manifest.models

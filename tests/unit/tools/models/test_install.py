@@ -720,3 +720,11 @@ def test_a_damaged_archive_is_said_to_be_one(tmp_path: Path, name: str):
     with pytest.raises(SightlineError):
         install(made, whole, "test-folder")
     assert contents(made.folder) == {}
+
+
+def test_a_pack_says_under_which_licence_each_model_stands(tmp_path: Path):
+    made = store(tmp_path, replace(foldered(), licence="For research only"))
+    install(made, write_files(tmp_path / "test-folder", FILES))
+    made.pack(["test-folder"], tmp_path / "pack.zip")
+    with zipfile.ZipFile(tmp_path / "pack.zip") as archive:
+        assert b'licence = "For research only"' in archive.read(MANIFEST)
