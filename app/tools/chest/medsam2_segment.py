@@ -102,6 +102,11 @@ class MedSam2Segment:
         """Outline; see `app.tools.api.Tool.run`."""
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path, args.frame)
+        if snapshot.derived and snapshot.display.ndim == 3 and not snapshot.frame.is_color:
+            raise ToolRetry(
+                "a tool has drawn into this picture: its lines would be outlined; name the "
+                "original image instead"
+            )
         marked = _marked(args, snapshot)
         model = ModelStore(context.models_dir).require(CARD, "Segmenting what is marked")
         require_packages("Segmenting what is marked", "torch", "transformers")

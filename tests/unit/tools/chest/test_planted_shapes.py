@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 from app.imaging.findings import Box, Finding, Heatmap, Mask
+from app.tools.api import ToolRetry
 from app.tools.chest.boxes import centre_crop
 from app.tools.chest.classifier import ChestXRayClassifier
 from app.tools.chest.expert import ChestXRayExpert
@@ -244,3 +245,13 @@ def test_square_centimetres_are_the_films_own_or_none(
     x0, y0, x1, y1 = film.edges
     area = (x1 - x0) * (y1 - y0) * 0.0016 if known else None
     assert figures["area_cm2"] == (None if area is None else pytest.approx(area, abs=0.005))
+
+
+def test_what_a_tool_drew_is_not_outlined(installed: Bench):
+    FILMS["portrait"].open(installed)
+    installed.host = FakeHost(segments)
+    made = installed.run(ChestXRaySegmentation(Segmenter()), image_path="image-1")
+    drawn = made.output["segmentation_image_path"]
+    installed.host = FakeHost(outlines)
+    with pytest.raises(ToolRetry, match="name the original image"):
+        installed.run(MedSam2Segment(), image_path=drawn, box=[9.0, 9.0, 90.0, 90.0])
