@@ -181,4 +181,6 @@ class WallClock:
         try:
             yield
         finally:
-            timeout.reschedule(loop.time() + left_s)
+            # A question may outlive its run by a moment: then there is no time left to go on.
+            with contextlib.suppress(RuntimeError):
+                timeout.reschedule(loop.time() + left_s)

@@ -14,6 +14,7 @@ import pytest
 from app.agent.approvals import Gate
 from app.agent.audited import Audited
 from app.agent.events import ApprovalRequested
+from app.agent.limits import WallClock
 from app.agent.loop import AgentLoop
 from app.agent.policy import Grants, Policy
 from app.agent.request import Decision
@@ -217,3 +218,14 @@ def test_question_and_answer_stand_in_the_audit_log_without_words_of_the_file(tm
     assert answered["granted"] is True
     written = b"".join(p.read_bytes() for p in (tmp_path / "audit").rglob("*") if p.is_file())
     assert b"Doe" not in written
+
+
+def test_a_question_that_outlives_its_run_raises_nothing():
+    async def play() -> None:
+        clock = WallClock(60)
+        async with clock.running():
+            pause = clock.paused()
+            pause.__enter__()
+        pause.__exit__(None, None, None)
+
+    asyncio.run(play())
