@@ -99,7 +99,9 @@ def test_nothing_that_names_the_patient_reaches_the_endpoint(
     program = Program()
     seen: list[int] = []
 
-    async def yes(_: ApprovalRequested) -> bool:
+    async def yes(asked: ApprovalRequested) -> bool:
+        if asked.about == "override":  # a tool's question about the image: nothing is sent for it
+            return False
         seen.append(len(server.requests))
         return True
 

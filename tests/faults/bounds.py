@@ -71,26 +71,35 @@ def peak(pid: int) -> int:
 
 @contextmanager
 def watched() -> Generator[Callable[[], int]]:
-    """Gives the most memory that any child held since; peaks from before are forgotten."""
+    """Gives the most memory that any child held since; peaks from before are forgotten.
+
+    A child that was there before and has taken none since is not meant: another test's model.
+    """
+    before: dict[int, int] = {}
     for pid in children():
         try:
             Path(f"/proc/{pid}/clear_refs").write_text("5", encoding="ascii")
         except OSError:
             continue
+        before[pid] = peak(pid)
     most = 0
     stop = threading.Event()
+
+    def highest() -> int:
+        peaks = {pid: peak(pid) for pid in children()}
+        return max((held for pid, held in peaks.items() if held != before.get(pid)), default=0)
 
     def look() -> None:
         nonlocal most
         while True:
-            most = max([most, *map(peak, children())])
+            most = max(most, highest())
             if stop.wait(_POLL_S):
                 return
 
     watcher = threading.Thread(target=look, daemon=True)
     watcher.start()
     try:
-        yield lambda: max([most, *map(peak, children())])
+        yield lambda: max(most, highest())
     finally:
         stop.set()
         watcher.join()

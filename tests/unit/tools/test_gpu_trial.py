@@ -34,7 +34,7 @@ def test_a_tool_is_measured_cold_warm_and_stopped(trial: Trial):
     assert figures.outcome == "completed"
     assert figures.memory > 0
     assert figures.again_s > 0
-    assert 0 < figures.stop_s < 1.0
+    assert 0 <= figures.stop_s < 1.0
     assert figures.stayed
 
 
