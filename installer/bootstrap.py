@@ -7,11 +7,11 @@
 nothing to open, it opens the demo study. A second start installs nothing. `--viewer-only` leaves
 out torch and its kin. On a machine without a display, ARGS with `--screenshot FILE` work.
 
-`test` adds the test tools, then runs ruff, pyright, import-linter, the windows' tests offscreen,
-those of windows on a display of their own (Xvfb on Linux), one by one
-since they measure what the window does, and last all others, on all cores. With PYTEST ARGS it is
-one pytest session with these arguments instead of the last three. Every step runs, whatever became
-of the one before it.
+`test` adds the test tools, then runs ruff, pyright, import-linter, the tests of what windows draw
+where there is no screen, those of all windows on a display of their own (Xvfb on Linux), one by
+one since they measure how quickly a window answers, and last all others, on all cores. With PYTEST
+ARGS it is one pytest session with these arguments instead of the last three. Every step runs,
+whatever became of the one before it.
 
 Nothing outside this folder is changed, but for missing system packages where it may install them
 (Debian and Ubuntu, as root); elsewhere it prints the command.
@@ -49,6 +49,13 @@ WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm"}
 # Tests that measure how quickly windows answer: with nothing else beside them.
 TIMED = ("gui",)
+# Where there is no screen at all, what draws is tried again: there the pictures are made.
+OFFSCREEN = (
+    *("test_canvas*.py", "test_chat.py", "test_chat_override.py", "test_corner_text.py"),
+    *("test_documents.py", "test_layers.py", "test_main_window.py"),
+    *("test_models_window.py", "test_objects_headless.py", "test_opening.py"),
+    *("test_settings_window.py", "test_study_list.py", "test_synthetic*.py"),
+)
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as lint; lint()"
 
 
@@ -199,15 +206,17 @@ def sessions_of(repo: Path) -> dict[str, list[str]]:
 
 
 def test_offscreen(python: str) -> tuple[int, str]:
-    """The windows' tests where there is no screen at all, as pictures are made.
+    """Tests of what windows draw where there is no screen at all, as pictures are made.
 
-    What takes long measures memory, or a language model: that needs no second platform. Nor are
-    stalls measured, since other programs run beside it.
+    What takes long needs no second platform, and stalls are not measured: other programs run
+    beside it.
 
     Returns:
         Exit code and output.
     """
-    command = [python, "-m", "pytest", "-q", "tests/gui", "-m", "not slow"]
+    folder = REPO / "tests" / "gui"
+    files = sorted(str(path) for pattern in OFFSCREEN for path in folder.glob(pattern))
+    command = [python, "-m", "pytest", "-q", *files, "-m", "not slow"]
     offscreen = {**os.environ, "QT_QPA_PLATFORM": "offscreen", "SIGHTLINE_UNTIMED": "1"}
     done = subprocess.run(
         command,

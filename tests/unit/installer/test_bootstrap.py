@@ -340,6 +340,11 @@ def test_a_whole_run_leaves_no_test_out_and_runs_none_twice(tmp_path: Path) -> N
     assert list(bootstrap.sessions_of(tmp_path)) == ["pytest"]
 
 
+@pytest.mark.parametrize("pattern", bootstrap.OFFSCREEN)
+def test_what_is_tried_without_a_screen_is_there(pattern: str) -> None:
+    assert list((REPO / "tests" / "gui").glob(pattern))
+
+
 def test_without_a_display_it_says_so_and_offers_the_picture(copy: TinyCopy) -> None:
     shutil.rmtree(copy.venv)
     started = copy.start("run", "--", "scan.dcm", "--ask", "Where is the heart?")
