@@ -65,8 +65,10 @@ def lacking_in(models_dir: Path) -> Callable[[ToolSpec], bool]:
 
     def has_model(tool: str, name: str) -> bool:
         # A model may be published in two layouts, each with a card: either will do.
-        same = (card.name for card in cards().values() if tool in card.tools and not card.embedded)
-        return any(store.has(each) for each in (name, *same))
+        same = {card.name for card in cards().values() if tool in card.tools and not card.embedded}
+        known = (same | {name}) & set(cards())
+        # Of the models that somebody else's pack brings nothing is known here.
+        return not known or any(store.has(each) for each in known)
 
     def lacks(spec: ToolSpec) -> bool:
         needed = [need for need in spec.needs if not need.optional]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,10 @@ import pytest
 from app.agent.lacking import Ready, lacking_in
 from app.agent.llm.base import ModelInfo
 from app.agent.loop import AgentLoop
+from app.tools.api import Need
 from app.tools.models.cards import card
 from app.tools.registry import load_packs
-from tests.support.fake_tools import collect, request
+from tests.support.fake_tools import FakeRegistry, FakeTool, Strict, collect, ok, request
 from tests.support.scripted_model import ScriptedModel, says
 
 EXPERT = "chest_xray_expert"
@@ -45,6 +47,12 @@ def test_either_layout_of_a_model_will_do(tmp_path: Path):
     for file in card(other.name).files:
         (other / file.name.replace("*", "-00001-of-00001")).write_bytes(b"x")
     assert "llava_med_qa" in names(Ready(load_packs([]), "?", lacking_in(tmp_path)))
+
+
+def test_models_of_other_packs_are_not_judged(tmp_path: Path):
+    tool = FakeTool("counts", Strict, ok())
+    tool.spec = replace(tool.spec, needs=(Need("weights", "their-own-model"),))
+    assert names(Ready(FakeRegistry(tool), "?", lacking_in(tmp_path))) == {"counts"}
 
 
 def test_a_tool_that_the_user_names_is_offered_so_that_it_says_what_is_missing(tmp_path: Path):
