@@ -12,6 +12,7 @@ from types import TracebackType
 
 import pytest
 from PySide6.QtCore import (
+    QCoreApplication,
     QEventLoop,
     QMessageLogContext,
     QTimer,
@@ -69,7 +70,7 @@ def wait_until(qapp: QApplication, heartbeat: Heartbeat) -> WaitUntil:
         look.start()
         limit.start()
         # Again where it held only until the loop's last events: they may have begun something new.
-        while not predicate() and limit.isActive():
+        while not (predicate() and _settled(heartbeat, predicate)) and limit.isActive():
             with heartbeat.loop():
                 loop.exec()
         look.stop()
@@ -77,6 +78,17 @@ def wait_until(qapp: QApplication, heartbeat: Heartbeat) -> WaitUntil:
         assert predicate(), f"did not happen within {timeout} s"
 
     return wait
+
+
+def _settled(heartbeat: Heartbeat, predicate: Callable[[], object]) -> bool:
+    """Whether it still holds when what it waited for has been shown.
+
+    A layout shows a widget that is put into it in a later pass of the event loop, and the
+    predicate may hold in between: on a busy machine a click then met a button not yet visible.
+    """
+    with heartbeat.loop():
+        QCoreApplication.sendPostedEvents()
+    return bool(predicate())
 
 
 @pytest.fixture
