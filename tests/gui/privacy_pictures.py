@@ -20,6 +20,7 @@ from app.agent.events import ApprovalRequested, DataSent
 from app.agent.pictures import make_pictures
 from app.headless.common import program_of
 from app.headless.runs import AskRequest, _open_images
+from app.imaging.demo import demo_paths
 from app.tools.api import CancelToken
 from app.views import capture
 from app.views.application import create_application, use_offscreen
@@ -27,7 +28,6 @@ from app.views.chat.approval import ApprovalCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.run_view import RunView
 from app.views.where_mark import WhereMark
-from app.wiring import demo_paths
 from tests.gui.chat_support import make_chat
 from tests.unit.agent.test_pictures import request
 

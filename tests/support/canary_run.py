@@ -92,11 +92,11 @@ _real_packs = registry.load_packs
 
 def prepare(mode: str) -> None:
     """Put the cloud and the pack in place."""
-    from app import wiring
+    from app.wiring import program
 
     openai_model.is_loopback = lambda host: False
     anthropic_model.is_loopback = lambda host: False
-    wiring.load_packs = _load_packs
+    program.load_packs = _load_packs
     if mode == "bare":
         redact.Redactor.messages = _untouched
         redact.Redactor.text = lambda self, text: text

@@ -1,42 +1,33 @@
-"""The one place that builds the program's objects and knows every room.
-
-Nothing here starts a process, a thread or a window before it is used: a command that only lists
-tools stays quick, and `view` alone imports Qt.
-"""
+"""The objects of one process, each built when it is first needed."""
 
 from __future__ import annotations
 
 import logging
-import sys
 import tempfile
 import threading
 import uuid
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from app import __version__, paths, settings
+from app import paths, settings
 from app.agent.approvals import Gate
 from app.agent.audited import Audited
 from app.agent.consents import Consents
 from app.agent.context import system_prompt
-from app.agent.events import RunEvent
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
-from app.agent.llm.probe import Probe
 from app.agent.loop import AgentLoop, Approve, Limits, RunRequest
 from app.agent.policing.site import site_policies
 from app.agent.policy import Grants, Policy
-from app.agent.runner import AgentRunner, Question
+from app.agent.runner import Question
 from app.agent.sessions import SessionStore, Thread
 from app.audit import AuditLog, note
 from app.audit.changes import host_in, settings_facts
 from app.audit.keeping import audit_key
-from app.errors import SightlineError
 from app.imaging.decode import Decoder
-from app.imaging.demo import demo_paths
 from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, ProviderSettings, Settings
@@ -45,19 +36,9 @@ from app.tools.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
 from app.tools.models.store import ModelStore
 from app.tools.registry import Registry, load_packs
-from app.workspace.workspace import Workspace
-
-if TYPE_CHECKING:
-    from app.views.agent_thread import AgentThread
-    from app.views.chat.dock import ChatDock
-    from app.views.main_window import MainWindow
 
 _log = logging.getLogger(__name__)
 
-_UNSAVED = (
-    "They hold until Sightline is closed. Make room on the disk, or ask whoever looks after this "
-    "computer for the right to write into the settings folder."
-)
 IDENTIFYING = (
     "PatientName",
     "PatientID",
@@ -71,17 +52,6 @@ IDENTIFYING = (
     "ReferringPhysicianName",
     "InstitutionName",
 )
-
-
-@dataclass(frozen=True, slots=True)
-class ViewRequest:
-    """What the command line asks of the window."""
-
-    paths: tuple[Path, ...] = ()
-    demo: bool = False
-    ask: str = ""
-    screenshot: Path | None = None
-    llm: str | None = None
 
 
 @dataclass
@@ -354,182 +324,3 @@ def identifiers(instances: Iterable[Instance]) -> tuple[str, ...]:
     """Texts that identify the patients of `instances`, to be cut from what leaves the machine."""
     found = {instance.get(keyword) for instance in instances for keyword in IDENTIFYING}
     return tuple(sorted(found - {""}))
-
-
-def view(request: ViewRequest) -> int:
-    """Open the window; returns the exit code once it is closed.
-
-    Raises:
-        SightlineError: There is no display and no picture was asked for.
-    """
-    from app.views.application import create_application, needs_offscreen, use_offscreen
-
-    if needs_offscreen():
-        if request.screenshot is None:
-            raise SightlineError(
-                "there is no display to open a window on",
-                remedy="Save a picture of the window with --screenshot FILE.",
-            )
-        use_offscreen()
-    program = Program()
-    program.decoder.warm()  # they start while Qt does: an image is on the screen 0.5 s sooner
-    program.note("program_started", version=__version__)
-    application = create_application()
-    window = build_window(program, request)
-    window.show()
-    try:
-        return application.exec()
-    finally:
-        window.close()
-        program.close()
-
-
-def build_window(program: Program, request: ViewRequest) -> MainWindow:
-    """The window with all its parts, its first errand under way."""
-    from app.views.agent_thread import AgentThread
-    from app.views.audit.copies import CopyWatch
-    from app.views.audit.window import show_audit
-    from app.views.chat.dock import ChatDock
-    from app.views.errand import Errand, Wishes
-    from app.views.main_window import MainWindow
-    from app.views.models.window import close_models, show_models
-
-    workspace = Workspace()
-    model, problem = _model_or_offline(program, request.llm)
-    in_use = _SettingsInUse(program, model)
-
-    def make_question(text: str, thread: Thread) -> Question:
-        return program.question(text, workspace.open_images(), thread)
-
-    agent = AgentThread(in_use.make_runner, make_question, workspace)
-    chat = ChatDock(
-        agent, workspace, program.sessions, model=model.name, remote_host=model.remote_host
-    )
-    window = MainWindow(
-        workspace,
-        program.decoder,
-        chat,
-        open_demo=lambda: window.open_paths(demo_paths()),
-        open_settings=chat.model_settings_wanted.emit,
-        open_audit=lambda: show_audit(program.audit, window),
-        open_models=lambda: open_models(""),
-    )
-
-    def open_models(name: str) -> None:
-        show_models(program.model_store, program.host, program.note, window, name)
-
-    chat.models_wanted.connect(open_models)
-    window.closing.connect(lambda: close_models(window))
-    chat.exporter.audit = program.audit
-    CopyWatch(program.note, window)
-    in_use.connect(agent, chat, window)
-    if problem:
-        window.notices.show_error(problem)
-    told = program.notices()
-    if told:
-        text = " ".join(told)
-        window.notices.show_notice("warning", "Some settings were not as expected", text)
-    opened = (*(demo_paths() if request.demo else ()), *request.paths)
-    wishes = Wishes(opened, request.ask, request.screenshot)
-    errand = Errand(window, chat, wishes, print_error)
-    errand.audit = program.audit
-    errand.start()
-    return window
-
-
-class _SettingsInUse:
-    """Shows the settings, and takes changed ones into use for the next question."""
-
-    def __init__(self, program: Program, model: LanguageModel) -> None:
-        self._program = program
-        self._model = model
-        self._retired: list[LanguageModel] = []  # no longer chosen; a run may still use one
-        self._runner: AgentRunner | None = None
-
-    def make_runner(self, on_event: Callable[[RunEvent], None]) -> AgentRunner:
-        """The runner, which later answers with whichever model is chosen."""
-        self._runner = AgentRunner(self._program.loop(self._model), on_event)
-        return self._runner
-
-    def connect(self, agent: AgentThread, chat: ChatDock, window: MainWindow) -> None:
-        """Open the settings when the model's badge is clicked."""
-        from app.views.audit.window import show_audit
-        from app.views.settings.dialog import Rooms, SettingsDialog
-
-        program = self._program
-
-        def use(taken: tuple[LanguageModel, bool]) -> None:
-            model, kept = taken
-            if not kept:
-                window.notices.show_notice("warning", "The settings could not be saved", _UNSAVED)
-            self._retired = [old for old in (*self._retired, self._model) if old is not model]
-            self._model = model
-            if self._runner is not None:
-                self._runner.use(program.loop(model))
-            chat.set_model(model.name, model.remote_host)
-            window.where.set_model(model.name, model.remote_host)
-            self._end_others(agent)
-
-        def show(page: str) -> None:
-            probe = Probe(program.models.to_try, program.models.is_kept, program.note_tried)
-            specs = tuple(tool.spec for tool in program.registry.all())
-            rooms = Rooms(
-                program.secrets,
-                program.consents,
-                program.grants,
-                probe,
-                tools=specs,
-                site=program.site,
-            )
-            rooms = replace(
-                rooms,
-                show_audit=lambda: show_audit(program.audit, window),
-                show_models=lambda: chat.models_wanted.emit(""),
-            )
-            dialog = SettingsDialog(program.settings, rooms, self._take, use, window)
-            dialog.show_page(page)
-            dialog.open()
-
-        chat.model_settings_wanted.connect(lambda: show("model"))
-        chat.limits_wanted.connect(lambda: show("limits"))
-        window.where.set_model(self._model.name, self._model.remote_host)
-        window.where.clicked.connect(lambda _checked=False: show("privacy"))
-        agent.run_event.connect(window.where.follow)
-        agent.run_ended.connect(lambda _run_id, _kind: self._end_others(agent))
-
-    def _take(self, changed: Settings) -> tuple[LanguageModel, bool]:
-        """Keep changed settings and make their model; not on the GUI thread.
-
-        Returns:
-            The model, and whether the settings are on disk.
-
-        Raises:
-            SightlineError: The model is not configured; then nothing is changed.
-        """
-        model = self._program.model_of(changed.llm)
-        return model, self._program.change_settings(changed)
-
-    def _end_others(self, agent: AgentThread) -> None:
-        """End local models that are no longer chosen, once the run that uses one has ended."""
-        if self._retired and not agent.busy:
-            retired, self._retired = tuple(self._retired), []
-            # On a thread: a process that does not end must not hold up the window.
-            threading.Thread(target=self._program.models.close, args=(retired,)).start()
-
-
-def _model_or_offline(
-    program: Program, name: str | None
-) -> tuple[LanguageModel, SightlineError | None]:
-    """The chosen model. Settings that do not work must not keep the window from opening."""
-    if name is not None:
-        program.choose(name)  # the settings then show what is in use
-        return program.language_model(), None
-    try:
-        return program.language_model(), None
-    except SightlineError as error:
-        return program.language_model("offline"), error
-
-
-def print_error(text: str) -> None:
-    """One line on stderr."""
-    sys.stderr.write(f"sightline: {text}\n")
