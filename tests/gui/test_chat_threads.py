@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -425,6 +425,25 @@ def test_a_thread_of_many_calls_opens_without_a_stall(
     chat.dock.new_thread()
     wait_until(chat.dock.is_idle)
     gc.collect()  # 250 cards: not in the middle of the next test
+
+
+def test_a_long_conversation_that_is_left_is_taken_away_one_question_a_turn(
+    chat: Chat, wait_until: Wait
+):
+    """Ten questions of 25 cards, all in one turn, held the window up for 100 ms."""
+    show(chat, wait_until, past(chat.store, *(("q", "a") for _ in range(5))).thread_id)
+    gone: list[int] = []
+    for number, run in enumerate(chat.dock.conversation.runs):
+        run.destroyed.connect(lambda _run, number=number: gone.append(number))
+    chat.dock.new_thread()
+    in_one_turn: list[int] = []
+    while len(gone) < 5:
+        before = len(gone)
+        QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
+        in_one_turn.append(len(gone) - before)
+        QApplication.processEvents()
+        assert len(in_one_turn) < 100
+    assert max(in_one_turn) == 1
 
 
 def test_a_question_asked_while_an_old_thread_fills_stands_below_it(chat: Chat, wait_until: Wait):

@@ -83,6 +83,9 @@ class Conversation(QScrollArea):
         self._steer_soon.timeout.connect(self._steer)
         self._letting_go = QTimer(self, singleShot=True, interval=0)
         self._letting_go.timeout.connect(self._let_go)
+        self._leaving: list[QWidget] = []  # taken out, and not deleted yet
+        self._delete_soon = QTimer(self, singleShot=True, interval=0)
+        self._delete_soon.timeout.connect(self._delete_one)
         self._jump = self._make_jump()
         bar = self.verticalScrollBar()
         bar.rangeChanged.connect(self._on_range)
@@ -191,7 +194,14 @@ class Conversation(QScrollArea):
     def _remove(self, part: QWidget) -> None:
         self._layout.removeWidget(part)
         part.hide()
-        part.deleteLater()
+        self._leaving.append(part)
+        self._delete_soon.start()
+
+    def _delete_one(self) -> None:
+        """One a turn: a hundred cards at once held the window up for 50 ms."""
+        self._leaving.pop().deleteLater()
+        if self._leaving:
+            self._delete_soon.start()
 
     def _let_go(self) -> None:
         self._anchor = None
