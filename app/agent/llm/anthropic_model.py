@@ -2,34 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
-from collections.abc import AsyncGenerator, Iterable, Sequence
-from contextlib import aclosing
-from dataclasses import replace
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from app.agent.llm.base import (
     Call,
     ModelEvent,
     ModelInfo,
-    Note,
     Reasoning,
     Text,
     Tokens,
     ToolSchema,
 )
 from app.agent.llm.deltas import CUT_NOTE, FILTER_NOTE, MAX_CALLS, Parts, tool_call
-from app.agent.llm.endpoint import (
-    Allowance,
-    Bounds,
-    host_of,
-    is_loopback,
-    load,
-    patiently,
-    place_of,
-)
-from app.agent.llm.failures import Endpoint, cut, failure, too_much, unreadable
+from app.agent.llm.endpoint import Allowance, Bounds
+from app.agent.llm.failures import Endpoint, cut, too_much, unreadable
+from app.agent.llm.hosted import HostedModel
 from app.agent.llm.openai_model import wire_name
 from app.agent.llm.png import MEDIA_TYPE, encoded, missing
 from app.agent.messages import Message
@@ -37,11 +26,10 @@ from app.errors import UsageError
 from app.settings import ANTHROPIC_URL
 from app.tools.needs import is_installed
 
-_PACKAGE = "anthropic"
 _INPUT_COUNTS = ("input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
 
 
-class AnthropicModel:
+class AnthropicModel(HostedModel):
     """A model behind Anthropic's Messages API.
 
     Args:
@@ -55,6 +43,9 @@ class AnthropicModel:
         UsageError: The package is not installed, or `base_url` is no http(s) address.
     """
 
+    package = "anthropic"
+    errors = "AnthropicError"
+
     def __init__(
         self,
         model: str,
@@ -64,82 +55,29 @@ class AnthropicModel:
         info: ModelInfo | None = None,
         bounds: Bounds | None = None,
     ) -> None:
-        if not is_installed(_PACKAGE):
+        if not is_installed(self.package):
             raise UsageError(
                 'Anthropic\'s models need the package "anthropic", which is not installed',
                 remedy="Start it once with `python3 installer/bootstrap.py run` without "
                 "--viewer-only, which adds it; in an environment of your own: "
                 "`pip install anthropic`. Or choose another provider.",
             )
-        self.info = info or ModelInfo(context_tokens=200_000, images=True)
-        self._base_url = _without_version(base_url.strip() or ANTHROPIC_URL)
-        self._at = Endpoint(host_of(self._base_url), model, key or "")
-        self._bounds = bounds or Bounds()
+        super().__init__(
+            _without_version(base_url.strip() or ANTHROPIC_URL),
+            model,
+            key,
+            info or ModelInfo(context_tokens=200_000, images=True),
+            bounds or Bounds(),
+        )
 
-    @property
-    def name(self) -> str:
-        """The model and where it runs."""
-        return f"{self._at.model} at {self._at.host}"
+    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> _Answer:
+        return _Answer(self._at, self._bounds)
 
-    @property
-    def remote_host(self) -> str:
-        """The endpoint's host and port, or "" when it is this machine."""
-        return "" if is_loopback(self._at.host) else place_of(self._base_url)
+    async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
+        return await client.messages.create(**request)
 
-    @property
-    def encrypted(self) -> bool:
-        """Whether nobody on the way to the endpoint can read what is sent."""
-        return self._base_url.lower().startswith("https:")
-
-    async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
-    ) -> AsyncGenerator[ModelEvent]:
-        """Answer the transcript.
-
-        Raises:
-            ModelFailed: The endpoint is down, refuses, stalls or sends what cannot be read.
-        """
-        answer = _Answer(self._at, self._bounds)
-        packages = await asyncio.to_thread(load, _PACKAGE)
-        request = await asyncio.to_thread(self._request, messages, tools)
-        try:
-            source = self._chunks(packages, request)
-            async with aclosing(patiently(source, self._bounds, self._at)) as chunks:
-                async for chunk in chunks:
-                    if isinstance(chunk, Note):
-                        yield chunk
-                        continue
-                    for event in answer.take(chunk):
-                        yield event
-        except (packages[0].AnthropicError, *packages[1].ERRORS) as error:
-            raise failure(error, self._at, answer.started) from error
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise unreadable(self._at, type(error).__name__, answer.started) from error
-        for event in answer.end():
-            yield event
-
-    async def models(self) -> list[str]:
-        """The names of the models that the key may use, the newest first.
-
-        Raises:
-            ModelFailed: It cannot be asked, or does not say.
-        """
-        packages = await asyncio.to_thread(load, _PACKAGE)
-        try:
-            async with asyncio.timeout(self._bounds.first_s), self._client(packages) as client:
-                page = await client.models.list(limit=1000)
-                return [str(model.id) for model in page.data]
-        except (packages[0].AnthropicError, *packages[1].ERRORS, TimeoutError) as error:
-            raise failure(error, replace(self._at, model=""), started=False) from error
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise unreadable(self._at, type(error).__name__) from error
-
-    async def _chunks(self, packages: Any, request: dict[str, Any]) -> AsyncGenerator[Any]:
-        async with self._client(packages) as client:
-            stream = await client.messages.create(**request)
-            async with stream:
-                async for chunk in stream:
-                    yield chunk
+    async def _page(self, client: Any) -> Any:
+        return await client.models.list(limit=1000)
 
     def _client(self, packages: Any) -> Any:
         package, transport = packages

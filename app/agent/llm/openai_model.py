@@ -5,16 +5,15 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import aclosing
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema, resending
+from app.agent.llm.base import ModelFailed, ModelInfo, ToolSchema, resending
 from app.agent.llm.constrained import Reader, as_plain, instruction, response_format
 from app.agent.llm.deltas import Assembly, TextFilter
-from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load, patiently, place_of
-from app.agent.llm.failures import Endpoint, failure, unreadable
+from app.agent.llm.endpoint import Bounds, host_of, is_loopback
+from app.agent.llm.hosted import HostedModel
 from app.agent.llm.png import MEDIA_TYPE, encoded, missing
 from app.agent.llm.text_calls import TextCalls, quoted_data
 from app.agent.messages import Message
@@ -23,7 +22,7 @@ from app.settings import OPENAI_URL, ToolForm
 _AZURE_PATH = re.compile(r"/openai(/.*)?$")
 
 
-class OpenAIModel:
+class OpenAIModel(HostedModel):
     """A model behind a chat-completions endpoint.
 
     Args:
@@ -46,6 +45,9 @@ class OpenAIModel:
         UsageError: `base_url` is no http(s) address.
     """
 
+    package = "openai"
+    errors = "OpenAIError"
+
     def __init__(
         self,
         base_url: str,
@@ -62,87 +64,21 @@ class OpenAIModel:
         api_version: str = "",
     ) -> None:
         bounds = bounds or Bounds()
-        self.info = info or ModelInfo()
-        self._base_url = base_url.strip() or OPENAI_URL
-        self._host = host_of(self._base_url)
-        self._at = Endpoint(self._host, model, key or "")
-        self._api_version = api_version.strip()
-        self._form: ToolForm = "native" if tool_form == "auto" else tool_form
-        self._text_calls = tool_form != "native" if text_calls is None else text_calls
-        self._answer_schema = answer_schema
-        self._bounds = replace(
+        bounds = replace(
             bounds,
             silence_s=bounds.silence_s if read_timeout_s is None else read_timeout_s,
             first_s=bounds.first_s if first_timeout_s is None else first_timeout_s,
         )
+        super().__init__(base_url.strip() or OPENAI_URL, model, key, info or ModelInfo(), bounds)
+        self._api_version = api_version.strip()
+        self._form: ToolForm = "native" if tool_form == "auto" else tool_form
+        self._text_calls = tool_form != "native" if text_calls is None else text_calls
+        self._answer_schema = answer_schema
         self._counts = True
         """Whether the endpoint takes `stream_options`, as far as is known."""
 
-    @property
-    def name(self) -> str:
-        """The model and where it runs."""
-        return f"{self._at.model} at {self._host}"
-
-    @property
-    def remote_host(self) -> str:
-        """The endpoint's host and port, or "" when it is this machine."""
-        return "" if is_loopback(self._host) else place_of(self._base_url)
-
-    @property
-    def encrypted(self) -> bool:
-        """Whether nobody on the way to the endpoint can read what is sent."""
-        return self._base_url.lower().startswith("https:")
-
-    async def stream(
-        self, messages: Sequence[Message], tools: Sequence[ToolSchema]
-    ) -> AsyncGenerator[ModelEvent]:
-        """Answer the transcript.
-
-        Raises:
-            ModelFailed: The endpoint is down, refuses, stalls or sends what cannot be read.
-        """
-        assembly = Assembly(self._at, self._bounds, self._filter(messages, tools))
-        # Imports and pictures take a moment; on the loop they would delay a cancel.
-        packages = await asyncio.to_thread(load, "openai")
-        request = await asyncio.to_thread(self._request, messages, tools)
-        try:
-            source = self._chunks(packages, request)
-            async with aclosing(patiently(source, self._bounds, self._at)) as chunks:
-                async for chunk in chunks:
-                    if isinstance(chunk, Note):
-                        yield chunk
-                        continue
-                    for event in assembly.take(chunk):
-                        yield event
-        except (packages[0].OpenAIError, *packages[1].ERRORS) as error:
-            raise failure(error, self._at, assembly.started) from error
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise unreadable(self._at, type(error).__name__, assembly.started) from error
-        for event in assembly.end():
-            yield event
-
-    async def models(self) -> list[str]:
-        """The names of the models that the endpoint offers, in its order.
-
-        Raises:
-            ModelFailed: It cannot be asked, or does not say.
-        """
-        packages = await asyncio.to_thread(load, "openai")
-        try:
-            async with asyncio.timeout(self._bounds.first_s), self._client(packages) as client:
-                page = await client.models.list()
-                return [str(model.id) for model in page.data]
-        except (packages[0].OpenAIError, *packages[1].ERRORS, TimeoutError) as error:
-            raise failure(error, replace(self._at, model=""), started=False) from error
-        except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
-            raise unreadable(self._at, type(error).__name__) from error
-
-    async def _chunks(self, packages: Any, request: dict[str, Any]) -> AsyncGenerator[Any]:
-        async with self._client(packages) as client:
-            stream = await self._opened(packages, client, request)
-            async with stream:
-                async for chunk in stream:
-                    yield chunk
+    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
+        return Assembly(self._at, self._bounds, self._filter(messages, tools))
 
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
         """The answer's stream, once the endpoint begins to answer."""
@@ -163,6 +99,9 @@ class OpenAIModel:
                 else:
                     raise
             resending()
+
+    async def _page(self, client: Any) -> Any:
+        return await client.models.list()
 
     def _client(self, packages: Any) -> Any:
         package, transport = packages
