@@ -128,6 +128,11 @@ def box_of(corners: Corners) -> Box:
     return Box(x0 - 0.5, y0 - 0.5, x1 - 0.5, y1 - 0.5)
 
 
+def written_corners(box: Box) -> list[float]:
+    """A box as results have it: x0, y0, x1, y1 to a hundredth of a pixel."""
+    return [round(value, 2) for value in (box.x0, box.y0, box.x1, box.y1)]
+
+
 def read_maira(text: str) -> Reading:
     """MAIRA-2's grounded text, e.g. "<obj>phrase<box><x10><y20><x30><y40></box></obj>".
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.imaging.findings import Box, Finding, new_id
+from app.imaging.findings import Box
 from app.tools.api import (
     Approval,
     ImageSnapshot,
@@ -23,17 +23,19 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.chest import gate
-from app.tools.chest.boxes import Reading, box_of, read_chexagent, whole
+from app.tools.chest.asking import ask, required
+from app.tools.chest.boxes import Reading, box_of, read_chexagent, whole, written_corners
+from app.tools.chest.results import by_image, made_by, placed, with_warnings
 from app.tools.chest.shown import Shown
 from app.tools.chest.written import NOTE as TEXT_NOTE
 from app.tools.chest.written import Written, judged
 from app.tools.files import plain, save_png
-from app.tools.models.store import InstalledModel, ModelStore
-from app.tools.needs import require_packages
+from app.tools.models.store import InstalledModel
 
 MODEL = "chexagent-2-3b"
 MOST_IMAGES = 4
 _FEATURE = "The chest X-ray expert"
+_PACKAGES = ("torch", "transformers")
 _ENTRY = "app.tools.chest.chexagent:entry"
 _TIMEOUT_S = 890.0
 _MARKS = re.compile(r"<\|")
@@ -83,11 +85,7 @@ SPEC = ToolSpec(
     ),
     Input=ExpertInput,
     Output=ExpertOutput,
-    needs=(
-        Need("package", "torch"),
-        Need("package", "transformers"),
-        Need("weights", MODEL),
-    ),
+    needs=(*(Need("package", name) for name in _PACKAGES), Need("weights", MODEL)),
     approval=Approval.COMPUTE,
     timeout_s=900.0,
     pack="chest",
@@ -96,10 +94,10 @@ SPEC = ToolSpec(
 
 
 @dataclass(frozen=True, slots=True)
-class _Placed:
+class _Boxes:
     """Boxes on the one image, and what could not be placed."""
 
-    boxes: list[dict[str, Any]]
+    told: list[dict[str, Any]]
     geometry: list[tuple[str, Box]]
     warnings: list[str]
 
@@ -119,33 +117,32 @@ class ChestXRayExpert:
             raise ToolRetry('the question must be plain words, without "<|"')
         context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in args.image_paths]
-        remarks: dict[str, None] = {}
-        for number, snapshot in enumerate(snapshots, 1):
-            which = f"image {number}: " if len(snapshots) > 1 else ""
-            for text in gate.admit(snapshot, context, turns=True, needs=(MODEL,)).warnings:
-                remarks[which + text] = None
-        model = ModelStore(context.models_dir).require(MODEL, _FEATURE)
-        require_packages(_FEATURE, "torch", "transformers")
+        remarks = by_image(
+            [
+                gate.admit(snapshot, context, turns=True, needs=(MODEL,)).warnings
+                for snapshot in snapshots
+            ]
+        )
+        model = required(MODEL, _FEATURE, _PACKAGES, context)
         shown = [Shown.of(snapshot) for snapshot in snapshots]
-        for image in shown:
-            remarks.update(dict.fromkeys(image.hanging.warnings))
+        remarks += [text for image in shown for text in image.hanging.warnings]
         answer = _ask(args, shown, model, context)
         reading = read_chexagent(str(answer["text"]))
         written = _judged(answer, reading, args)
-        placed = _placed(reading, snapshots, shown, args)
+        boxes = _boxes(reading, snapshots, shown, args)
         warnings = [
-            *remarks,
+            *dict.fromkeys(remarks),
             *model.warnings,
             *(str(note) for note in answer.get("notes", ())),
             *written.doubts,
-            *placed.warnings,
+            *boxes.warnings,
         ]
         if answer["too_long"]:
             warnings.append(
                 f"question and answer are longer than the {answer['context']} tokens that the "
                 "model was made for: its answer is doubtful. Ask on fewer images"
             )
-        return _result(args, snapshots, model, answer, written, placed, context, warnings)
+        return _result(args, snapshots, model, answer, written, boxes, context, warnings)
 
 
 @contextmanager
@@ -165,18 +162,12 @@ def _ask(
     args: ExpertInput, shown: Sequence[Shown], model: InstalledModel, context: ToolContext
 ) -> dict[str, Any]:
     with _files(shown, context) as paths:
-        return context.host.call(
-            _ENTRY,
-            {
-                **model.payload(context.device),
-                "paths": [str(path) for path in paths],
-                "prompt": args.prompt.strip(),
-                "max_new_tokens": args.max_new_tokens,
-            },
-            cancel=context.cancel,
-            timeout_s=_TIMEOUT_S,
-            progress=context.progress,
-        )
+        payload = {
+            "paths": [str(path) for path in paths],
+            "prompt": args.prompt.strip(),
+            "max_new_tokens": args.max_new_tokens,
+        }
+        return ask(_ENTRY, model, payload, context, _TIMEOUT_S)
 
 
 def _judged(answer: Mapping[str, Any], reading: Reading, args: ExpertInput) -> Written:
@@ -196,20 +187,20 @@ def _judged(answer: Mapping[str, Any], reading: Reading, args: ExpertInput) -> W
     return written
 
 
-def _placed(
+def _boxes(
     reading: Reading,
     snapshots: Sequence[ImageSnapshot],
     shown: Sequence[Shown],
     args: ExpertInput,
-) -> _Placed:
+) -> _Boxes:
     """Boxes in pixels of the original image; the model sees all of it, squeezed to a square."""
     warnings = list(reading.refused)
     if reading.groups and len(snapshots) > 1:
         warnings.append(
             "the answer has boxes, but does not say on which of the images: they were not drawn"
         )
-        return _Placed([], [], warnings)
-    boxes: list[dict[str, Any]] = []
+        return _Boxes([], [], warnings)
+    told: list[dict[str, Any]] = []
     geometry: list[tuple[str, Box]] = []
     for number, group in enumerate(reading.groups, 1):
         image = shown[0]
@@ -218,16 +209,16 @@ def _placed(
         box = box_of(image.original(seen.original(corners)))
         label = group.phrase or f"box {number}"
         geometry.append((label, box))
-        boxes.append(
+        told.append(
             {
                 "number": number,
                 "label": label,
                 "image_path": args.image_paths[0],
                 "model_coordinates": list(corners),
-                "image_coordinates": [round(v, 2) for v in (box.x0, box.y0, box.x1, box.y1)],
+                "image_coordinates": written_corners(box),
             }
         )
-    return _Placed(boxes, geometry, warnings)
+    return _Boxes(told, geometry, warnings)
 
 
 def _result(
@@ -236,25 +227,17 @@ def _result(
     model: InstalledModel,
     answer: Mapping[str, Any],
     written: Written,
-    placed: _Placed,
+    boxes: _Boxes,
     context: ToolContext,
     warnings: list[str],
 ) -> ToolResult:
     title = model.card.title
-    provenance = context.provenance(SPEC, title, model.sha256)
-    findings = tuple(
-        Finding(
-            id=new_id(),
-            image=snapshots[0].ref,
-            geometry=box,
-            label=label,
-            score=None,
-            units="",
-            provenance=provenance,
-            description=f"{title} marked this in its answer. A model's box, not for diagnosis.",
-            group=f"expert-{context.call_id}",
-        )
-        for label, box in placed.geometry
+    findings = placed(
+        boxes.geometry,
+        snapshots[0].ref,
+        context.provenance(SPEC, title, model.sha256),
+        f"{title} marked this in its answer. A model's box, not for diagnosis.",
+        f"expert-{context.call_id}",
     )
     metadata = {
         "image_paths": args.image_paths,
@@ -262,15 +245,10 @@ def _result(
         "max_new_tokens": args.max_new_tokens,
         "cut_off": bool(answer["cut"]),
         "note": TEXT_NOTE,
-        "model": title,
-        "weights_sha256": model.sha256,
-        "engine": answer["engine"],
-        "device": answer.get("device", ""),
+        **made_by(model, answer),
         "warnings": warnings,
         "status": "completed",
     }
-    output = {"response": written.text, "boxes": placed.boxes}
-    text = f"{title} answers: {written.text}\n{TEXT_NOTE}"
-    if warnings:
-        text += f" Warnings: {'; '.join(warnings)}."
-    return ToolResult(text, plain(output), plain(metadata), findings)
+    output = {"response": written.text, "boxes": boxes.told}
+    summary = with_warnings(f"{title} answers: {written.text}\n{TEXT_NOTE}", warnings)
+    return ToolResult(summary, plain(output), plain(metadata), findings)
