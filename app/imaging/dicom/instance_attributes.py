@@ -14,7 +14,9 @@ from pydicom.tag import BaseTag
 from app.imaging.dicom.dicom_file import Header, read_header
 from app.imaging.dicom.frame_attributes import FrameAttributes
 from app.imaging.dicom.frame_places import frames_geometry, private_b_value
+from app.imaging.dicom.view_codes import view_code
 from app.imaging.files import sources
+from app.imaging.space import projections
 from app.imaging.space.stacks import STACK_KEYWORD
 
 ATTRIBUTES = tuple(
@@ -59,6 +61,7 @@ def attribute_texts(header: Header) -> dict[str, str]:
         texts[keyword] = texts.get(keyword) or attributes.text(keyword)
     texts["DiffusionBValue"] = texts.get("DiffusionBValue") or private_b_value(header)
     texts[STACK_KEYWORD] = frames_geometry(header)
+    texts[projections.KEYWORD] = view_code(header.dataset)
     texts["TransferSyntaxUID"] = str(header.syntax)
     return {keyword: text[:MAX_TEXT] for keyword, text in texts.items() if text}
 

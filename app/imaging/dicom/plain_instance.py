@@ -7,6 +7,7 @@ memory yet is read by the same code that reads every other file, from the few el
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Iterable
 from pathlib import Path
@@ -15,6 +16,7 @@ from typing import Any
 from pydicom.charset import convert_encodings, default_encoding, python_encoding
 from pydicom.dataelem import RawDataElement, empty_value_for_VR
 from pydicom.dataset import Dataset
+from pydicom.filereader import read_dataset
 from pydicom.tag import BaseTag
 from pydicom.uid import UID
 
@@ -27,6 +29,8 @@ from app.imaging.dicom.pixel_layout import complete_frames, layout_of, may_have_
 from app.imaging.dicom.plain_header import PlainHeader, plain_header
 from app.imaging.dicom.plain_walk import NotPlainError
 from app.imaging.dicom.sop_classes import content_of_class
+from app.imaging.dicom.view_codes import view_code
+from app.imaging.space import projections
 from app.imaging.types import Content, Instance
 
 _CHARSET = 0x00080005
@@ -35,6 +39,7 @@ _SOP_INSTANCE_UID = 0x00080018
 _MODALITY = 0x00080060
 _MR_DIFFUSION_SEQUENCE = 0x00189117
 _NUMBER_OF_FRAMES = 0x00280008
+_VIEW_CODE_SEQUENCE = 0x00540220
 _OTHER_KINDS = frozenset({0x00480006, 0x00480007, 0x52009229, 0x52009230})
 """Total Pixel Matrix Columns and Rows, Shared and Per-frame Functional Groups Sequence: the image
 says of itself what the elements of its top level do not."""
@@ -65,6 +70,8 @@ _sizes: dict[tuple[object, ...], tuple[int, int]] = {}
 """Syntax, length of the pixels and `_FIGURES` -> rows and columns."""
 _b_values: dict[tuple[object, ...], str] = {}
 """The elements that `private_b_value` looks at, and `_encoding_signs` -> what it gives."""
+_view_codes: dict[tuple[bool, bytes], str] = {}
+"""Whether it is implicit, and all bytes of a View Code Sequence -> what `view_code` gives."""
 
 _uid = re.compile(rb"([0-9A-Za-z.-]{1,64})[\0 ]?")
 _whole_number = re.compile(r"[+-]?\d{1,9}")
@@ -103,6 +110,9 @@ def _instance(header: PlainHeader) -> Instance:
         b_value = _b_value(header)
         if b_value:
             texts["DiffusionBValue"] = b_value
+    code = _view_code(header)
+    if code:
+        texts[projections.KEYWORD] = code
     texts["TransferSyntaxUID"] = header.syntax
     return Instance(
         path=header.path,
@@ -224,6 +234,20 @@ def _b_value(header: PlainHeader) -> str:
         value = private_b_value(_parsed(header, tuple(wanted)))
         _keep(_b_values, key, value)
     return value
+
+
+def _view_code(header: PlainHeader) -> str:
+    """`view_code`, of the one sequence that is looked into: most digital radiographs have it."""
+    element = header.elements.get(_VIEW_CODE_SEQUENCE)
+    if element is None:
+        return ""
+    key = (header.implicit, element)
+    code = _view_codes.get(key)
+    if code is None:
+        _check_lengths(header, (_VIEW_CODE_SEQUENCE,))
+        code = view_code(read_dataset(io.BytesIO(element), header.implicit, True))
+        _keep(_view_codes, key, code)
+    return code
 
 
 def _check_lengths(header: PlainHeader, tags: Iterable[int]) -> None:

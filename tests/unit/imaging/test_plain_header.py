@@ -452,7 +452,13 @@ def test_a_pipe_a_folder_and_nothing_are_told_soon(tmp_path: Path):
 
 def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(quick, "_MAX_KEPT", 10)
-    memories = (quick._explicit_texts, quick._implicit_texts, quick._sizes, quick._b_values)  # pyright: ignore[reportPrivateUsage]
+    memories = (
+        quick._explicit_texts,  # pyright: ignore[reportPrivateUsage]
+        quick._implicit_texts,  # pyright: ignore[reportPrivateUsage]
+        quick._sizes,  # pyright: ignore[reportPrivateUsage]
+        quick._b_values,  # pyright: ignore[reportPrivateUsage]
+        quick._view_codes,  # pyright: ignore[reportPrivateUsage]
+    )
     for memory in memories:
         memory.clear()
     monkeypatch.setattr(walk, "_MAX_HEADS", 10)
@@ -461,7 +467,13 @@ def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(walk, "_memories", {False: headers})
     for number in range(20):
         assert is_plain(CT)
-        path = make_dicom(tmp_path / "a.dcm", SliceLocation=number, PatientName="x" * number)
+        view = [item(CodeValue=str(number), CodingSchemeDesignator="SCT")]
+        changing: dict[str, Any] = {
+            "SliceLocation": number,
+            "PatientName": "x" * number,
+            "ViewCodeSequence": view,
+        }
+        path = make_dicom(tmp_path / "a.dcm", **changing)
         assert is_plain(path)
     long = make_dicom(tmp_path / "a.dcm", SeriesDescription="x" * 60_000)
     assert is_plain(long)
