@@ -8,12 +8,11 @@ whether it exists, and nothing on the disk is touched.
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections import OrderedDict
 from collections.abc import Sequence
 from concurrent.futures import CancelledError, Future
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,16 +21,17 @@ import numpy as np
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import synthetic
-from app.imaging.findings import Finding
 from app.imaging.pixels import pipeline
 from app.imaging.types import Content, Frame, Instance, Window
 from app.tools import lineage
 from app.tools.api import ImageSnapshot, ToolRetry
+from app.tools.open_images import OpenImage, OpenImages, lexical
+
+__all__ = ["FrameSource", "OpenImage", "RunImages"]
 
 _KEPT = 4
 _DECODE_TIMEOUT_S = 120.0
 _LISTED = 8
-_TOLD = 200  # images that a language model is told of
 _HEADERS = 200  # files whose whole header is read
 
 _NAMES = {
@@ -45,28 +45,6 @@ _NAMES = {
     Content.WAVEFORM: "a waveform",
     Content.OTHER: "an object that cannot be displayed",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class OpenImage:
-    """An image as it was shown when the run started.
-
-    Attributes:
-        id: The app's id: "image-1" is the current one.
-        instance: Which file.
-        frame_index: The frame that was shown.
-        window: The window it was shown with; None for the file's own.
-        invert: Whether the user had inverted the greys. The tools get the natural polarity, which
-            is what their models expect.
-        drawn: What the user has marked on it with boxes and points, of any frame, the latest last.
-    """
-
-    id: str
-    instance: Instance
-    frame_index: int = 0
-    window: Window | None = None
-    invert: bool = False
-    drawn: tuple[Finding, ...] = ()
 
 
 class FrameSource(Protocol):
@@ -88,19 +66,14 @@ class RunImages:
 
     def __init__(self, opened: Sequence[OpenImage], out_dir: Path, source: FrameSource) -> None:
         self._opened = tuple(opened)
+        self._by_name = OpenImages(self._opened)
         self._source = source
-        self._out = _lexical(out_dir)
+        self._out = lexical(out_dir)
         self._out_real = self._out.resolve()
         self._derived: OrderedDict[Path, ImageSnapshot | None] = OrderedDict()
         self._cache: OrderedDict[tuple[Path, int], ImageSnapshot] = OrderedDict()
         self._used: dict[tuple[str, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
-        # Resolved now, when the user has just opened them; what a link points to may change later.
-        self._paths: dict[Path, OpenImage] = {}
-        folders: dict[Path, Path] = {}
-        for image in reversed(self._opened):
-            for path in _names_of(image.instance.path, folders):
-                self._paths[path] = image
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
         """The image named by the app's id or a path; see `app.tools.api.Images`.
@@ -109,7 +82,7 @@ class RunImages:
             ToolRetry: It is neither open nor in the run's output folder, or has no such frame.
             FileProblem: It cannot be decoded.
         """
-        image = self._open_image(name)
+        image = self._by_name.find(name)
         if image is not None:
             return self._snapshot_of(image, frame)
         path = self._own_file(name)
@@ -171,30 +144,11 @@ class RunImages:
 
     def knows(self, name: str) -> bool:
         """Whether this names an open image, by its id, its path or a file name of its own."""
-        return self._open_image(name) is not None
+        return self._by_name.find(name) is not None
 
     def notes(self, remote: bool) -> list[dict[str, Any]]:
-        """What a language model is told of the open images (`Message.images`), current one first.
-
-        Args:
-            remote: Leave out paths, since folder and file names often carry patients' names; the
-                id stands in their place.
-        """
-        return [
-            {
-                "id": image.id,
-                "path": image.id if remote else str(image.instance.path),
-                "kind": image.instance.kind,
-                "content": image.instance.content.value,
-                "modality": image.instance.get("Modality"),
-                "view": image.instance.get("ViewPosition"),
-                "rows": image.instance.rows,
-                "columns": image.instance.columns,
-                "frames": image.instance.frames,
-                **_drawn_by_a_model(image.instance),
-            }
-            for image in self._opened[:_TOLD]
-        ]
+        """What a language model is told of the open images; see `OpenImages.notes`."""
+        return self._by_name.notes(remote)
 
     def used(self) -> list[dict[str, Any]]:
         """What was read so far, for the record: which pixels of which file, and how shown."""
@@ -206,20 +160,6 @@ class RunImages:
         uids = {image.instance.get("StudyInstanceUID") for image in self._opened}
         return sorted(uids - {""})
 
-    def _open_image(self, name: str) -> OpenImage | None:
-        """By id, by full path, or by a file name that only one open image has."""
-        wanted = name.strip()
-        for image in self._opened:
-            if wanted.lower() == image.id.lower():
-                return image
-        if not wanted or "\0" in wanted:
-            return None
-        found = self._paths.get(_lexical(Path(wanted))) if Path(wanted).is_absolute() else None
-        if found is None and Path(wanted).name == wanted:
-            same = {i.instance.path: i for i in self._opened if i.instance.path.name == wanted}
-            found = next(iter(same.values())) if len(same) == 1 else None
-        return found
-
     def _own_file(self, name: str) -> Path | None:
         r"""The file in the output folder, links and ".." followed; None for anything else.
 
@@ -229,7 +169,7 @@ class RunImages:
         wanted = name.strip()
         if not wanted or "\0" in wanted:
             return None
-        path = _lexical(self._out / wanted)
+        path = lexical(self._out / wanted)
         if not (path.is_relative_to(self._out) or path.is_relative_to(self._out_real)):
             return None
         try:
@@ -373,30 +313,9 @@ def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageS
     )
 
 
-def _names_of(path: Path, folders: dict[Path, Path]) -> tuple[Path, Path]:
-    """A file's path as text, and where it really lies; `folders` remembers where folders lie."""
-    lexical = _lexical(path)
-    if lexical.is_symlink():
-        return lexical, lexical.resolve()
-    parent = lexical.parent
-    if parent not in folders:
-        folders[parent] = parent.resolve()
-    return lexical, folders[parent] / lexical.name
-
-
-def _drawn_by_a_model(instance: Instance) -> dict[str, bool]:
-    """Whether it shows no patient, nothing of any other image; the file's words stay out."""
-    return {"synthetic": True} if instance.get(synthetic.ATTRIBUTE) else {}
-
-
 def _key_of(row: AttributeRow) -> str:
     return row.tag if row.keyword.startswith("[") else row.keyword
 
 
 def _is_bytes(frame: Frame) -> bool:
     return frame.stored.dtype == np.uint8 and frame.palette is None
-
-
-def _lexical(path: Path) -> Path:
-    """Absolute, with "." and ".." taken out of the text; the disk is not looked at."""
-    return Path(os.path.normpath(path.absolute()))
