@@ -11,10 +11,10 @@ what a model says of itself, nor on the text of a result.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from app.agent.binding import Bound, bind, feed
+from app.agent.eligible import Eligible
 from app.agent.ended import Ended, Record
 from app.agent.events import Override
 from app.agent.execute import Tools, schema_of
@@ -22,9 +22,6 @@ from app.agent.llm.base import ToolSchema
 from app.agent.messages import ToolCall
 from app.agent.planning.classify import Asked
 from app.agent.planning.steps import image_argument
-from app.agent.planning.suited import unsuited
-from app.agent.planning.text import masked, normalised
-from app.agent.planning.words import Vocabulary, tokens_of
 from app.agent.rulings import (
     GO_ON,
     INSERTED,
@@ -57,18 +54,11 @@ class Enforcer:
         self.plans = plans
         self.asked = asked
         self.record = record
-        self._question = question
         self._tools = tools
+        self._eligible = Eligible(plans, asked, question, tools, record)
         self._forced: set[tuple[str, str, str]] = set()
         self._fed_by: dict[str, set[str]] = {}
         self._roots: dict[str, str] = {}  # a call that rules put in -> the model's that led to it
-
-    @cached_property
-    def _meant(self) -> frozenset[str]:
-        """The tools of whose things the question speaks."""
-        words = ((rule.tool, word) for rule in self.plans.rules() for word in rule.words)
-        tokens = tokens_of(masked(normalised(self._question)))
-        return frozenset(match.owner for match in Vocabulary(words).find(tokens))
 
     def judge(self, call: ToolCall, coming: Sequence[ToolCall] = ()) -> Ruling:
         """What becomes of a call that is to run now.
@@ -80,7 +70,7 @@ class Enforcer:
         tool = self._tools.get(call.name)
         if tool is None:
             return Go(call)  # an unknown one is answered with near names; the loop's own run
-        refused = self._barred(call)
+        refused = self._eligible.barred(call)
         if refused is not None:
             return refused
         if call.raw:
@@ -89,7 +79,7 @@ class Enforcer:
         if isinstance(better, No):
             return better
         ruled = better or Go(call)
-        unsuitable = self._unsuitable(ruled.call)
+        unsuitable = self._eligible.unsuitable(ruled.call, self.images_of(ruled.call))
         if unsuitable is not None:
             return unsuitable
         waits = self._successor_before(ruled.call) or self._dependency(
@@ -147,7 +137,7 @@ class Enforcer:
         return tuple(
             rule
             for rule in self.plans.successors(tool, self.asked.kinds)
-            if not rule.mandatory and self._may(rule.then)
+            if not rule.mandatory and self._eligible.may(rule.then)
         )
 
     def images_of(self, call: ToolCall) -> frozenset[str]:
@@ -163,28 +153,10 @@ class Enforcer:
         """What must come after this tool, once it ended well."""
         after = self.plans.successors(tool, self.asked.kinds)
         # Nothing follows itself: that would never end.
-        return [r for r in after if r.mandatory and r.then != tool and self._may(r.then)]
+        return [r for r in after if r.mandatory and r.then != tool and self._eligible.may(r.then)]
 
     def _latest(self, rule: Successor, cause: Ended) -> Ended:
         return self.record.latest(rule.after, cause.images) or cause
-
-    def _may(self, tool: str) -> bool:
-        """Whether rules may bring this tool in at all."""
-        excluded = self.plans.rule(tool).priority is Priority.EXCLUDED
-        there = self._tools.get(tool) is not None
-        return there and not excluded and tool not in self.asked.left_out
-
-    def _barred(self, call: ToolCall) -> No | None:
-        name = call.name
-        if self.plans.rule(name).priority is Priority.EXCLUDED:
-            reason = f"{name} is excluded by its pack: it never runs for a question."
-            return No(call, Override(rule="excluded", tool=name, reason=reason), GO_ON)
-        words = self.asked.left_out.get(name)
-        if words is not None:
-            said = f' ("{words}")' if words else ""
-            reason = f"The question leaves {name} out{said}."
-            return No(call, Override(rule="left_out", tool=name, reason=reason), GO_ON)
-        return None
 
     def _better(self, call: ToolCall, tool: Tool) -> Go | No | None:
         """A better tool in place of one of low priority, unless the user named that."""
@@ -195,7 +167,9 @@ class Enforcer:
         images = self.images_of(call)
         others = (other for other in self.plans.alternatives(name) if other != name)
         for other in others:
-            if self.plans.rule(other).priority <= Priority.LOW or not self._fit(other, images):
+            if self.plans.rule(other).priority <= Priority.LOW or not self._eligible.fit(
+                other, images
+            ):
                 continue
             better = self._tools.get(other)
             assert better is not None
@@ -209,19 +183,6 @@ class Enforcer:
                 update={"name": other, "arguments": bound.arguments, "raw": ""}
             )
             return Go(changed, override, f"Run in place of {name}: {reason}")
-        return None
-
-    def _unsuitable(self, call: ToolCall) -> No | None:
-        accepts = self.plans.rule(call.name).accepts
-        if accepts.asks:
-            return None  # it refuses by itself, unless the user wants it
-        for key in sorted(self.images_of(call)):
-            note = self.record.note(key)
-            why = unsuited(accepts, note) if note is not None else ""
-            if why:
-                reason = f"{call.name} is not for this image: {why}."
-                override = Override(rule="unsuitable", tool=call.name, reason=reason)
-                return No(call, override, "Choose a tool that is for this image, or say so.")
         return None
 
     def _successor_before(self, call: ToolCall) -> First | No | None:
@@ -247,7 +208,7 @@ class Enforcer:
     def _force(self, item: Next, wanted: str, call: ToolCall | None = None) -> First | No | None:
         """The successor's own call; None where it was forced for this cause already."""
         then, cause = item.rule.then, item.cause
-        if not self._fit(then, cause.images):
+        if not self._eligible.fit(then, cause.images):
             return None
         tool = self._tools.get(then)
         assert tool is not None
@@ -306,7 +267,7 @@ class Enforcer:
         if later is not None:
             return self._before(call, later, f"{call.name} needs a result of {later.name}")
         unmet = ""
-        for name in self._preferred(lacking, images):
+        for name in self._eligible.preferred(lacking, images):
             tool = self._tools.get(name)
             if tool is None or name in above:
                 continue
@@ -337,7 +298,10 @@ class Enforcer:
         """Whether a call that the model asked for anyway is one that is needed."""
         if other.name not in lacking or other.name in above:
             return False
-        return self._barred(other) is None and self._unsuitable(other) is None
+        return (
+            self._eligible.barred(other) is None
+            and self._eligible.unsuitable(other, self.images_of(other)) is None
+        )
 
     def _before(self, call: ToolCall, first: ToolCall, why: str) -> First:
         self._fed_by.setdefault(call.id, set()).add(first.name)
@@ -355,38 +319,10 @@ class Enforcer:
         unmet: str,
     ) -> No:
         reason = f"{call.name} needs a result of {listed(need)}, and there is none"
-        blocks = list(filter(None, (self._blocked(name, images) for name in lacking)))
+        blocks = list(filter(None, (self._eligible.blocked(name, images) for name in lacking)))
         reason += f" ({'; '.join(blocks)})." if blocks else "."
         override = Override(rule="dependency", tool=call.name, reason=reason)
         return No(call, override, unmet or GO_ON)
-
-    def _blocked(self, name: str, images: Collection[str]) -> str:
-        if self._tools.get(name) is None:
-            return f"{name} is not installed"
-        if name in self.asked.left_out:
-            return f"the question leaves {name} out"
-        if self.record.failed_here(name, images):
-            return f"{name} failed"
-        accepts = self.plans.rule(name).accepts
-        notes = filter(None, (self.record.note(key) for key in sorted(images)))
-        why = next(filter(None, (unsuited(accepts, note) for note in notes)), "")
-        return f"{name} is not for this image: {why}" if why else ""
-
-    def _preferred(self, names: Sequence[str], images: Collection[str]) -> list[str]:
-        """Those of the tools that may run, the one that the question is about first."""
-
-        def rank(name: str) -> tuple[bool, bool, bool, int]:
-            rule = self.plans.rule(name)
-            meant = name in self._meant
-            asked = self.asked
-            return (name not in asked.wanted, name not in asked.named, not meant, -rule.priority)
-
-        fit = (name for name in names if self._fit(name, images))
-        return sorted(fit, key=rank)
-
-    def _fit(self, name: str, images: Collection[str]) -> bool:
-        """Whether rules may bring this tool in for these images."""
-        return self._may(name) and not self._blocked(name, images)
 
     def _fed(self, ruled: Go) -> Go:
         """Arguments that nobody gave, or that a call put in before has newer values for."""
