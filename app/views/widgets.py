@@ -113,9 +113,7 @@ def push_button(
     return button
 
 
-def row_table(
-    model: QAbstractItemModel, name: str, *, row_height: int, widths: Mapping[int, int]
-) -> QTableView:
+class RowTable(QTableView):
     """A table of whole rows of one line each, which Tab leaves.
 
     Args:
@@ -124,23 +122,26 @@ def row_table(
         row_height: In pixels.
         widths: Of columns, by number.
     """
-    table = QTableView()
-    table.setModel(model)
-    table.setShowGrid(False)
-    table.setWordWrap(False)
-    table.verticalHeader().hide()
-    table.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
-    table.verticalHeader().setDefaultSectionSize(row_height)
-    table.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
-    table.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-    table.setAccessibleName(name)
-    table.setTabKeyNavigation(False)  # Tab would never leave a table of thousands of cells
-    header = table.horizontalHeader()
-    header.setHighlightSections(False)
-    header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
-    for column, width in widths.items():
-        table.setColumnWidth(column, width)
-    return table
+
+    def __init__(
+        self, model: QAbstractItemModel, name: str, *, row_height: int, widths: Mapping[int, int]
+    ) -> None:
+        super().__init__()
+        self.setModel(model)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.verticalHeader().hide()
+        self.verticalHeader().setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        self.verticalHeader().setDefaultSectionSize(row_height)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setAccessibleName(name)
+        self.setTabKeyNavigation(False)  # Tab would never leave a table of thousands of cells
+        header = self.horizontalHeader()
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft)
+        for column, width in widths.items():
+            self.setColumnWidth(column, width)
 
 
 def rule() -> QFrame:

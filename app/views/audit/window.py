@@ -45,7 +45,7 @@ from app.views.settings.aside import Aside
 from app.views.settings.parts import Choice
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
-from app.views.widgets import EmptyState, label, push_button, row_table
+from app.views.widgets import EmptyState, RowTable, label, push_button
 
 _SIZE = QSize(920, 640)
 _WIDTHS = {TIME: 176, ACTION: 140, WHAT: 340, OUTCOME: 96, LINE: 84}
@@ -113,7 +113,7 @@ class AuditWindow(QDialog):
 
     def _make_table(self) -> QTableView:
         name = "Lines of the audit log, the newest first"
-        table = row_table(self.model, name, row_height=26, widths=_WIDTHS)
+        table = RowTable(self.model, name, row_height=26, widths=_WIDTHS)
         table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         header = table.horizontalHeader()
         header.setSectionResizeMode(WHAT, QHeaderView.ResizeMode.Stretch)

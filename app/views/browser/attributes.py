@@ -29,7 +29,7 @@ from app.views import icons, wording
 from app.views.loader import Loader
 from app.views.style import mono_font
 from app.views.theme import SPACE, THEME, TYPE
-from app.views.widgets import EmptyState, label, plain_tip, row_table
+from app.views.widgets import EmptyState, RowTable, label, plain_tip
 from app.workspace.workspace import Workspace
 
 SEARCH_DELAY_MS = 120
@@ -144,7 +144,7 @@ class AttributesPanel(QWidget):
 
     def _make_table(self) -> QTableView:
         widths = {NAME: 150, VALUE: 170, TAG: 92}
-        table = row_table(self.model, "DICOM attributes", row_height=25, widths=widths)
+        table = RowTable(self.model, "DICOM attributes", row_height=25, widths=widths)
         table.setTextElideMode(Qt.TextElideMode.ElideRight)
         table.horizontalHeader().setStretchLastSection(True)
         copy = QShortcut(QKeySequence.StandardKey.Copy, table)

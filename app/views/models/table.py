@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
-from PySide6.QtGui import QColor
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtGui import QColor, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+)
 
 from app.tools.hosting.states import ModelState
 from app.tools.models.states import ModelStatus
@@ -14,11 +19,13 @@ from app.views import icons, wording
 from app.views.chat import names
 from app.views.models import words
 from app.views.theme import THEME
-from app.views.widgets import plain_tip
+from app.views.widgets import RowTable, plain_tip
 
 Index = QModelIndex | QPersistentModelIndex
 COLUMNS = ("Model", "State", "Size", "Licence", "Used by")
 TITLE, STATE, SIZE, LICENCE, TOOLS = range(5)
+_WIDTHS = {TITLE: 220, STATE: 190, SIZE: 74, LICENCE: 100, TOOLS: 90}
+_LEAST_TITLE = 200
 
 TONES = {
     "ok": THEME.ok,
@@ -135,3 +142,39 @@ class ModelsModel(QAbstractTableModel):
     def _changed(self, numbers: Sequence[int]) -> None:
         for number in numbers:
             self.dataChanged.emit(self.index(number, 0), self.index(number, len(COLUMNS) - 1))
+
+
+class ModelsTable(RowTable):
+    """Its last columns are left out where there is no room: the details say the same.
+
+    Args:
+        model: The rows.
+    """
+
+    def __init__(self, model: ModelsModel) -> None:
+        super().__init__(model, "Models", row_height=30, widths=_WIDTHS)
+        self._models = model
+        self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
+        self.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self.setItemDelegateForColumn(TITLE, TitleDelegate(self))
+        header = self.horizontalHeader()
+        header.setStretchLastSection(False)
+        header.setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
+        header.setMinimumSectionSize(64)
+
+    @property
+    def chosen(self) -> int:
+        """The row that is chosen, or -1."""
+        return self.currentIndex().row()
+
+    def choose(self, number: int) -> None:
+        """Choose a row and bring it into view."""
+        self.selectRow(number)
+        self.scrollTo(self._models.index(number, 0))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        left = self.viewport().width() - _LEAST_TITLE - _WIDTHS[STATE]
+        for column in (SIZE, LICENCE, TOOLS):
+            left -= _WIDTHS[column]
+            self.setColumnHidden(column, left < 0)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from PySide6.QtCore import QObject, QSize, QTimer, Signal
-from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
 
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost
@@ -17,19 +17,13 @@ from app.tools.models.getting import host_of
 from app.tools.models.plans import InstallPlan
 from app.tools.models.states import ModelStatus
 from app.tools.models.store import ModelStore
-from app.views import icons
-from app.views.chat.widgets import row
 from app.views.contents import counted
 from app.views.models import asking, words
 from app.views.models.agree import Asked, Yes
-from app.views.models.table import TONES
+from app.views.models.task_bar import TaskBar
 from app.views.settings.aside import Aside
-from app.views.settings.parts import wrapped
-from app.views.theme import SPACE
-from app.views.widgets import label, push_button
 
 _LOOK_MS = 100  # how often progress is shown
-_STEPS = 1000
 
 Progress = Callable[[float, str], None]
 Note = Callable[..., object]
@@ -81,56 +75,6 @@ class _Latest:
     def tell(self, fraction: float, text: str) -> None:
         """Take it."""
         self.fraction, self.text = fraction, text
-
-
-class TaskBar(QWidget):
-    """What is under way and how far, or how the last thing ended."""
-
-    def __init__(self, cancel: Callable[[], object]) -> None:
-        super().__init__()
-        self.bar = QProgressBar()
-        self.bar.setTextVisible(False)
-        self.bar.setAccessibleName("Progress")
-        self.icon = label()
-        self.text = wrapped("", "")
-        self.cancel = push_button("Cancel", cancel)
-        self.cancel.setAutoDefault(False)
-        line = row(self.icon, spacing=SPACE.s)
-        line.addWidget(self.text, 1)
-        line.addWidget(self.cancel)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE.xs)
-        column.addWidget(self.bar)
-        column.addLayout(line)
-        self.rest()
-
-    def rest(self) -> None:
-        """Nothing is under way."""
-        self.bar.hide()
-        self.cancel.hide()
-
-    def work(self, text: str) -> None:
-        """Something begins."""
-        self.bar.setRange(0, 0)
-        self.bar.show()
-        self.cancel.setEnabled(True)
-        self.cancel.show()
-        self.say(text, "busy", "loader-circle")
-
-    def progress(self, fraction: float, text: str) -> None:
-        """How far it is."""
-        if fraction >= 0:
-            self.bar.setRange(0, _STEPS)
-            self.bar.setValue(round(min(fraction, 1.0) * _STEPS))
-        self.text.setText(text)
-
-    def say(self, text: str, tone: str, icon: str) -> None:
-        """How something ended."""
-        self.text.setText(text)
-        self.text.setAccessibleName(text)
-        self.text.setStyleSheet("" if tone == "busy" else f"color: {TONES[tone]};")
-        self.icon.setPixmap(icons.icon(icon, TONES[tone]).pixmap(QSize(SPACE.icon, SPACE.icon)))
 
 
 class Tasks(QObject):

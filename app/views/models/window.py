@@ -5,20 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QApplication,
     QDialog,
     QFileDialog,
     QHBoxLayout,
-    QHeaderView,
     QMenu,
     QPushButton,
     QSplitter,
     QStackedLayout,
-    QTableView,
     QVBoxLayout,
     QWidget,
 )
@@ -31,17 +28,15 @@ from app.views.chat.widgets import Flow
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
 from app.views.models.details import Details
-from app.views.models.table import LICENCE, SIZE, STATE, TITLE, TOOLS, ModelsModel, TitleDelegate
+from app.views.models.table import ModelsModel, ModelsTable
 from app.views.models.tasks import Host, Note, Outcome, Tasks
 from app.views.settings.aside import Aside
 from app.views.settings.style import sheet
 from app.views.theme import SPACE, THEME
-from app.views.widgets import EmptyState, label, push_button, row_table
+from app.views.widgets import EmptyState, label, push_button
 
 _SIZE = QSize(1240, 760)
 _LEAST = QSize(760, 480)
-_WIDTHS = {TITLE: 220, STATE: 190, SIZE: 74, LICENCE: 100, TOOLS: 90}
-_LEAST_TITLE = 200
 _SHEET = f"""
 #modelsWindow {{ background: {THEME.panel}; }}
 #modelDetails, #modelDetailsPage {{ background: {THEME.window}; border: none; }}
@@ -75,8 +70,8 @@ class ModelsWindow(QDialog):
         self._wanted = ""  # which one to choose as soon as they are listed
         self._aside = Aside(self)
         self.model = ModelsModel(self)
-        self.table = self._make_table()
-        self.table.viewport().installEventFilter(self)
+        self.table = ModelsTable(self.model)
+        self.table.selectionModel().currentRowChanged.connect(lambda _now, _old: self._show())
         self.details = Details()
         self.tasks = Tasks(store, host, note, self)
         self.tasks.ended.connect(self._ended)
@@ -93,18 +88,6 @@ class ModelsWindow(QDialog):
         self.refresh()
 
     # Parts
-
-    def _make_table(self) -> QTableView:
-        table = row_table(self.model, "Models", row_height=30, widths=_WIDTHS)
-        table.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
-        table.setTextElideMode(Qt.TextElideMode.ElideRight)
-        table.setItemDelegateForColumn(TITLE, TitleDelegate(table))
-        header = table.horizontalHeader()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(TITLE, QHeaderView.ResizeMode.Stretch)
-        header.setMinimumSectionSize(64)
-        table.selectionModel().currentRowChanged.connect(lambda _now, _old: self._show())
-        return table
 
     def _make_buttons(self) -> None:
         self.install_button = push_button("Install…", lambda: None, primary=True)
@@ -181,22 +164,10 @@ class ModelsWindow(QDialog):
 
     # What is shown
 
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        if event.type() == QEvent.Type.Resize and watched is self.table.viewport():
-            self._fit_columns()
-        return super().eventFilter(watched, event)
-
-    def _fit_columns(self) -> None:
-        """Leave out the last columns where there is no room: the details say the same."""
-        left = self.table.viewport().width() - _LEAST_TITLE - _WIDTHS[STATE]
-        for column in (SIZE, LICENCE, TOOLS):
-            left -= _WIDTHS[column]
-            self.table.setColumnHidden(column, left < 0)
-
     @property
     def chosen(self) -> str:
         """Name of the card that is chosen; "" for none."""
-        number = self.table.currentIndex().row()
+        number = self.table.chosen
         return self.model.status(number).card.name if number >= 0 else ""
 
     def choose(self, name: str) -> None:
@@ -204,8 +175,7 @@ class ModelsWindow(QDialog):
         number = self.model.find(name)
         self._wanted = "" if number >= 0 else name
         if number >= 0:
-            self.table.selectRow(number)
-            self.table.scrollTo(self.model.index(number, 0))
+            self.table.choose(number)
 
     def refresh(self) -> None:
         """Look into the models folder again."""
