@@ -31,8 +31,9 @@ from app.views.chat import missing, names
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.card import CardTools, ToolCard
 from app.views.chat.consent import ConsentCard
+from app.views.chat.going_on import GoingOn
 from app.views.chat.message import AnswerView, Notice, QuestionMenu, UserBubble
-from app.views.chat.notes import NoteLine, RetryLine, Thinking
+from app.views.chat.notes import NoteLine
 from app.views.chat.override import OverrideCard
 from app.views.chat.plan import PlanView
 from app.views.chat.reasoning import ReasoningView
@@ -98,8 +99,6 @@ class RunView(QWidget):
         self._model = ""
         self._usage = ""
         self._tokens = (0, 0)
-        self._stopping = ""  # what is said while it has been told to stop
-        self._note: NoteLine | None = None  # the quiet line that is written anew in place
         self._layout = QVBoxLayout(self)
         self._layout.setContentsMargins(0, 0, 0, SPACE.s)
         self._layout.setSpacing(10)
@@ -114,9 +113,9 @@ class RunView(QWidget):
         self._stream = Stream(
             self._insert, actions.cards.links, self._results, actions.show_result, live=live
         )
-        self._thinking = Thinking() if live else None
-        if self._thinking is not None:
-            self._layout.addWidget(self._thinking)
+        self._going_on = GoingOn(self._insert, live=live)
+        if self._going_on.sign is not None:
+            self._layout.addWidget(self._going_on.sign)
 
     @property
     def answers(self) -> list[AnswerView]:
@@ -131,7 +130,7 @@ class RunView(QWidget):
     @property
     def note(self) -> NoteLine | None:
         """The quiet line that is shown now."""
-        return self._note
+        return self._going_on.line
 
     @property
     def running(self) -> bool:
@@ -146,15 +145,11 @@ class RunView(QWidget):
     @property
     def state_text(self) -> str:
         """What the sign that it goes on says, "" while there is none."""
-        sign = self._thinking
-        return sign.text.text() if sign is not None and not sign.isHidden() else ""
+        return self._going_on.text
 
     def tick(self) -> None:
         """Move what moves while it runs."""
-        if self._thinking is not None:
-            self._thinking.bar.tick()
-        if self._note is not None:
-            self._note.tick()
+        self._going_on.tick()
         self._stream.tick()
         for card in self.cards.values():
             if card.running:
@@ -166,10 +161,9 @@ class RunView(QWidget):
             return
         running = [card for card in self.cards.values() if card.running]
         after = "Stopping after this tool…" if len(running) < 2 else "Stopping after these tools…"
-        self._stopping = "Stopping…" if how == "now" else after
         for card in running if how == "now" else ():
             card.stopping()
-        self._say(self._stopping)
+        self._going_on.stopping("Stopping…" if how == "now" else after)
 
     def handle(self, event: RunEvent) -> None:
         """Show an event."""
@@ -179,7 +173,7 @@ class RunView(QWidget):
             self._stream.withdraw()
         if not isinstance(event, (TextDelta, ReasoningDelta)):
             self._stream.mark()
-        self._put_note_away(event)
+        self._going_on.put_away(event)
         match event:
             case RunStarted():
                 self.run_id, self._model = event.run_id, event.model
@@ -187,9 +181,9 @@ class RunView(QWidget):
                 self._write(event.text)
             case ReasoningDelta():
                 self._stream.think(event.text)
-                self._say("")
+                self._going_on.say("")
             case ModelRetry() | Noted():
-                self._show_note(event)
+                self._going_on.note(event)
             case PlanUpdated():
                 self._show_plan(event)
             case ToolStarted():
@@ -213,58 +207,13 @@ class RunView(QWidget):
 
     def _insert(self, widget: QWidget, before: QWidget | None = None) -> None:
         """Add before `before`, or at the end, but above the sign that it goes on."""
-        before = before if before is not None else self._thinking
+        before = before if before is not None else self._going_on.sign
         at = self._layout.count() if before is None else self._layout.indexOf(before)
         self._layout.insertWidget(at, widget)
 
     def _write(self, text: str) -> None:
         if self._stream.write(text):
-            self._say("")
-
-    def _show_note(self, event: ModelRetry | Noted) -> None:
-        """A quiet line; the one that is there is written anew."""
-        if isinstance(event, ModelRetry):
-            if not self._live:
-                return
-            if isinstance(self._note, RetryLine):
-                self._note.show_retry(event)
-                return
-            line: NoteLine = RetryLine(event)
-        else:
-            if not event.text.strip():
-                return
-            if (
-                self._note is not None
-                and not isinstance(self._note, RetryLine)
-                and self._note.passing
-            ):
-                self._note.say(event)
-                self._say("Waiting…" if event.passing else "Thinking…")
-                return
-            line = NoteLine()
-            line.say(event)
-        self._drop_note()
-        self._note = line
-        self._insert(line)
-        if isinstance(event, ModelRetry):
-            self._say("")  # the countdown moves
-        else:
-            self._say("Waiting…" if event.passing else "Thinking…")
-
-    def _put_note_away(self, event: RunEvent) -> None:
-        """Something else came: a line about what goes on is gone, any other one stays."""
-        if self._note is None or isinstance(event, (Usage, ToolProgress)):
-            return
-        if isinstance(event, Noted) or (isinstance(event, ModelRetry) and self._note.passing):
-            return
-        self._drop_note()
-
-    def _drop_note(self) -> None:
-        if self._note is not None and self._note.passing:
-            self._layout.removeWidget(self._note)
-            self._note.hide()
-            self._note.deleteLater()
-        self._note = None
+            self._going_on.say("")
 
     def _count(self, event: Usage) -> None:
         if event.run_input_tokens or event.run_output_tokens:
@@ -305,7 +254,7 @@ class RunView(QWidget):
         card = ToolCard(event, self._actions.cards, live=self._live)
         self.cards[event.call_id] = card
         self._insert(card)
-        self._say("")  # the card itself says that it goes on
+        self._going_on.say("")  # the card itself says that it goes on
 
     def _finish(self, event: ToolFinished) -> None:
         card = self.cards.get(event.call_id)
@@ -320,7 +269,7 @@ class RunView(QWidget):
         card.finish(event)
         self._stream.take(event.findings)
         if not any(item.running for item in self.cards.values()):
-            self._say("Thinking…")
+            self._going_on.say("Thinking…")
 
     def _request(self, event: ApprovalRequested) -> None:
         self._stream.close()
@@ -330,7 +279,7 @@ class RunView(QWidget):
         card.appear()
         if event.call_id in self.cards:
             self.cards[event.call_id].waiting(True)
-        self._say("")
+        self._going_on.say("")
 
     def _card_of(self, event: ApprovalRequested) -> RequestCard:
         answer, live = self._actions.answer, self._live
@@ -349,14 +298,7 @@ class RunView(QWidget):
             if request.call_id in self.cards:
                 self.cards[request.call_id].waiting(False)
             if not any(card.running for card in self.cards.values()):
-                self._say("Thinking…")
-
-    def _say(self, text: str) -> None:
-        """Say that it goes on; "" where that is to be seen. Being stopped is said always."""
-        text = self._stopping or text
-        if self._thinking is not None:
-            self._thinking.setVisible(bool(text))
-            self._thinking.text.setText(text)
+                self._going_on.say("Thinking…")
 
     # -- the end
 
@@ -364,12 +306,7 @@ class RunView(QWidget):
         if self.ended:
             return
         self.ended = event.kind
-        self._drop_note()
-        if self._thinking is not None:
-            self._layout.removeWidget(self._thinking)
-            self._thinking.hide()
-            self._thinking.deleteLater()
-            self._thinking = None
+        self._going_on.end()
         for request in self.approvals.values():
             request.expire()
         if self.plan is not None:
