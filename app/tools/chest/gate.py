@@ -10,7 +10,6 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,19 +20,15 @@ from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolRetry
 from app.tools.chest import view_check
 from app.tools.chest.pictures import MIRRORED, MIRRORED_NOTE, grey, model_pixels
+from app.tools.chest.stated_view import Position, stated_view
 from app.tools.models.store import ModelStore
-
-Position = Literal["PA", "AP", "lateral", "unknown"]
 
 RADIOGRAPHY = frozenset({"CR", "DX", "RG", "XR"})
 """Modality (0008,0060) of projection radiographs: computed, digital, film; XR is seen too."""
 SECONDARY_CAPTURE = "1.2.840.10008.5.1.4.1.1.7"
 """Secondary Capture Image Storage and, with more parts, its multi-frame relatives (PS3.4 B.5)."""
 
-_LATERAL = re.compile(r"^(LL|RL|LLO|RLO|LAT|LATERAL|LEFT LATERAL|RIGHT LATERAL)$")
 _LATERAL_WORD = re.compile(r"\b(LAT|LATERAL|SEITLICH|PROFIL)\b")
-_DECUBITUS = re.compile(r"^(LLD|RLD)$")
-_OBLIQUE = re.compile(r"^(LAO|RAO|LPO|RPO|OBL|OBLIQUE)$")
 _OTHER_PARTS = re.compile(
     r"ABDOMEN|ANKLE|ARM|BRAIN|BREAST|CALCANEUS|CERVICAL|CLAVICLE|COCCYX|COLON|ELBOW|EXTREMITY|"
     r"FACE|FEMUR|FINGER|FOOT|FOREARM|HAND|HEAD|HIP|HUMERUS|JAW|KNEE|KUB|LEG|LUMBAR|"
@@ -43,8 +38,6 @@ _OTHER_PARTS = re.compile(
 _CHEST = re.compile(r"CHEST|THORAX|TORAX|LUNG")
 _NO_PART = frozenset({"UNKNOWN", "OTHER", "NONE", "NA", "N A"})
 _REMEDY = "Open a frontal chest radiograph (PA or AP) and ask again."
-_ONLY_FRONTAL = "only frontal chest radiographs (PA or AP) can be used"
-_LATERAL_TEXT = f"a lateral view; {_ONLY_FRONTAL}"
 _TITLE = "Use this image as a frontal chest radiograph all the same?"
 _NO_CODE = re.compile(r"[^A-Z0-9_ ]")
 _CODE_LENGTH = 16  # of a Code String, PS3.5 6.2
@@ -90,6 +83,7 @@ class _Look:
     """What was seen so far."""
 
     position: Position = "unknown"
+    frontal: bool = False
     warnings: list[str] = field(default_factory=list[str])
     objections: list[str] = field(default_factory=list[str])
 
@@ -214,24 +208,15 @@ def _check_body_part(instance: Instance, look: _Look) -> None:
 
 
 def _check_view(snapshot: ImageSnapshot, look: _Look) -> None:
-    view = snapshot.instance.get("ViewPosition").strip().upper()
-    # PatientOrientation of a lateral: rows run to the patient's front or back.
-    orientation = snapshot.frame.orientation
-    if _LATERAL.match(view) or orientation.row[:1] in ("A", "P"):
-        look.position = "lateral"
-        look.objections.append(f"the file says that this is {_LATERAL_TEXT}")
-    elif orientation.column[:1] in ("A", "P"):
-        look.objections.append("the file says that it was taken along the body, not from the front")
-    elif _OBLIQUE.match(view):
-        look.objections.append(f"the file says that this is an oblique view; {_ONLY_FRONTAL}")
-    elif _DECUBITUS.match(view):
-        look.warnings.append("a decubitus view: free fluid and air lie elsewhere than upright")
-    elif view == "PA":
-        look.position = "PA"
-    elif view.startswith("AP"):
-        look.position = "AP"
-    elif _LATERAL_WORD.search(_said(snapshot.instance.get("SeriesDescription"), _DESCRIBED)):
-        look.warnings.append("the file's description names a lateral view")
+    stated = stated_view(snapshot)
+    look.position, look.frontal = stated.position, stated.frontal
+    look.warnings += stated.doubts
+    if stated.objection:
+        look.objections.append(stated.objection)
+    elif stated.position == "unknown" and not stated.doubts:
+        described = _said(snapshot.instance.get("SeriesDescription"), _DESCRIBED)
+        if _LATERAL_WORD.search(described):
+            look.warnings.append("the file's description names a lateral view")
 
 
 def _check_orientation(snapshot: ImageSnapshot, look: _Look, *, turns: bool) -> None:
@@ -313,23 +298,25 @@ def _check_picture(
     if seen.view in ("frontal", "unknown"):
         return
     stops = seen.view in ("lateral", "other") and seen.certainty >= CERTAIN
-    if stops and not overruled and not _stated(snapshot):
+    if stops and not overruled and not _stated(snapshot, look, seen.view):
         look.objections.append(seen.why)
     else:
         look.warnings.append(seen.why)
 
 
-def _stated(snapshot: ImageSnapshot) -> bool:
+def _stated(snapshot: ImageSnapshot, look: _Look, seen: view_check.View) -> bool:
     """Whether the file says that it is a chest radiograph, or a model drew it as one.
 
-    Of a picture that a tool made what it was made from says so: converted, a screenshot is no more
-    a chest radiograph than before.
+    A lateral is one too: what looks like it must be said to be frontal. Of a picture that a tool
+    made what it was made from says so: converted, a screenshot is no more a chest radiograph than
+    before.
     """
     instance = snapshot.instance
     if instance.get(synthetic.ATTRIBUTE):
         return True
     radiograph = _said(instance.get("Modality")) in RADIOGRAPHY
-    return radiograph and bool(_CHEST.search(_said(instance.get("BodyPartExamined"))))
+    chest = radiograph and bool(_CHEST.search(_said(instance.get("BodyPartExamined"))))
+    return chest and (look.frontal or seen != "lateral")
 
 
 def _said(value: str, length: int = _CODE_LENGTH) -> str:

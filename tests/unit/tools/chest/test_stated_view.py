@@ -1,0 +1,160 @@
+"""Which view a file says that it is, by any of the three attributes that may say it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from app.tools.api import ToolFailed
+from app.tools.chest import gate
+from app.tools.chest.stated_view import Position
+from tests.unit.imaging.files import item
+from tests.unit.tools.chest.synthetic import radiograph
+from tests.unit.tools.support import Bench, write_dicom
+
+PA, AP = "272479007", "399348003"
+LEFT_LATERAL, FORMER_LATERAL = "399173006", "R-10236"
+LEFT_OBLIQUE, AXIAL, OCCLUSAL = "399184004", "399061009", "260499007"
+NOTHING: dict[str, Any] = {"ViewPosition": None}
+
+
+def coded(value: str, scheme: str = "SCT") -> dict[str, Any]:
+    code = item(CodeValue=value, CodingSchemeDesignator=scheme, CodeMeaning="of no matter")
+    return {"ViewCodeSequence": [code]}
+
+
+def admit(bench: Bench, **attributes: Any) -> gate.Admission:
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph(), **(NOTHING | attributes)))
+    return gate.admit(bench.images.resolve("image-1"), turns=True)
+
+
+@pytest.mark.parametrize(
+    ("attributes", "position"),
+    [
+        ({"ViewPosition": "PA"}, "PA"),
+        ({"ViewPosition": "AP"}, "AP"),
+        (coded(PA), "PA"),
+        (coded(AP), "AP"),
+        (coded("R-40888", "SRT"), "PA"),
+        (coded("R-10206", "SNM3"), "AP"),
+        ({"PatientOrientation": ["L", "F"]}, "unknown"),
+        ({"PatientOrientation": ["L", "F"], **coded(PA)}, "PA"),
+        ({"ViewPosition": "AP", "PatientOrientation": ["R", "F"], **coded(AP)}, "AP"),
+        (coded("399033003"), "unknown"),
+        (coded(PA, "99MAKER"), "unknown"),
+    ],
+)
+def test_a_frontal_view_is_known_by_whichever_attribute_says_it(
+    bench: Bench, attributes: dict[str, Any], position: Position
+):
+    assert admit(bench, **attributes) == gate.Admission(position, ())
+
+
+@pytest.mark.parametrize(
+    ("attributes", "why"),
+    [
+        (coded(LEFT_LATERAL), "this is a lateral view"),
+        (coded(FORMER_LATERAL, "SRT"), "this is a lateral view"),
+        ({"PatientOrientation": ["P", "F"]}, "this is a lateral view"),
+        ({"ViewPosition": "L LAT"}, "this is a lateral view"),
+        (coded(LEFT_OBLIQUE), "this is an oblique view"),
+        ({"ViewPosition": "AP OBLIQUE"}, "this is an oblique view"),
+        (coded(AXIAL), "taken along the body"),
+        (coded(OCCLUSAL), "another view than one from the front"),
+    ],
+)
+def test_any_other_view_is_refused_by_whichever_attribute_says_it(
+    bench: Bench, attributes: dict[str, Any], why: str
+):
+    with pytest.raises(ToolFailed, match=why) as caught:
+        admit(bench, **attributes)
+    assert "contradicts" not in caught.value.reason
+
+
+@pytest.mark.parametrize(
+    ("attributes", "sides"),
+    [
+        (
+            {"ViewPosition": "PA", **coded(LEFT_LATERAL)},
+            ("view code says lateral", "ViewPosition says PA"),
+        ),
+        (
+            {"ViewPosition": "LL", **coded(AP)},
+            ("ViewPosition says lateral", "view code says AP"),
+        ),
+        (
+            {"ViewPosition": "PA", "PatientOrientation": ["A", "F"]},
+            ("orientation says lateral", "ViewPosition says PA"),
+        ),
+        (
+            {"PatientOrientation": ["L", "F"], **coded(LEFT_LATERAL)},
+            ("view code says lateral", "orientation says frontal"),
+        ),
+        ({"ViewPosition": "RAO", **coded(PA)}, ("ViewPosition says oblique", "view code says PA")),
+    ],
+)
+def test_what_is_called_frontal_and_something_else_is_asked_about_with_both(
+    bench: Bench, attributes: dict[str, Any], sides: tuple[str, str]
+):
+    with pytest.raises(ToolFailed, match="it contradicts itself") as caught:
+        admit(bench, **attributes)
+    assert all(side in caught.value.reason for side in sides)
+
+
+def test_an_oblique_films_rows_contradict_nothing(bench: Bench):
+    with pytest.raises(ToolFailed, match="oblique") as caught:
+        admit(bench, PatientOrientation=["L", "F"], **coded(LEFT_OBLIQUE))
+    assert "contradicts" not in caught.value.reason
+
+
+def test_a_film_called_both_pa_and_ap_is_of_unknown_view_with_a_warning(bench: Bench):
+    admission = admit(bench, ViewPosition="PA", **coded(AP))
+    assert admission.position == "unknown"
+    (warning,) = admission.warnings
+    assert warning.endswith("contradicts itself: its ViewPosition says PA, its view code says AP")
+
+
+def test_a_decubitus_film_taken_from_the_front_is_no_contradiction(bench: Bench):
+    admission = admit(bench, ViewPosition="LLD", **coded(AP))
+    assert admission.position == "unknown"
+    (warning,) = admission.warnings
+    assert warning.startswith("a decubitus view")
+
+
+@pytest.mark.parametrize(
+    ("attributes", "stopped"),
+    [
+        ({}, True),
+        ({"ViewPosition": "PA"}, False),
+        (coded(PA), False),
+        ({"PatientOrientation": ["L", "F"]}, False),
+        (coded(PA, "99MAKER"), True),
+    ],
+)
+def test_a_chest_film_of_no_stated_view_that_looks_like_a_lateral_is_asked_about(
+    bench: Bench, attributes: dict[str, Any], stopped: bool
+):
+    # Looks are kept for each picture: another one for each case.
+    pixels = radiograph(200 + len(str(attributes)), 240 + 2 * stopped)
+    bench.open(write_dicom(bench.folder / "a.dcm", pixels, **(NOTHING | attributes)))
+    host = Lateral()
+    context = replace(bench.context(), host=host)
+    snapshot = bench.images.resolve("image-1")
+    if stopped:
+        with pytest.raises(ToolFailed, match="looks like a lateral view"):
+            gate.admit(snapshot, context)
+    else:
+        assert "looks like a lateral view" in gate.admit(snapshot, context).warnings[-1]
+    assert host.looked
+
+
+class Lateral:
+    """A model process whose network sees a lateral."""
+
+    looked = 0
+
+    def call(self, entry: str, payload: Any, **_: Any) -> dict[str, Any]:
+        self.looked += 1
+        return {"view": "lateral", "certainty": 0.97}
