@@ -18,7 +18,7 @@ from pydantic import BaseModel
 from app.agent.approvals import Gate
 from app.agent.audited import ACTING
 from app.agent.context import with_note
-from app.agent.director import PLAIN, Director, Order
+from app.agent.director import Director
 from app.agent.emitter import Emitter, ProgressGate, utc_now
 from app.agent.events import PlanUpdated, ToolFinished, ToolStarted
 from app.agent.evidence import Evidence
@@ -35,6 +35,7 @@ from app.agent.execute import (
 from app.agent.jsonable import artifact_json, finding_json
 from app.agent.limits import Meter, Stop, WallClock
 from app.agent.messages import Message, ToolCall
+from app.agent.orders import PLAIN, Order
 from app.agent.overrides import Overrides
 from app.agent.plan_state import PlanState
 from app.agent.plan_tool import OWN

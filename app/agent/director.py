@@ -11,15 +11,17 @@ from __future__ import annotations
 import logging
 from collections import deque
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from app.agent.ended import Ended, Record, key_of
+from app.agent.ended import Ended, Record
 from app.agent.enforcing import Enforcer
 from app.agent.events import Override
 from app.agent.execute import Outcome, Tools, not_run, schema_of
+from app.agent.goal import Goal
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
+from app.agent.orders import PLAIN, Judged, Order
 from app.agent.plan_check import check_plan
 from app.agent.plan_state import ENFORCED, Made, PlanState, Written
 from app.agent.plan_tool import CHECK
@@ -27,10 +29,7 @@ from app.agent.planning.classify import Asked, classify
 from app.agent.planning.discovery import AGAIN, LOOK, adapted, look
 from app.agent.planning.rules import Act, Finished, NoRule, rule_decision
 from app.agent.planning.steps import Scene, Step
-from app.agent.planning.suited import unsuited
-from app.agent.planning.text import normalised
-from app.agent.planning.validating import GoalVerdict, judge_goal, judge_task
-from app.agent.planning.which import which_image
+from app.agent.planning.validating import judge_task
 from app.agent.request import RunRequest
 from app.agent.rulings import INSERTED, First, Go, No, new_id
 from app.tools.planning import Plans, ToolRule
@@ -44,50 +43,11 @@ _MOST_FIRST = 12
 
 
 @dataclass(frozen=True, slots=True)
-class Order:
-    """How a call is to be made.
-
-    Attributes:
-        made: Who makes it, and why.
-        outcome: What became of it already: it is not run.
-        note: What the model is told with its result: material, since it may quote a file.
-        advice: What Sightline itself asks of the model: names of tools and fixed words.
-        own: It is the loop's own, and counts as no call of a tool.
-    """
-
-    made: Made = field(default_factory=Made)
-    outcome: Outcome | None = None
-    note: str = ""
-    advice: str = ""
-    own: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Judged:
-    """What came of a call.
-
-    Attributes:
-        state: "done", "incomplete" or "failed"; "" where nobody judged it.
-        verdict: Why.
-        note: What the model is told with the result, "" for nothing; as `Order.note`.
-        advice: As `Order.advice`.
-    """
-
-    state: str = ""
-    verdict: str = ""
-    note: str = ""
-    advice: str = ""
-
-
-@dataclass(frozen=True, slots=True)
 class _Look:
     """A call that looks what there really is, for one that found nothing."""
 
     rule: ToolRule
     empty: ToolCall
-
-
-PLAIN = Order()
 
 
 class Director:
@@ -118,6 +78,7 @@ class Director:
         self._request = request
         self._tools = tools
         self._enforcer: Enforcer | None = None
+        self._goal: Goal | None = None
         self._record = Record()
         self._schemas: dict[str, ToolSchema] = {}
         self._scene = Scene((), {})
@@ -128,8 +89,6 @@ class Director:
         self._looked: set[str] = set()
         self._next: list[ToolCall] = []
         self._checked = False
-        self._named: tuple[str, ...] = ()  # the open images that the question names
-        self._images: frozenset[str] = frozenset()
 
     def begin(self) -> None:
         """Read the question; before it is part of the conversation."""
@@ -144,9 +103,7 @@ class Director:
         history, notes = list(self._request.thread.history), self._request.image_notes
         self._scene = Scene(tuple(notes), self._schemas, tuple(history), self.plans)
         self._record = Record(history, notes, self._request.out_dir)
-        named = which_image(normalised(question), notes).ids
-        self._named = tuple(name for name in named if any(n.get("id") == name for n in notes))
-        self._images = frozenset(key_of(note) for note in notes if note.get("id") in named)
+        self._goal = Goal(self.plans, question, notes, self._record, self._schemas)
         self._enforcer = Enforcer(self.plans, self.asked, question, self._tools, self._record)
 
     def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
@@ -221,7 +178,7 @@ class Director:
 
     def before_answer(self) -> list[ToolCall]:
         """What must run before the model's answer counts; nothing where it does."""
-        if self._enforcer is None:
+        if self._enforcer is None or self._goal is None:
             return []
         ruling = self._enforcer.before_answer()
         if isinstance(ruling, First):
@@ -230,8 +187,8 @@ class Director:
         if isinstance(ruling, No):
             self._tell(ruling.override)
             return [self._check(ruling.override.reason, ruling.remedy, [ruling.call.name])]
-        verdict = self._goal()
-        missing = [name for name in verdict.missing if not self._tried(name)]
+        verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
+        missing = [name for name in verdict.missing if not self._goal.tried(name, self.results)]
         if verdict.complete or not missing or self._checked or self.by_rules:
             return []
         self._checked = True
@@ -245,9 +202,9 @@ class Director:
         Args:
             stopped: Which limit, a clause.
         """
-        if self._enforcer is None:
+        if self._goal is None:
             return
-        verdict = self._goal()
+        verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
         self._plan.close(not stopped)
         short = self._plan.short()
         if stopped:
@@ -256,7 +213,7 @@ class Director:
             self._plan.end("incomplete", _sentence(verdict.why))
         elif short:
             self._plan.end("incomplete", _sentence("; ".join(short)))
-        elif self._plan.needs_tools and not self._found():
+        elif self._plan.needs_tools and not self._goal.found(self.results):
             self._plan.end("incomplete", "None of the steps gave a result.")
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
@@ -278,50 +235,9 @@ class Director:
         self._orders[call.id] = Order(Made("rules", step.why))
         return call
 
-    def _goal(self) -> GoalVerdict:
-        """By what ran now, and what earlier questions found out about the same image."""
-        earlier = [item.message for item in self._record.earlier(self._images)]
-        waiting = self._plan.waiting()
-        meant = [message for message in self.results if self._meant(message)]
-        verdict = judge_goal(
-            self._needed(),
-            self.plans,
-            meant,
-            waiting,
-            self._schemas,
-            earlier=earlier,
-            barred=self._barred,
-        )
-        if len(meant) < len(self.results) and not verdict.complete:
-            names = " and ".join(self._named)
-            verdict = replace(verdict, why=f"{verdict.why} The question is about {names}.")
-        return verdict
-
     def _needed(self) -> Asked:
         """What is asked, without what eyes suffice for where the model has them."""
         return self.asked.seen() if self.seen and not self.by_rules else self.asked
-
-    def _barred(self, tool: str) -> str:
-        """Why a tool can run on nothing that is open; "" where it can."""
-        notes = self._request.image_notes
-        if not notes:
-            return f"{tool} needs an image, and none is open" if self.asked.needs_image else ""
-        whys = [unsuited(self.plans.rule(tool).accepts, note) for note in notes]
-        return f"{tool} is not for what is open: {whys[0]}" if all(whys) else ""
-
-    def _found(self) -> bool:
-        """Whether anything gave a result, now or for an earlier question about the same image."""
-        return any(item.ok for item in self.results) or any(self._record.earlier())
-
-    def _tried(self, tool: str) -> bool:
-        return any(message.tool == tool and self._meant(message) for message in self.results)
-
-    def _meant(self, message: Message) -> bool:
-        """Whether a result may be about an image that the question names, if it names any."""
-        if not self._images:
-            return True
-        ended = self._record.of(message.call_id)
-        return ended is None or ended.about(self._images)
 
     def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
         """Whether a call may run beside those of the turn: nothing of them concerns it."""
