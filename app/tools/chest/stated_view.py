@@ -78,7 +78,7 @@ def stated_view(snapshot: ImageSnapshot) -> StatedView:
 def _said(snapshot: ImageSnapshot) -> dict[str, View]:
     """What says something -> which view it says."""
     code = coded(snapshot.instance)
-    found = {
+    found: dict[str, View | None] = {
         "ViewPosition": _by_position(snapshot.instance.get("ViewPosition")),
         "view code": code.course if code else None,
         "orientation": _by_orientation(snapshot.frame.orientation),
