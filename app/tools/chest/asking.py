@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from app.tools.api import ToolContext
+from app.tools.api import Need, ToolContext
 from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
+
+
+def needs_of(name: str, packages: tuple[str, ...]) -> tuple[Need, ...]:
+    """For the spec: the packages that run the model of that name, and its weights."""
+    return (*(Need("package", package) for package in packages), Need("weights", name))
 
 
 def required(

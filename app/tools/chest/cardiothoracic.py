@@ -19,6 +19,7 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.chest import ctr, gate, organs
+from app.tools.chest.results import with_warnings
 from app.tools.chest.segmenter import Hanging, Segmentation, Segmenter
 from app.tools.files import plain
 
@@ -245,4 +246,4 @@ def _judgement(ratio: float, spread: float | None = None) -> str:
 def _summary(ratio: float, judgement: str, position: str, warnings: list[str]) -> str:
     view = "view unknown" if position == "unknown" else f"{position} view"
     text = f"Cardiothoracic ratio about {ratio:.2f} ({view}), {judgement}. {CUTOFF_TEXT}"
-    return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
+    return with_warnings(text, warnings)

@@ -14,10 +14,10 @@ from app.imaging.findings import Finding, Heatmap, Provenance, new_id
 from app.imaging.types import ImageRef
 from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
 from app.tools.chest import gate, labels, saliency
-from app.tools.chest.pictures import Hanging, model_pixels, squared
+from app.tools.chest.asking import ask, required
+from app.tools.chest.results import made_by, with_warnings
+from app.tools.chest.shown import Shown
 from app.tools.files import plain
-from app.tools.models.store import ModelStore
-from app.tools.needs import require_packages
 
 MODEL = "densenet121-res224-all"
 OPERATING_POINT = 0.5
@@ -36,6 +36,8 @@ MAP_NOTE = (
     "Where the model looked for {label} (score {score:.2f}; class activation, relative, no "
     "outline of a disease). It saw the central square only. Not for diagnosis."
 )
+_PACKAGES = ("torch", "torchvision", "torchxrayvision")
+_ENTRY = "app.tools.chest.densenet:entry"
 _TIMEOUT_S = 110.0
 
 
@@ -93,37 +95,26 @@ class ChestXRayClassifier:
         asked = labels.match(args.labels)
         snapshot = context.images.resolve(args.image_path)
         admission = gate.admit(snapshot, context, turns=True, needs=(MODEL,))
-        model = ModelStore(context.models_dir).require(MODEL, "The chest classifier")
-        require_packages("The chest classifier", "torch", "torchvision", "torchxrayvision")
-        hanging = Hanging.of(snapshot.frame.orientation)
-        own = model_pixels(snapshot)
-        pixels = hanging.turned(squared(own, snapshot.frame.spacing.aspect))
+        model = required(MODEL, "The chest classifier", _PACKAGES, context)
+        shown = Shown.of(snapshot)
         payload = {
-            "pixels": pixels,
+            "pixels": shown.pixels,
             "weights": str(model.path),
-            **model.payload(context.device),
             "labels": list(asked),
             "spread": bool(asked),
         }
-        answer = context.host.call(
-            "app.tools.chest.densenet:entry",
-            payload,
-            cancel=context.cancel,
-            timeout_s=_TIMEOUT_S,
-            progress=context.progress,
-        )
+        answer = ask(_ENTRY, model, payload, context, _TIMEOUT_S)
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
-        warnings = [*admission.warnings, *hanging.warnings, *model.warnings]
-        if max(pixels.shape) > min(pixels.shape):
+        warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings]
+        if max(shown.pixels.shape) > min(shown.pixels.shape):
             warnings.append("only the image's central square is looked at, as in training")
         warnings = list(dict.fromkeys([*warnings, *answer.get("notes", ())]))
         maps = {
-            label: _heatmap(cells, hanging, pixels.shape, own.shape)
+            label: _heatmap(cells, shown)
             for label, cells in answer.get("cells", {}).items()
             if label in scores
         }
         uncertainty = _uncertainty(scores, answer.get("spread", {}))
-        provenance = context.provenance(SPEC, model.card.title, model.sha256)
         metadata = {
             "image_path": args.image_path,
             "note": NOTE,
@@ -131,12 +122,11 @@ class ChestXRayClassifier:
             "above_operating_point": _above(scores),
             "uncertainty": uncertainty,
             **_of_labels(asked, maps),
-            "model": model.card.title,
-            "weights_sha256": provenance.weights_sha256,
-            "device": answer.get("device", ""),
+            **made_by(model, answer),
             "warnings": warnings,
             "status": "completed",
         }
+        provenance = context.provenance(SPEC, model.card.title, model.sha256)
         return ToolResult(
             _summary(scores, warnings, uncertainty, asked),
             plain(scores),
@@ -167,14 +157,13 @@ def _findings(
     )
 
 
-def _heatmap(
-    cells: NDArray[np.float32], hanging: Hanging, shown: tuple[int, ...], own: tuple[int, ...]
-) -> NDArray[np.float32]:
+def _heatmap(cells: NDArray[np.float32], shown: Shown) -> NDArray[np.float32]:
     """Where the model looked, in the image's own pixels; it was shown square ones."""
-    found = hanging.turned(saliency.in_image(cells, (shown[0], shown[1])))
-    if shown == own:
+    rows, columns = shown.pixels.shape
+    found = shown.hanging.turned(saliency.in_image(cells, (rows, columns)))
+    if (rows, columns) == (shown.rows, shown.columns):
         return found
-    size = (own[1], own[0])
+    size = (shown.columns, shown.rows)
     resized = Image.fromarray(found).resize(size, Image.Resampling.BILINEAR)
     return np.clip(np.asarray(resized, np.float32), 0, 1)
 
@@ -237,4 +226,4 @@ def _summary(
             f"mirrored or cropped{turns})."
         )
     text += " These are model scores, not probabilities."
-    return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
+    return with_warnings(text, warnings)

@@ -15,7 +15,6 @@ from app.imaging.findings import Box
 from app.tools.api import (
     Approval,
     ImageSnapshot,
-    Need,
     ToolContext,
     ToolFailed,
     ToolResult,
@@ -23,7 +22,7 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.chest import gate
-from app.tools.chest.asking import ask, required
+from app.tools.chest.asking import ask, needs_of, required
 from app.tools.chest.boxes import Reading, box_of, read_chexagent, whole, written_corners
 from app.tools.chest.results import by_image, made_by, placed, with_warnings
 from app.tools.chest.shown import Shown
@@ -85,7 +84,7 @@ SPEC = ToolSpec(
     ),
     Input=ExpertInput,
     Output=ExpertOutput,
-    needs=(*(Need("package", name) for name in _PACKAGES), Need("weights", MODEL)),
+    needs=needs_of(MODEL, _PACKAGES),
     approval=Approval.COMPUTE,
     timeout_s=900.0,
     pack="chest",

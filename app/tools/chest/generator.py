@@ -15,23 +15,25 @@ from app.imaging.files import synthetic
 from app.tools.api import (
     Approval,
     Artifact,
-    Need,
     ToolContext,
     ToolFailed,
     ToolResult,
     ToolSpec,
 )
+from app.tools.chest.asking import ask, needs_of, required
 from app.tools.chest.gate import COLOUR_SPREAD, grey
+from app.tools.chest.results import with_warnings
 from app.tools.chest.synthetic_frame import WORDS, framed
 from app.tools.files import plain, save_png
 from app.tools.models.cards import card
-from app.tools.models.store import InstalledModel, ModelStore
-from app.tools.needs import require_packages
+from app.tools.models.store import InstalledModel
 from app.tools.synthetic import warning
 
 CARD = "roentgen"
 SMALLEST, LARGEST, STEP = 256, 1024, 8
 NATIVE = 512
+_PACKAGES = ("torch", "diffusers", "transformers")
+_ENTRY = "app.tools.chest.roentgen:entry"
 _TIMEOUT_S = 3600.0
 _MAX_SEED = 2**31 - 1
 _COLOURED = 0.02  # share of coloured pixels from which the user is told
@@ -86,12 +88,7 @@ SPEC = ToolSpec(
     ),
     Input=GeneratorInput,
     Output=GeneratorOutput,
-    needs=(
-        Need("package", "torch"),
-        Need("package", "diffusers"),
-        Need("package", "transformers"),
-        Need("weights", CARD),
-    ),
+    needs=needs_of(CARD, _PACKAGES),
     approval=Approval.COMPUTE,
     timeout_s=_TIMEOUT_S + 60,
     pack="chest",
@@ -110,16 +107,9 @@ class ChestXRayGenerator:
     def run(self, args: GeneratorInput, context: ToolContext) -> ToolResult:
         """Draw; see `app.tools.api.Tool.run`."""
         context.progress(0.01, "Looking for the model")
-        model = ModelStore(context.models_dir).require(CARD, "The image generator")
-        require_packages("The image generator", "torch", "diffusers", "transformers")
+        model = required(CARD, "The image generator", _PACKAGES, context)
         seed = secrets.randbelow(_MAX_SEED) if args.seed is None else args.seed
-        answer = context.host.call(
-            "app.tools.chest.roentgen:entry",
-            {**model.payload(context.device), **_asked(args), "seed": seed},
-            cancel=context.cancel,
-            timeout_s=_TIMEOUT_S,
-            progress=context.progress,
-        )
+        answer = ask(_ENTRY, model, {**_asked(args), "seed": seed}, context, _TIMEOUT_S)
         context.cancel.check()
         pixels: NDArray[np.uint8] = answer["pixels"]
         _check(answer, pixels)
@@ -210,9 +200,9 @@ def _result(
         description=f"Drawn by {model.card.title}, seed {seed}. Not a patient.",
         options={"synthetic": True, "model": model.card.title},
     )
+    drew = f"Drew a synthetic chest radiograph ({args.width} x {args.height}, seed {seed})."
     return ToolResult(
-        summary=f"Drew a synthetic chest radiograph ({args.width} x {args.height}, seed {seed}). "
-        f"Warnings: {'; '.join(warnings)}.",
+        summary=with_warnings(drew, warnings),
         output={"image_path": str(path)},
         metadata=plain(metadata),
         artifacts=(shown,),

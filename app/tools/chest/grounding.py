@@ -10,12 +10,11 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.imaging.findings import Box, Finding, new_id
+from app.imaging.findings import Box
 from app.tools.api import (
     Approval,
     Artifact,
     ImageSnapshot,
-    Need,
     ToolContext,
     ToolFailed,
     ToolResult,
@@ -23,12 +22,13 @@ from app.tools.api import (
     ToolSpec,
 )
 from app.tools.chest import gate, overlay
-from app.tools.chest.boxes import Corners, Seen, box_of
+from app.tools.chest.asking import ask, needs_of, required
+from app.tools.chest.boxes import Corners, Seen, box_of, written_corners
 from app.tools.chest.pictures import grey
+from app.tools.chest.results import made_by, placed, with_warnings
 from app.tools.chest.shown import Shown
 from app.tools.files import plain, save_png
-from app.tools.models.store import InstalledModel, ModelStore
-from app.tools.needs import require_packages
+from app.tools.models.store import InstalledModel
 
 MODEL = "maira-2"
 NOTE = (
@@ -41,6 +41,7 @@ COORDINATES = (
     "model saw"
 )
 _FEATURE = "Phrase grounding"
+_PACKAGES = ("torch", "transformers")
 _ENTRY = "app.tools.chest.maira:entry"
 _TIMEOUT_S = 590.0
 _MARKS = re.compile(r"</?[A-Za-z]+\d*>|<\|")
@@ -94,11 +95,7 @@ SPEC = ToolSpec(
     ),
     Input=GroundingInput,
     Output=GroundingOutput,
-    needs=(
-        Need("package", "torch"),
-        Need("package", "transformers"),
-        Need("weights", MODEL),
-    ),
+    needs=needs_of(MODEL, _PACKAGES),
     approval=Approval.COMPUTE,
     timeout_s=600.0,
     pack="chest",
@@ -133,26 +130,19 @@ class XRayPhraseGrounding:
         context.progress(0.02, "Reading the image")
         snapshot = context.images.resolve(args.image_path)
         admission = gate.admit(snapshot, context, turns=True, needs=(MODEL,))
-        model = ModelStore(context.models_dir).require(MODEL, _FEATURE)
-        require_packages(_FEATURE, "torch", "transformers")
+        model = required(MODEL, _FEATURE, _PACKAGES, context)
         shown = Shown.of(snapshot)
         if shown.blank:
             raise ToolFailed(
                 "all pixels of this image are alike: there is nothing to look at",
                 remedy="Open a frontal chest radiograph (PA or AP) and ask again.",
             )
-        said = context.host.call(
-            _ENTRY,
-            {
-                **model.payload(context.device),
-                "grey": shown.pixels,
-                "phrase": _sentence(phrase),
-                "max_new_tokens": args.max_new_tokens,
-            },
-            cancel=context.cancel,
-            timeout_s=_TIMEOUT_S,
-            progress=context.progress,
-        )
+        payload = {
+            "grey": shown.pixels,
+            "phrase": _sentence(phrase),
+            "max_new_tokens": args.max_new_tokens,
+        }
+        said = ask(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
         answer = _answer(said, shown, phrase)
         warnings = [
@@ -196,7 +186,7 @@ def _answer(said: Mapping[str, Any], shown: Shown, phrase: str) -> _Answer:
                 "phrase": words or phrase,
                 "bounding_boxes": {
                     "model_coordinates": [list(corners) for corners in usable],
-                    "image_coordinates": [_corners(box) for box in boxes],
+                    "image_coordinates": [written_corners(box) for box in boxes],
                 },
             }
         )
@@ -208,10 +198,6 @@ def _usable(box: list[float]) -> Corners | None:
         return None
     x0, y0, x1, y1 = box
     return (x0, y0, x1, y1) if x0 < x1 and y0 < y1 else None
-
-
-def _corners(box: Box) -> list[float]:
-    return [round(value, 2) for value in (box.x0, box.y0, box.x1, box.y1)]
 
 
 def _result(
@@ -234,10 +220,7 @@ def _result(
         "model_text": answer.text,
         "coordinates": COORDINATES,
         "note": NOTE,
-        "model": title,
-        "weights_sha256": model.sha256,
-        "engine": answer.raw["engine"],
-        "device": answer.raw.get("device", ""),
+        **made_by(model, answer.raw),
         "warnings": warnings,
         "status": "completed" if answer.boxes else "completed_no_finding",
     }
@@ -245,20 +228,12 @@ def _result(
         "predictions": answer.predictions,
         "visualization_path": str(picture) if picture else None,
     }
-    provenance = context.provenance(SPEC, title, model.sha256)
-    findings = tuple(
-        Finding(
-            id=new_id(),
-            image=snapshot.ref,
-            geometry=box,
-            label=words,
-            score=None,
-            units="",
-            provenance=provenance,
-            description=f'{title} marked this for "{phrase}". A model\'s box, not for diagnosis.',
-            group=f"grounding-{context.call_id}",
-        )
-        for words, box in answer.boxes
+    findings = placed(
+        answer.boxes,
+        snapshot.ref,
+        context.provenance(SPEC, title, model.sha256),
+        f'{title} marked this for "{phrase}". A model\'s box, not for diagnosis.',
+        f"grounding-{context.call_id}",
     )
     shown = (
         Artifact(picture, "image", "Phrase grounding", phrase, snapshot.ref) if picture else None
@@ -279,8 +254,7 @@ def _picture(
         return None
     context.progress(0.98, "Drawing")
     marks = [(words, (box.x0, box.y0, box.x1, box.y1)) for words, box in answer.boxes]
-    footer = f"{SPEC.name} · {title} · AI, not for diagnosis"
-    drawn = overlay.draw_boxes(grey(snapshot.display), marks, footer)
+    drawn = overlay.draw_boxes(grey(snapshot.display), marks, overlay.footer(SPEC.name, title))
     path = save_png(drawn, context.out_dir, "grounding")
     context.images.add_derived(path, snapshot)
     return path
@@ -299,4 +273,4 @@ def _summary(phrase: str, answer: _Answer, warnings: list[str]) -> str:
         )
     else:
         text = f'No finding: the model marked no place for "{phrase}". {NOTE}'
-    return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
+    return with_warnings(text, warnings)

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
-from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, answered, asked, shown
+from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
+from app.tools.chest.asking import needs_of, required
+from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, TIMEOUT_S, answered, seen
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
-from app.tools.needs import require_packages
 
 MODEL = "llava-med-v1.5-mistral-7b"
 CONVERTED = "llava-med-v1.5-mistral-7b-hf"
 """The same in transformers' own layout; taken where the published one is not installed."""
 _FEATURE = "LLaVA-Med"
 _PACKAGES = ("torch", "transformers", "sentencepiece")
-_TIMEOUT_S = 1790.0
+_ENTRY = "app.tools.chest.llava_net:entry"
 
 
 class LlavaMedInput(BaseModel):
@@ -52,9 +52,9 @@ SPEC = ToolSpec(
     ),
     Input=LlavaMedInput,
     Output=LlavaMedOutput,
-    needs=(*(Need("package", name) for name in _PACKAGES), Need("weights", MODEL)),
+    needs=needs_of(MODEL, _PACKAGES),
     approval=Approval.COMPUTE,
-    timeout_s=1800.0,
+    timeout_s=TIMEOUT_S,
     pack="chest",
     phrases=("llava-med", "llava med"),
 )
@@ -73,16 +73,10 @@ class LlavaMed:
         image = None
         if args.image_path is not None:
             context.progress(0.02, "Reading the image")
-            image = shown(context.images.resolve(args.image_path), _FEATURE)
+            image = seen(context.images.resolve(args.image_path), _FEATURE)
         store = ModelStore(context.models_dir)
         name = CONVERTED if not store.find(card(MODEL)) and store.find(card(CONVERTED)) else MODEL
-        model = store.require(name, _FEATURE)
-        require_packages(_FEATURE, *_PACKAGES)
-        payload = {
-            "question": args.question,
-            "pixels": None if image is None else image.pixels,
-            "most": args.max_new_tokens,
-        }
-        answer = asked("app.tools.chest.llava_net:entry", model, payload, context, _TIMEOUT_S)
+        model = required(name, _FEATURE, _PACKAGES, context)
+        images = {"pixels": None if image is None else image.pixels}
         warnings = () if image is None else image.warnings
-        return answered(model, answer, args.model_dump(), warnings)
+        return answered(_ENTRY, model, args.model_dump(), images, warnings, context)

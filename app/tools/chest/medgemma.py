@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.tools.api import Approval, Need, ToolContext, ToolResult, ToolSpec
-from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, answered, asked, shown
-from app.tools.models.store import ModelStore
-from app.tools.needs import require_packages
+from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
+from app.tools.chest.asking import needs_of, required
+from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, TIMEOUT_S, answered, seen
+from app.tools.chest.results import by_image
 
 MODEL = "medgemma-4b-it"
 MOST_IMAGES = 8
 _FEATURE = "MedGemma"
 _PACKAGES = ("torch", "torchvision", "transformers")
-_TIMEOUT_S = 1790.0
+_ENTRY = "app.tools.chest.medgemma_net:entry"
 
 
 class MedGemmaInput(BaseModel):
@@ -51,9 +51,9 @@ SPEC = ToolSpec(
     ),
     Input=MedGemmaInput,
     Output=MedGemmaOutput,
-    needs=(*(Need("package", name) for name in _PACKAGES), Need("weights", MODEL)),
+    needs=needs_of(MODEL, _PACKAGES),
     approval=Approval.COMPUTE,
-    timeout_s=1800.0,
+    timeout_s=TIMEOUT_S,
     pack="chest",
     phrases=("medgemma", "med gemma"),
 )
@@ -72,20 +72,10 @@ class MedGemma:
         names = args.image_paths or []
         if names:
             context.progress(0.02, "Reading the images")
-        images = [shown(context.images.resolve(name), _FEATURE) for name in names]
-        model = ModelStore(context.models_dir).require(MODEL, _FEATURE)
-        require_packages(_FEATURE, *_PACKAGES)
-        payload = {
-            "question": args.question,
-            "images": [image.pixels for image in images],
-            "most": args.max_new_tokens,
-        }
-        answer = asked("app.tools.chest.medgemma_net:entry", model, payload, context, _TIMEOUT_S)
-        warnings = [
-            f"image {number}: {text}" if len(images) > 1 else text
-            for number, image in enumerate(images, 1)
-            for text in image.warnings
-        ]
+        images = [seen(context.images.resolve(name), _FEATURE) for name in names]
+        model = required(MODEL, _FEATURE, _PACKAGES, context)
+        warnings = by_image([image.warnings for image in images])
         if len(images) > 1:
             warnings.append("MedGemma's authors measured it on single images only")
-        return answered(model, answer, args.model_dump(), warnings)
+        pixels = {"images": [image.pixels for image in images]}
+        return answered(_ENTRY, model, args.model_dump(), pixels, warnings, context)

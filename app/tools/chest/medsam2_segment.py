@@ -12,23 +12,25 @@ from app.imaging.findings import Finding, Mask, new_id
 from app.tools.api import (
     Approval,
     ImageSnapshot,
-    Need,
     ToolContext,
     ToolResult,
     ToolRetry,
     ToolSpec,
 )
 from app.tools.chest import marks
+from app.tools.chest.asking import ask, needs_of, required
 from app.tools.chest.gate import grey
 from app.tools.chest.marks import Marks
 from app.tools.chest.metrics import area_note, organ_metrics, spacing_mm
+from app.tools.chest.results import made_by, with_warnings
 from app.tools.files import plain
-from app.tools.models.store import InstalledModel, ModelStore
-from app.tools.needs import require_packages
+from app.tools.models.store import InstalledModel
 
 CARD = "medsam2"
 LOW_SCORE = 0.7
 """The network's own estimate of its overlap with the truth below which the outline is doubted."""
+_PACKAGES = ("torch", "transformers")
+_ENTRY = "app.tools.chest.medsam2:entry"
 _TIMEOUT_S = 170.0
 
 
@@ -83,7 +85,7 @@ SPEC = ToolSpec(
     ),
     Input=MedSam2Input,
     Output=MedSam2Output,
-    needs=(Need("package", "torch"), Need("package", "transformers"), Need("weights", CARD)),
+    needs=needs_of(CARD, _PACKAGES),
     approval=Approval.COMPUTE,
     timeout_s=180.0,
     pack="chest",
@@ -108,15 +110,9 @@ class MedSam2Segment:
                 "original image instead"
             )
         marked = _marked(args, snapshot)
-        model = ModelStore(context.models_dir).require(CARD, "Segmenting what is marked")
-        require_packages("Segmenting what is marked", "torch", "transformers")
-        answer = context.host.call(
-            "app.tools.chest.medsam2:entry",
-            {**model.payload(context.device), "pixels": snapshot.display, **_prompt(marked)},
-            cancel=context.cancel,
-            timeout_s=_TIMEOUT_S,
-            progress=context.progress,
-        )
+        model = required(CARD, "Segmenting what is marked", _PACKAGES, context)
+        payload = {"pixels": snapshot.display, **_prompt(marked)}
+        answer = ask(_ENTRY, model, payload, context, _TIMEOUT_S)
         context.cancel.check()
         mask: NDArray[np.bool_] = answer["mask"].astype(bool)
         return _result(args, context, snapshot, marked, model, answer, mask)
@@ -178,9 +174,7 @@ def _result(
         "model_size": list(answer.get("model_size", ())),
         "pixel_spacing_mm": spacing_mm(snapshot.frame.spacing),
         "area_note": area_note(snapshot.frame.spacing),
-        "model": model.card.title,
-        "weights_sha256": model.sha256,
-        "device": answer.get("device", ""),
+        **made_by(model, answer),
         "note": "A model's outline of what was marked, not for diagnosis. The score is the model's "
         "own estimate of its overlap with the truth.",
         "warnings": warnings,
@@ -247,4 +241,4 @@ def _summary(name: str, figures: dict[str, Any], warnings: list[str]) -> str:
         if figures["found"]
         else "No outline."
     )
-    return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
+    return with_warnings(text, warnings)

@@ -36,6 +36,11 @@ _TEXT: RGB = (255, 255, 255)
 _SHADOW: RGB = (0, 0, 0)
 
 
+def footer(tool: str, model: str) -> str:
+    """The line at the bottom of a picture."""
+    return f"{tool} · {model} · AI, not for diagnosis"
+
+
 def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDArray[np.uint8]:
     """Draw masks over an image.
 

@@ -11,7 +11,10 @@ from numpy.typing import NDArray
 
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed, ToolResult
 from app.tools.chest import gate
-from app.tools.chest.pictures import Hanging, model_pixels, squared
+from app.tools.chest.asking import ask
+from app.tools.chest.pictures import model_pixels
+from app.tools.chest.results import made_by, with_warnings
+from app.tools.chest.shown import Shown
 from app.tools.chest.written import NOTE, judged
 from app.tools.files import plain
 from app.tools.models.store import InstalledModel
@@ -19,11 +22,13 @@ from app.tools.models.store import InstalledModel
 MOST_TOKENS = 1024
 LONGEST_QUESTION = 4000
 """Characters."""
+TIMEOUT_S = 1800.0
+_ENTRY_TIMEOUT_S = TIMEOUT_S - 10
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
-    """An image as a model is shown it.
+class Seen:
+    """What a model sees of an image, and how far that can be trusted.
 
     Attributes:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
@@ -34,7 +39,7 @@ class Shown:
     warnings: tuple[str, ...]
 
 
-def shown(snapshot: ImageSnapshot, model: str) -> Shown:
+def seen(snapshot: ImageSnapshot, model: str) -> Seen:
     """What a model that takes any medical picture is shown of an image.
 
     A radiograph as its file has it, hung the usual way; of anything else what the viewer shows,
@@ -60,49 +65,36 @@ def shown(snapshot: ImageSnapshot, model: str) -> Shown:
     if modality and modality not in gate.RADIOGRAPHY:
         warnings.append(f"this image is {modality}: {model} was not tried on such images here")
     if modality not in gate.RADIOGRAPHY:
-        return Shown(display, tuple(warnings))
+        return Seen(display, tuple(warnings))
     # Also of a picture that a tool made of it: one of a mirrored film is mirrored as well.
-    hanging = Hanging.of(snapshot.frame.orientation)
-    pixels = display if display.ndim == 3 else model_pixels(snapshot)
-    pixels = squared(pixels, snapshot.frame.spacing.aspect)
-    return Shown(hanging.turned(pixels), (*warnings, *hanging.warnings))
-
-
-def asked(
-    entry: str,
-    model: InstalledModel,
-    payload: Mapping[str, Any],
-    context: ToolContext,
-    timeout_s: float,
-) -> dict[str, Any]:
-    """The answer of a model's entry in the model process."""
-    return context.host.call(
-        entry,
-        {**model.payload(context.device), **payload},
-        cancel=context.cancel,
-        timeout_s=timeout_s,
-        progress=context.progress,
-    )
+    shown = Shown.of(snapshot, display if display.ndim == 3 else model_pixels(snapshot))
+    return Seen(shown.pixels, (*warnings, *shown.hanging.warnings))
 
 
 def answered(
+    entry: str,
     model: InstalledModel,
-    answer: Mapping[str, Any],
     arguments: Mapping[str, Any],
+    images: Mapping[str, Any],
     warnings: Sequence[str],
+    context: ToolContext,
 ) -> ToolResult:
     """A model's answer as a result: text, whose it is, and what is doubtful about it.
 
     Args:
-        model: What answered.
-        answer: Its entry's.
-        arguments: The call's, for the metadata.
+        entry: The model's, in the model process.
+        model: What answers.
+        arguments: The call's: "question", "max_new_tokens", and how the images are named.
+        images: The images, as the entry takes them.
         warnings: About the images.
+        context: The call's.
 
     Raises:
         ToolFailed: It wrote nothing that could be passed on.
     """
     title = model.card.title
+    asked = {"question": arguments["question"], **images, "most": arguments["max_new_tokens"]}
+    answer = ask(entry, model, asked, context, _ENTRY_TIMEOUT_S)
     written = judged(answer)
     if not written.text:
         raise ToolFailed(
@@ -113,15 +105,11 @@ def answered(
     said = list(dict.fromkeys([*warnings, *written.doubts, *model.warnings, *notes]))
     metadata = {
         **arguments,
-        "model": title,
-        "weights_sha256": model.sha256,
-        "device": answer.get("device", ""),
+        **made_by(model, answer),
         "finished": bool(answer.get("finished", True)),
         "note": NOTE,
         "warnings": said,
         "status": "completed",
     }
-    summary = f"{title} answers: {written.text}\n\n{NOTE}"
-    if said:
-        summary += f" Warnings: {'; '.join(said)}."
+    summary = with_warnings(f"{title} answers: {written.text}\n\n{NOTE}", said)
     return ToolResult(summary, {"answer": written.text}, plain(metadata))

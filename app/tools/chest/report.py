@@ -11,7 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from app.tools.api import Approval, Need, ToolContext, ToolFailed, ToolResult, ToolSpec
 from app.tools.chest import gate
-from app.tools.chest.pictures import Hanging, model_pixels, squared
+from app.tools.chest.asking import ask
+from app.tools.chest.results import with_warnings
+from app.tools.chest.shown import Shown
 from app.tools.chest.written import NOTE, Written, judged
 from app.tools.files import plain
 from app.tools.models.cards import card
@@ -93,17 +95,15 @@ class ChestXRayReportGenerator:
         models = _installed(ModelStore(context.models_dir))
         require_packages(_FEATURE, "torch", "transformers")
         # A film that is stored mirrored would be reported with its sides exchanged.
-        hanging = Hanging.of(snapshot.frame.orientation)
-        pixels = squared(model_pixels(snapshot), snapshot.frame.spacing.aspect)
-        shown = hanging.turned(pixels)
+        shown = Shown.of(snapshot)
         made = [
-            _write(name, model, shown, context, (place / len(models), 1 / len(models)))
+            _write(name, model, shown.pixels, context, (place / len(models), 1 / len(models)))
             for place, (name, model) in enumerate(models.items())
         ]
         texts = {section.name: section.written.text for section in made if section.written.text}
         warnings = [
             *admission.warnings,
-            *hanging.warnings,
+            *shown.hanging.warnings,
             *_warnings(made),
             *_left_out(models),
         ]
@@ -157,13 +157,7 @@ def _write(
         context.progress(share[0] + share[1] * fraction, f"{name.capitalize()}: {text}")
 
     context.cancel.check()
-    answer = context.host.call(
-        _ENTRY,
-        {**model.payload(context.device), "pixels": pixels},
-        cancel=context.cancel,
-        timeout_s=_TIMEOUT_S,
-        progress=told,
-    )
+    answer = ask(_ENTRY, model, {"pixels": pixels}, context, _TIMEOUT_S, told)
     notes = tuple(str(note) for note in answer.get("notes", ()))
     return _Section(name, model, judged(answer), str(answer.get("device", "")), notes)
 
@@ -191,5 +185,4 @@ def _left_out(models: Mapping[str, InstalledModel]) -> list[str]:
 def _summary(texts: Mapping[str, str], warnings: list[str]) -> str:
     """The draft as text, with what speaks against it."""
     draft = "\n\n".join(f"{name.upper()}:\n{text}" for name, text in texts.items())
-    said = f"{draft}\n\n{NOTE}"
-    return f"{said} Warnings: {'; '.join(warnings)}." if warnings else said
+    return with_warnings(f"{draft}\n\n{NOTE}", warnings)

@@ -19,6 +19,7 @@ from app.tools.api import (
 )
 from app.tools.chest import gate, organs, overlay
 from app.tools.chest.metrics import area_note, organ_metrics, spacing_mm
+from app.tools.chest.results import with_warnings
 from app.tools.chest.segmenter import PSPNET, Model, Segmentation, Segmenter
 from app.tools.files import plain, save_png
 from app.tools.models.cards import card
@@ -144,8 +145,8 @@ def _result(
         for name, mask in found.masks.items()
     }
     context.cancel.check()
-    footer = f"{SPEC.name} · {found.model} · AI, not for diagnosis"
-    picture = save_png(overlay.draw(pixels, found.masks, footer), context.out_dir, "segmentation")
+    drawn = overlay.draw(pixels, found.masks, overlay.footer(SPEC.name, found.model))
+    picture = save_png(drawn, context.out_dir, "segmentation")
     context.images.add_derived(picture, snapshot)
     output = {"segmentation_image_path": str(picture), "metrics": metrics}
     metadata = {
@@ -220,9 +221,7 @@ def _summary(found: Segmentation, warnings: list[str]) -> str:
     text = f"Segmented with {found.model}: {', '.join(parts)} (mean probability inside each mask)."
     if found.missing:
         text += f" Not found: {_listed(found.missing)}."
-    if warnings:
-        text += f" Warnings: {'; '.join(warnings)}."
-    return text
+    return with_warnings(text, warnings)
 
 
 def _listed(names: tuple[str, ...]) -> str:

@@ -20,9 +20,10 @@ from PIL import Image
 
 from app.tools.api import ImageSnapshot, ToolContext, ToolFailed
 from app.tools.chest import organs
+from app.tools.chest.asking import ask
 from app.tools.chest.pictures import Hanging as Hanging
 from app.tools.chest.pictures import model_pixels as model_pixels
-from app.tools.chest.pictures import squared
+from app.tools.chest.shown import Shown
 from app.tools.models.cards import ModelCard
 from app.tools.models.store import InstalledModel, ModelStore
 from app.tools.needs import require_packages
@@ -162,32 +163,25 @@ class Segmenter:
         model: Model,
         context: ToolContext,
     ) -> Segmentation:
-        hanging = Hanging.of(snapshot.frame.orientation)
-        upright = hanging.turned(squared(pixels, snapshot.frame.spacing.aspect))
-        payload: dict[str, Any] = {
-            "pixels": upright,
+        shown = Shown.of(snapshot, pixels)
+        payload = {
+            "pixels": shown.pixels,
             "weights": str(model.installed.path),
-            **model.installed.payload(context.device),
             "organs": list(model.organs),
         }
         module = "psp_net" if model.spec.name == PSPNET else "thorax_net"
-        answer = context.host.call(
-            f"app.tools.chest.{module}:entry",
-            payload,
-            cancel=context.cancel,
-            timeout_s=_TIMEOUT_S,
-            progress=context.progress,
-        )
+        entry = f"app.tools.chest.{module}:entry"
+        answer = ask(entry, model.installed, payload, context, _TIMEOUT_S)
         if answer.get("refused"):
             raise ToolFailed(
                 str(answer["refused"]),
                 remedy="Open a frontal chest radiograph (PA or AP) and ask again.",
             )
-        warnings = [*model.installed.warnings, *hanging.warnings]
+        warnings = [*model.installed.warnings, *shown.hanging.warnings]
         warnings += [*answer.get("warnings", ()), *answer.get("notes", ())]
         found: dict[str, Mask] = {}
         for name, mask in answer["masks"].items():
-            full = _resized(hanging.turned(mask), pixels.shape)
+            full = _resized(shown.hanging.turned(mask), pixels.shape)
             if full.any():
                 found[name] = full
         size = answer.get("model_size", _EMBEDDED_SIZE)

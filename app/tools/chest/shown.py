@@ -17,7 +17,7 @@ class Shown:
     """An image as a model is shown it: the file's own window, upright, with square pixels.
 
     Attributes:
-        pixels: uint8 [rows, columns], bright = dense.
+        pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
         hanging: How it was turned.
         rows: Of the original image.
         columns: Of the original image.
@@ -29,12 +29,17 @@ class Shown:
     columns: int
 
     @classmethod
-    def of(cls, snapshot: ImageSnapshot) -> Shown:
-        """An image for a model that was trained on PNG and JPEG files of radiographs."""
-        pixels = model_pixels(snapshot)
+    def of(cls, snapshot: ImageSnapshot, pixels: NDArray[np.uint8] | None = None) -> Shown:
+        """An image for a model that was trained on PNG and JPEG files of radiographs.
+
+        Args:
+            snapshot: The image.
+            pixels: What of it is shown, of its rows and columns; None for its own `model_pixels`.
+        """
+        pixels = model_pixels(snapshot) if pixels is None else pixels
         hanging = Hanging.of(snapshot.frame.orientation)
         shown = hanging.turned(squared(pixels, snapshot.frame.spacing.aspect))
-        return cls(shown, hanging, *pixels.shape)
+        return cls(shown, hanging, *pixels.shape[:2])
 
     @property
     def blank(self) -> bool:
