@@ -165,7 +165,7 @@ def installed(monkeypatch: pytest.MonkeyPatch, bench: Bench) -> Bench:
 
     monkeypatch.setattr(ModelStore, "require", require)
     monkeypatch.setattr(ModelStore, "has", lambda store, name: name != PSPNET)
-    for module in ("classifier", "expert", "grounding", "medsam2_segment", "segmenter"):
+    for module in ("asking", "segmenter"):
         name = f"app.tools.chest.{module}.require_packages"
         monkeypatch.setattr(name, lambda *_: None)
     return bench
