@@ -30,6 +30,7 @@ from app.agent.messages import Picture
 from app.agent.request import RunRequest
 from app.errors import Cancelled, SightlineError
 from app.imaging.pixels import pipeline
+from app.imaging.space import projections
 from app.imaging.types import Instance
 from app.tools.api import ImageSnapshot
 
@@ -258,7 +259,7 @@ def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
     instance, frame, window = snapshot.instance, snapshot.frame, snapshot.window
     columns, rows = snapshot.display.shape[1], snapshot.display.shape[0]
     parts = [f"{name}: {_code(instance.get('Modality')) or 'picture'}"]
-    view = _code(instance.get("ViewPosition"))
+    view = _code(projections.named(instance))
     parts += [f"view {view}"] if view else []
     if instance.frames > 1:
         parts.append(f"frame {snapshot.ref.frame} of {instance.frames}, counted from 0")

@@ -10,6 +10,7 @@ from typing import Any
 
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding
+from app.imaging.space import projections
 from app.imaging.types import Instance, Window
 
 _TOLD = 200  # images that a language model is told of
@@ -81,7 +82,7 @@ class OpenImages:
                 "kind": image.instance.kind,
                 "content": image.instance.content.value,
                 "modality": image.instance.get("Modality"),
-                "view": image.instance.get("ViewPosition"),
+                "view": projections.named(image.instance),
                 "rows": image.instance.rows,
                 "columns": image.instance.columns,
                 "frames": image.instance.frames,

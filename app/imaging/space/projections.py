@@ -104,6 +104,9 @@ def coded(instance: Instance) -> Projection | None:
 
 
 def named(instance: Instance) -> str:
-    """The view as it can be shown: View Position as the file writes it, else the code's name."""
-    projection = coded(instance)
-    return instance.get("ViewPosition") or (projection.words if projection else "")
+    """The view as it can be shown: View Position as the file writes it, else what the code means."""
+    said, projection = instance.get("ViewPosition"), coded(instance)
+    if said or projection is None:
+        return said
+    short = projection.course in (Course.PA, Course.AP)
+    return projection.course.value if short else projection.words

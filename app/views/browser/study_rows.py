@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
+from app.imaging.space import projections
 from app.imaging.types import Content, Instance, Series, Study
 from app.views import wording
 from app.views.canvas import synthetic_band
@@ -107,8 +108,8 @@ class SeriesRow:
         series, first = self.series, self.first
         if series.description:
             return wording.one_line(series.description)
-        keywords = ("BodyPartExamined", "ViewPosition")
-        known = [wording.one_line(first.get(keyword)) for keyword in keywords] if first else []
+        told = (first.get("BodyPartExamined"), projections.named(first)) if first else ()
+        known = [wording.one_line(text) for text in told]
         number = f"Series {series.number}" if series.number else "Series"
         return " ".join(part for part in known if part) or number
 

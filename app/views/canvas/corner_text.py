@@ -11,7 +11,7 @@ import numpy as np
 
 from app.imaging.findings import Finding
 from app.imaging.presentation import PresentationState
-from app.imaging.space import geometry, planes
+from app.imaging.space import geometry, planes, projections
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
 from app.views.canvas.turning import UPRIGHT
@@ -139,7 +139,10 @@ def series_lines(shown: Shown) -> Lines:
     get = instance.get
     series = [wording.one_line(get("Modality")), wording.one_line(get("SeriesDescription"))]
     name = wording.one_line(instance.path.name)
-    view = [wording.one_line(get("BodyPartExamined")), wording.one_line(get("ViewPosition"))]
+    view = [
+        wording.one_line(get("BodyPartExamined")),
+        wording.one_line(projections.named(instance)),
+    ]
     place, count = shown.position
     time = wording.time_text(_time_of(instance, frame_index, frame))
     what = "Section" if instance.kind == REFORMAT else _PARTS.get(instance.content, "Frame")

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QDockWidget, QVBoxLayout, QWidget
 from app.agent.events import RunEvent
 from app.agent.sessions import PastRun, SessionStore, Thread, ThreadInfo, ThreadInUse
 from app.errors import SightlineError
+from app.imaging.space import projections
 from app.tools.api import Artifact
 from app.views import wording
 from app.views.agent_thread import AgentThread, Question
@@ -285,7 +286,7 @@ class ChatDock(QWidget):
         parts = (
             instance.get("Modality"),
             instance.get("BodyPartExamined").title(),
-            instance.get("ViewPosition"),
+            projections.named(instance),
             instance.path.name,
         )
         about = " · ".join(text for text in map(wording.one_line, parts) if text)

@@ -65,6 +65,7 @@ def test_the_view_is_named_as_the_file_writes_it_else_by_its_code():
     both = {"ViewPosition": "LL", projections.KEYWORD: "SCT 399067008"}
     assert projections.named(Instance(Path("a"), "", "dicom", 1, 1, attributes=both)) == "LL"
     assert projections.named(viewed("399173006")) == "left lateral"
+    assert projections.named(viewed("272479007")) == "PA"
     assert projections.named(viewed("1")) == ""
 
 
