@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict
 from app.agent import redact
 from app.agent.consents import Consents
 from app.agent.events import RunEvent, ToolFinished
-from app.agent.llm import anthropic_model, openai_model
+from app.agent.llm import hosted
 from app.agent.messages import Message
 from app.headless import runs
 from app.tools import registry
@@ -94,8 +94,7 @@ def prepare(mode: str) -> None:
     """Put the cloud and the pack in place."""
     from app.wiring import program
 
-    openai_model.is_loopback = lambda host: False
-    anthropic_model.is_loopback = lambda host: False
+    hosted.is_loopback = lambda host: False
     program.load_packs = _load_packs
     if mode == "bare":
         redact.Redactor.messages = _untouched
