@@ -104,7 +104,7 @@ def coded(instance: Instance) -> Projection | None:
 
 
 def named(instance: Instance) -> str:
-    """The view as it can be shown: View Position as the file writes it, else what the code means."""
+    """The view as it can be shown: View Position as the file has it, else what the code means."""
     said, projection = instance.get("ViewPosition"), coded(instance)
     if said or projection is None:
         return said
