@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from PySide6.QtCore import QEvent, QMimeData, QObject
+from PySide6.QtCore import QEvent, QMimeData, QObject, Qt
 from PySide6.QtGui import QDragEnterEvent, QDragMoveEvent, QDropEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
+
+from app.views.widgets import label
 
 
 def local_paths(data: QMimeData) -> list[Path]:
@@ -20,19 +22,17 @@ class Drops(QObject):
 
     Args:
         window: The window.
+        middle: The part of it that a mark covers while files are dragged over the window.
         opened: Given what was dropped.
-        dragging: Told when files come over the window (True) and when they leave (False).
     """
 
     def __init__(
-        self,
-        window: QWidget,
-        opened: Callable[[Sequence[Path]], object],
-        dragging: Callable[[bool], object],
+        self, window: QWidget, middle: QWidget, opened: Callable[[Sequence[Path]], object]
     ) -> None:
         super().__init__(window)
+        self._middle = middle
         self._opened = opened
-        self._dragging = dragging
+        self._mark = _DropMark(window)
         window.setAcceptDrops(True)
         for widget in (window, *window.findChildren(QWidget)):
             # A text field would write the file's address into itself.
@@ -45,7 +45,7 @@ class Drops(QObject):
         if isinstance(event, QDragMoveEvent):
             return self._drag(event)
         if event.type() == QEvent.Type.DragLeave:
-            self._dragging(False)
+            self._mark.hide()
         return False
 
     def _drag(self, event: QDragMoveEvent) -> bool:
@@ -53,14 +53,34 @@ class Drops(QObject):
             return False
         event.acceptProposedAction()
         if isinstance(event, QDragEnterEvent):
-            self._dragging(True)
+            self._mark.appear(self._middle)
         return True
 
     def _drop(self, event: QDropEvent) -> bool:
         dropped = local_paths(event.mimeData())
-        self._dragging(False)
+        self._mark.hide()
         if not dropped:
             return False
         event.acceptProposedAction()
         self._opened(dropped)
         return True
+
+
+class _DropMark(QFrame):
+    """Shown while files are dragged over the window."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setProperty("drop", True)
+        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
+        column = QVBoxLayout(self)
+        text = label("Drop to open", "heading")
+        text.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        column.addWidget(text)
+        self.hide()
+
+    def appear(self, over: QWidget) -> None:
+        """Cover `over`."""
+        self.setGeometry(over.geometry().adjusted(12, 12, -12, -12))
+        self.show()
+        self.raise_()

@@ -14,9 +14,7 @@ from PySide6.QtGui import (
     QShowEvent,
 )
 from PySide6.QtWidgets import (
-    QDockWidget,
     QFileDialog,
-    QFrame,
     QMainWindow,
     QSplitter,
     QVBoxLayout,
@@ -47,8 +45,9 @@ from app.views.notices import Action, Notices
 from app.views.opening import Opening
 from app.views.theme import SPACE
 from app.views.where_mark import WhereMark
-from app.views.widgets import PanelTitle, label
+from app.views.widgets import label
 from app.views.window_actions import Commands, WindowActions
+from app.views.window_docks import WindowDocks
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
@@ -63,7 +62,6 @@ _FILTER = ";;".join(
 SEGMENT_MARKED = "Segment what I marked with medsam2_segment"
 """Names the tool: the question is answered the same way with and without a language model."""
 NARROW = 480  # px of the middle below which canvas and panes lie one below the other
-_AREA = Qt.DockWidgetArea
 
 
 class MainWindow(QMainWindow):
@@ -123,10 +121,11 @@ class MainWindow(QMainWindow):
             workspace, self.canvas, decoder, self.background, self.notices.show_error
         )
         self.layers_panel = LayersPanel(workspace, self.layer_loading)
-        self.docks = self._make_docks()
+        self._arrangement = self._make_docks()
+        self.docks = self._arrangement.by_name
         self.study_list.over_images.connect(self.layer_loading.open_object)
         self.documents.report.over_images.connect(self.layer_loading.open_object)
-        self.layers_panel.needed_changed.connect(self._show_layers)
+        self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
         self.opening = Opening(workspace, self.loader, self.notices)
         self._make_status()
         self.actions_ = WindowActions(
@@ -139,7 +138,7 @@ class MainWindow(QMainWindow):
             workspace.closed.connect(self.loader.forget),
         ]
         self._update_status()
-        Drops(self, self.open_paths, self._dragging)
+        Drops(self, self._center, self.open_paths)
         if self._layout_file is not None:
             window_layout.restore(self, self._layout_file)
             self.docks["Layers"].hide()  # whatever the last image had
@@ -176,39 +175,19 @@ class MainWindow(QMainWindow):
         if self._open_demo is not None:
             buttons.append(("Open the demo", self._open_demo))
         self.placeholder = Placeholder(self.canvas, self.workspace.viewport, buttons)
-        self._drop_mark = _DropMark(self)
 
-    def _make_docks(self) -> dict[str, QDockWidget]:
-        docks = {
-            "Studies": self._dock("Studies", self.study_list, "panel-left", "Ctrl+1"),
-            "Attributes": self._dock("Attributes", self.attributes, "table-properties", "Ctrl+2"),
-            "Findings": self._dock("Findings", self.findings_list, "scan-search", "Ctrl+3"),
-            "Layers": self._dock("Layers", self.layers_panel, "layers", "Ctrl+5"),
+    def _make_docks(self) -> WindowDocks:
+        panels: dict[str, QWidget] = {
+            "Studies": self.study_list,
+            "Attributes": self.attributes,
+            "Findings": self.findings_list,
+            "Layers": self.layers_panel,
         }
-        self.addDockWidget(_AREA.LeftDockWidgetArea, docks["Studies"])
-        self.splitDockWidget(docks["Studies"], docks["Attributes"], Qt.Orientation.Horizontal)
-        docks["Attributes"].hide()
-        docks["Attributes"].toggleViewAction().toggled.connect(self._make_room)
         if self.chat is not None:
-            docks["Assistant"] = self._dock("Assistant", self.chat, "message-square", "Ctrl+4")
-            self.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
-        # Below the studies, which rarely fill their column; the conversation needs its own.
-        self.splitDockWidget(docks["Studies"], docks["Findings"], Qt.Orientation.Vertical)
-        self.splitDockWidget(docks["Studies"], docks["Layers"], Qt.Orientation.Vertical)
-        docks["Layers"].hide()  # until an image has any
-        title = docks["Findings"].titleBarWidget()
-        if isinstance(title, PanelTitle):
-            self.findings_list.count_changed.connect(title.set_count)
-        return docks
-
-    def _dock(self, name: str, widget: QWidget, icon: str, shortcut: str) -> QDockWidget:
-        dock = QDockWidget(name, self)
-        dock.setObjectName(f"dock-{name.lower()}")  # what the saved layout calls it
-        dock.setProperty("icon", icon)
-        dock.setProperty("shortcut", shortcut)
-        dock.setTitleBarWidget(PanelTitle(name, dock))
-        dock.setWidget(widget)
-        return dock
+            panels["Assistant"] = self.chat
+        made = WindowDocks(self, self.splitter, panels)
+        self.findings_list.count_changed.connect(made.titles["Findings"].set_count)
+        return made
 
     def _make_status(self) -> None:
         bar = self.statusBar()
@@ -317,57 +296,14 @@ class MainWindow(QMainWindow):
             parts.append(problems_text(studies.problems))
         self._status.setText("  ·  ".join(parts))
 
-    def _dragging(self, over: bool) -> None:
-        """Files are dragged over the window, or not any more."""
-        if over:
-            self._drop_mark.appear(self._center)
-        else:
-            self._drop_mark.hide()
-
     # Qt events
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
         if self._layout_file is None or not self._layout_file.exists():
-            # Sizes of docks hold only once the window is laid out.
-            QTimer.singleShot(0, self, self._default_sizes)
+            QTimer.singleShot(0, self, self._arrangement.default_sizes)
         self.canvas.setFocus()
         spare_the_collector()
-
-    def _default_sizes(self) -> None:
-        narrow = self.width() < 1200
-        docks = self.docks
-        across = Qt.Orientation.Horizontal
-        self.resizeDocks([docks["Studies"]], [230 if narrow else 290], across)
-        if "Assistant" in docks:
-            self.resizeDocks([docks["Assistant"]], [310 if narrow else 400], across)
-        height = self.splitter.height()
-        self.resizeDocks(
-            [docks["Studies"], docks["Findings"]],
-            [round(height * 0.5), round(height * 0.5)],
-            Qt.Orientation.Vertical,
-        )
-
-    def _show_layers(self, needed: bool) -> None:
-        """The panel takes room only where there is something in it."""
-        self.docks["Layers"].setVisible(needed)
-        if needed:
-            column = [self.docks[name] for name in ("Studies", "Layers", "Findings")]
-            height = self.splitter.height()
-            sizes = [round(height * share) for share in (0.36, 0.36, 0.28)]
-            QTimer.singleShot(
-                0, self, lambda: self.resizeDocks(column, sizes, Qt.Orientation.Vertical)
-            )
-
-    def _make_room(self, shown: bool) -> None:
-        """Attributes need width for their values; the study list keeps its own."""
-        if shown:
-            wide = self.width() >= 1400
-            pair = [self.docks["Studies"], self.docks["Attributes"]]
-            sizes = [250, 420] if wide else [200, 300]
-            QTimer.singleShot(
-                0, self, lambda: self.resizeDocks(pair, sizes, Qt.Orientation.Horizontal)
-            )
 
     def closeEvent(self, event: QCloseEvent) -> None:
         if not self._closed:
@@ -415,26 +351,6 @@ class _Center(QSplitter):
         narrow = event.size().width() < NARROW
         self.setOrientation(Qt.Orientation.Vertical if narrow else Qt.Orientation.Horizontal)
         super().resizeEvent(event)
-
-
-class _DropMark(QFrame):
-    """Shown while files are dragged over the window."""
-
-    def __init__(self, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setProperty("drop", True)
-        self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
-        column = QVBoxLayout(self)
-        text = label("Drop to open", "heading")
-        text.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        column.addWidget(text)
-        self.hide()
-
-    def appear(self, over: QWidget) -> None:
-        """Cover `over`."""
-        self.setGeometry(over.geometry().adjusted(12, 12, -12, -12))
-        self.show()
-        self.raise_()
 
 
 def _own_layout_file() -> Path | None:

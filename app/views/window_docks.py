@@ -1,0 +1,98 @@
+"""The panels around the canvas: where they lie at first, and how much room each takes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from PySide6.QtCore import Qt, QTimer
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+
+from app.views.widgets import PanelTitle
+
+_AREA = Qt.DockWidgetArea
+_ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+_LOOKS = {
+    "Studies": ("panel-left", "Ctrl+1"),
+    "Attributes": ("table-properties", "Ctrl+2"),
+    "Findings": ("scan-search", "Ctrl+3"),
+    "Layers": ("layers", "Ctrl+5"),
+    "Assistant": ("message-square", "Ctrl+4"),
+}
+"""Icon and shortcut, in the order of the View menu."""
+
+
+class WindowDocks:
+    """Puts the panels into docks of the window.
+
+    Args:
+        window: The window.
+        middle: What lies between the docks.
+        panels: By name: Studies, Attributes, Findings, Layers and, where there is one, Assistant.
+
+    Attributes:
+        by_name: The docks, in the order of the View menu.
+        titles: Their title bars.
+    """
+
+    def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
+        self._window = window
+        self._middle = middle
+        self.titles: dict[str, PanelTitle] = {}
+        self.by_name = {name: self._dock(name, panels[name]) for name in _LOOKS if name in panels}
+        self._arrange()
+
+    def _dock(self, name: str, widget: QWidget) -> QDockWidget:
+        dock = QDockWidget(name, self._window)
+        icon, shortcut = _LOOKS[name]
+        dock.setObjectName(f"dock-{name.lower()}")  # what the saved layout calls it
+        dock.setProperty("icon", icon)
+        dock.setProperty("shortcut", shortcut)
+        self.titles[name] = PanelTitle(name, dock)
+        dock.setTitleBarWidget(self.titles[name])
+        dock.setWidget(widget)
+        return dock
+
+    def _arrange(self) -> None:
+        window, docks = self._window, self.by_name
+        window.addDockWidget(_AREA.LeftDockWidgetArea, docks["Studies"])
+        window.splitDockWidget(docks["Studies"], docks["Attributes"], _ACROSS)
+        docks["Attributes"].hide()
+        docks["Attributes"].toggleViewAction().toggled.connect(self._make_room)
+        if "Assistant" in docks:
+            window.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
+        # Below the studies, which rarely fill their column; the conversation needs its own.
+        window.splitDockWidget(docks["Studies"], docks["Findings"], _DOWN)
+        window.splitDockWidget(docks["Studies"], docks["Layers"], _DOWN)
+        docks["Layers"].hide()  # until an image has any
+
+    def default_sizes(self) -> None:
+        """The sizes of a window that was never arranged; they hold only once it is laid out."""
+        narrow = self._window.width() < 1200
+        docks, resize = self.by_name, self._window.resizeDocks
+        resize([docks["Studies"]], [230 if narrow else 290], _ACROSS)
+        if "Assistant" in docks:
+            resize([docks["Assistant"]], [310 if narrow else 400], _ACROSS)
+        half = round(self._middle.height() * 0.5)
+        resize([docks["Studies"], docks["Findings"]], [half, half], _DOWN)
+
+    def show_layers(self, needed: bool) -> None:
+        """The panel takes room only where there is something in it."""
+        self.by_name["Layers"].setVisible(needed)
+        if needed:
+            height = self._middle.height()
+            shares = {"Studies": 0.36, "Layers": 0.36, "Findings": 0.28}
+            self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
+
+    def _make_room(self, shown: bool) -> None:
+        """Attributes need width for their values; the study list keeps its own."""
+        if shown:
+            wide = self._window.width() >= 1400
+            studies, attributes = (250, 420) if wide else (200, 300)
+            self._resize({"Studies": studies, "Attributes": attributes}, _ACROSS)
+
+    def _resize(self, sizes: Mapping[str, int], along: Qt.Orientation) -> None:
+        """As soon as what was shown just now is laid out."""
+        docks = [self.by_name[name] for name in sizes]
+        numbers = list(sizes.values())
+        window = self._window
+        QTimer.singleShot(0, window, lambda: window.resizeDocks(docks, numbers, along))
