@@ -8,10 +8,10 @@ nothing to open, it opens the demo study. A second start installs nothing. `--vi
 out torch and its kin. On a machine without a display, ARGS with `--screenshot FILE` work.
 
 `test` adds the test tools, then runs ruff, pyright, import-linter, the tests of what windows draw
-where there is no screen, those of all windows on a display of their own (Xvfb on Linux), one by
-one since they measure how quickly a window answers, and last all others, on all cores. With PYTEST
-ARGS it is one pytest session with these arguments instead of the last three. Every step runs,
-whatever became of the one before it.
+where there is no screen, those that measure how quickly a window answers, one by one, and last all
+others, on all cores. Windows open on displays of their own (Xvfb on Linux), one for each process.
+With PYTEST ARGS it is one pytest session with these arguments instead of the last three. Every
+step runs, whatever became of the one before it.
 
 Nothing outside this folder is changed, but for missing system packages where it may install them
 (Debian and Ubuntu, as root); elsewhere it prints the command.
@@ -47,8 +47,8 @@ from installer.environment import Environment
 COMMANDS = {"render", "info", "ask", "tools", "tool", "models", "sessions", "audit"}
 WINDOWLESS = COMMANDS | {"-h", "--help", "--version"}
 WITH_VALUE = {"--ask", "--screenshot", "--llm"}
-# Tests that measure how quickly windows answer: with nothing else beside them.
-TIMED = ("gui",)
+# Tests with this marker measure how quickly windows answer: with nothing else beside them.
+TIMED = "timed"
 # Where there is no screen at all, what draws is tried again: there the pictures are made.
 OFFSCREEN = (
     *("test_canvas*.py", "test_chat.py", "test_chat_override.py", "test_corner_text.py"),
@@ -56,6 +56,8 @@ OFFSCREEN = (
     *("test_models_window.py", "test_objects_headless.py", "test_opening.py"),
     *("test_settings_window.py", "test_study_list.py", "test_synthetic*.py"),
 )
+# The displays for the processes of a session, in their order; tests/conftest.py takes its own.
+DISPLAYS = "SIGHTLINE_DISPLAYS"
 LINT_IMPORTS = "from importlinter.cli import lint_imports_command as lint; lint()"
 
 
@@ -183,8 +185,9 @@ def test(pytest_arguments: list[str], console: Console) -> int:
             code, output = windows.result()
             print(output, flush=True)
             results["windows offscreen"] = code
-    sessions = {"pytest": pytest_arguments} if pytest_arguments else sessions_of(REPO)
-    with real_window(lacking, console) as variables:
+    cores = os.cpu_count() or 1
+    sessions = {"pytest": pytest_arguments} if pytest_arguments else sessions_of(cores)
+    with real_window(lacking, cores, console) as variables:
         for name, arguments in sessions.items():
             console.say(f"---- {name}")
             command = [python, "-m", "pytest", *arguments]
@@ -195,14 +198,14 @@ def test(pytest_arguments: list[str], console: Console) -> int:
     return 1 if any(results.values()) else 0
 
 
-def sessions_of(repo: Path) -> dict[str, list[str]]:
+def sessions_of(processes: int) -> dict[str, list[str]]:
     """The pytest sessions of a whole run, by name, with their arguments."""
-    tests = repo / "tests"
-    timed = [f"tests/{name}" for name in TIMED if (tests / name).is_dir()]
-    rest = [f"--ignore={folder}" for folder in timed]
     # A file's tests stay in one process: they share what takes long to make.
-    sessions = {"pytest": ["-n", "auto", "--dist", "loadfile", *rest]}
-    return {"windows": timed, **sessions} if timed else sessions
+    beside = ["-n", str(processes), "--dist", "loadfile"]
+    return {
+        "windows, timed": ["-m", TIMED, "tests/gui"],
+        "pytest": [*beside, "-m", f"not {TIMED}"],
+    }
 
 
 def test_offscreen(python: str) -> tuple[int, str]:
@@ -233,17 +236,23 @@ def test_offscreen(python: str) -> tuple[int, str]:
 
 @contextlib.contextmanager
 def real_window(
-    lacking: Sequence[system.Need], console: Console
+    lacking: Sequence[system.Need], processes: int, console: Console
 ) -> Generator[dict[str, str], None, None]:
-    """The variables under which tests open windows: on a display of their own where we can."""
+    """The variables under which tests open windows: on displays of their own where we can.
+
+    A display has one keyboard focus and one clipboard: each process of tests has its own.
+    """
     if not system.on_linux():
         yield {}
     elif lacking:
         console.say("without those packages, windows are tested offscreen only")
         yield {"QT_QPA_PLATFORM": "offscreen"}
     else:
-        with system.virtual_display(console) as variables:
-            yield variables
+        with contextlib.ExitStack() as stack:
+            displays = [
+                stack.enter_context(system.virtual_display(console)) for _ in range(processes)
+            ]
+            yield {**displays[0], DISPLAYS: " ".join(one["DISPLAY"] for one in displays)}
 
 
 if __name__ == "__main__":

@@ -10,6 +10,12 @@ import pytest
 
 REPO = Path(__file__).resolve().parents[1]
 
+# One of several test processes at once has a display of its own: focus and clipboard are one each.
+_process = os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")
+_displays = os.environ.get("SIGHTLINE_DISPLAYS", "").split()
+if _displays:
+    os.environ["DISPLAY"] = _displays[int(_process) % len(_displays)]
+
 # Where a test is run by hand without a display, a window must not abort the whole session. Set
 # before anything imports Qt; `bootstrap.py test` brings an Xvfb and sets xcb instead.
 if not os.environ.get("DISPLAY") and not os.environ.get("WAYLAND_DISPLAY"):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import os
 import sys
 import threading
@@ -28,8 +29,9 @@ from tests.gui.canvas_scene import Scene
 from tests.gui.heartbeat import BEAT_MS, Heartbeat, Stall
 from tests.gui.viewer_support import WaitUntil
 
-STALLS = pytest.StashKey[dict[str, Stall]]()
 SHOWN_STALLS = 10
+_STALL = "stall"
+"""The property of a test's report under which its worst stall is told, from any process."""
 _HARMLESS = "This plugin does not support "
 """What Qt says of the offscreen platform."""
 
@@ -38,17 +40,32 @@ def pytest_configure(config: pytest.Config) -> None:
     """Register the limit that a test may declare."""
     text = "stall_limit(ms): fails when the GUI thread handled no event for so long"
     config.addinivalue_line("markers", text)
-    config.stash.setdefault(STALLS, {})
 
 
-def pytest_terminal_summary(
-    terminalreporter: pytest.TerminalReporter, config: pytest.Config
-) -> None:
+@pytest.hookimpl(tryfirst=True)  # before `-m` chooses
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What promises a time, or measures a passage of its own, has nothing run beside it."""
+    for item in items:
+        function = getattr(item, "function", None)
+        own = inspect.signature(function).parameters if function is not None else ()
+        fixtures = getattr(item, "fixturenames", ())
+        limit = item.get_closest_marker("stall_limit")
+        if limit is not None or "gui_heartbeat" in fixtures or "heartbeat" in own:
+            item.add_marker(pytest.mark.timed)
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """The longest stalls of the session."""
-    stalls = sorted(config.stash.get(STALLS, {}).items(), key=lambda item: -item[1].ms)
+    reports = [one for kind in terminalreporter.stats.values() for one in kind]
+    stalls = {
+        report.nodeid: Stall(*value)
+        for report in reports
+        for name, value in getattr(report, "user_properties", ())
+        if name == _STALL
+    }
     if stalls:
         terminalreporter.section(f"longest GUI stalls of {len(stalls)} tests")
-    for name, stall in stalls[:SHOWN_STALLS]:
+    for name, stall in sorted(stalls.items(), key=lambda item: -item[1].ms)[:SHOWN_STALLS]:
         text = f"{stall.ms:6.0f} ms, {stall.cpu_ms:4.0f} of them computing: {name}"
         terminalreporter.write_line(text)
 
@@ -101,7 +118,7 @@ def heartbeat(qapp: QApplication, request: pytest.FixtureRequest) -> Iterator[He
     beat = Heartbeat()
     yield beat
     beat.stop()
-    request.config.stash[STALLS][request.node.nodeid] = beat.worst
+    request.node.user_properties.append((_STALL, (beat.worst.ms, beat.worst.cpu_ms)))
 
 
 @pytest.fixture(scope="module", autouse=True)

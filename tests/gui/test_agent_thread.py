@@ -319,6 +319,7 @@ def test_a_real_run_brings_its_findings(qapp: object, tmp_path: Path, wait_until
     }  # fmt: skip
 
 
+@pytest.mark.timed
 def test_a_real_run_stops_within_a_second(qapp: object, tmp_path: Path, wait_until: Wait):
     with ScriptedModel([Text("hm "), Stall()], says("next")) as model:
         rig = RealRig(tmp_path, model, FakeRegistry())

@@ -196,6 +196,7 @@ def test_an_approval_nobody_answered_is_closed_with_the_run(chat: Chat, wait_unt
     assert "nothing was done" in card.state.full
 
 
+@pytest.mark.timed
 def test_stop_shows_that_it_stops_and_that_it_has_stopped(chat: Chat, wait_until: Wait):
     chat.runner.obeys = False
     ask(chat, wait_until)

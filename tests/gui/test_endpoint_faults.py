@@ -126,6 +126,7 @@ def test_what_is_repeated_is_shown_once(qapp: object, wait_until: Wait, tmp_path
     assert shown.strip() == "all is well"
 
 
+@pytest.mark.timed
 @pytest.mark.parametrize("fault", ["stall_before_headers", "drip", "endless_comments"])
 def test_stop_takes_less_than_a_second(qapp: object, wait_until: Wait, tmp_path: Path, fault: str):
     with FaultServer(fault) as server, opened(server.url, tmp_path, Bounds()) as rig:

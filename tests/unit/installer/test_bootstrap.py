@@ -331,13 +331,32 @@ def test_test_runs_every_step_and_fails_if_one_did(copy: TinyCopy) -> None:
     assert "ruff check FAILED, ruff format FAILED, pyright ok" in done.err
 
 
-def test_a_whole_run_leaves_no_test_out_and_runs_none_twice(tmp_path: Path) -> None:
-    sessions = bootstrap.sessions_of(REPO)
-    assert list(sessions) == ["windows", "pytest"], "the last closing line is that of most tests"
-    left_out = [a.removeprefix("--ignore=") for a in sessions["pytest"] if "--ignore" in a]
-    assert sessions["windows"] == left_out == ["tests/gui"]
-    assert all((REPO / folder).is_dir() for folder in left_out)
-    assert list(bootstrap.sessions_of(tmp_path)) == ["pytest"]
+def test_a_whole_run_leaves_no_test_out_and_runs_none_twice() -> None:
+    sessions = bootstrap.sessions_of(3)
+    timed, rest = sessions.values()
+    assert timed == ["-m", bootstrap.TIMED, "tests/gui"]
+    assert rest == ["-n", "3", "--dist", "loadfile", "-m", f"not {bootstrap.TIMED}"]
+    assert list(sessions)[-1] == "pytest", "the last closing line is that of most tests"
+    marker = f"pytest.mark.{bootstrap.TIMED}"
+    marked = [path for path in (REPO / "tests").rglob("*.py") if marker in path.read_text("utf-8")]
+    assert marked
+    assert all(path.parent == REPO / "tests" / "gui" for path in marked)
+
+
+@pytest.mark.skipif(bool(system.missing([system.SCREENLESS_X])), reason="Xvfb is not installed")
+def test_each_process_of_tests_has_a_display_of_its_own() -> None:
+    with bootstrap.real_window([], 2, Console()) as variables:
+        displays = variables[bootstrap.DISPLAYS].split()
+        assert len(set(displays)) == 2
+        assert variables["DISPLAY"] == displays[0]
+        where = "import os, tests.conftest; print(os.environ['DISPLAY'])"
+        for worker, display in zip(("gw0", "gw1"), displays, strict=True):
+            environment = {**os.environ, **variables, "PYTEST_XDIST_WORKER": worker}
+            done = subprocess.run(
+                [sys.executable, "-c", where], cwd=REPO, env=environment, check=True,
+                capture_output=True, text=True,
+            )  # fmt: skip
+            assert done.stdout.strip() == display
 
 
 @pytest.mark.parametrize("pattern", bootstrap.OFFSCREEN)
