@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QToolBar, QToolButton, QWidget
+from PySide6.QtGui import QAction, QResizeEvent
+from PySide6.QtWidgets import QSizePolicy, QToolBar, QToolButton, QWidget
 
 from app.views import icons
 from app.views.theme import SPACE
@@ -35,6 +37,29 @@ class Toolbar(QToolBar):
             self._more.setIcon(icons.icon("chevron-down"))
             self._more.setToolTip(plain_tip("More tools"))
             self._more.setAccessibleName("More tools")
+
+    def add_worded(self, text: str, icon: str, tip: str) -> QToolButton:
+        """Add a button that has a word beside its icon."""
+        button = QToolButton()
+        button.setText(f" {text}")  # Qt sets the icon too close to the text
+        button.setIcon(icons.icon(icon))
+        button.setToolButtonStyle(_BESIDE)
+        button.setToolTip(tip)
+        self.addWidget(button)
+        return button
+
+    def add_groups(self, *groups: Sequence[QAction]) -> None:
+        """Add actions; a line stands between groups."""
+        for number, group in enumerate(groups):
+            if number:
+                self.addSeparator()
+            self.addActions(group)
+
+    def add_space(self) -> None:
+        """What is added next lies at the right end."""
+        spacer = QWidget()
+        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.addWidget(spacer)
 
     def settle(self) -> None:
         """All buttons are there: remember which have words, and how wide they are so."""

@@ -5,26 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QPoint
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QDockWidget,
     QMainWindow,
     QMenu,
-    QSizePolicy,
     QToolButton,
-    QWidget,
 )
 
 from app.views import icons, wording
 from app.views.canvas.canvas import Canvas
-from app.views.canvas.image_view import WHEEL_STEP
 from app.views.canvas.plane_switch import PlaneSwitch
+from app.views.image_actions import ImageActions, ScrollActions
 from app.views.image_menus import PlaneMenu, PresetMenu
 from app.views.mark_actions import HeatMenu, MarkActions, show_menu
 from app.views.toolbar import Toolbar
 from app.views.widgets import plain_tip
-from app.workspace import measurements
 from app.workspace.workspace import Workspace
 
 
@@ -74,7 +71,6 @@ class WindowActions:
         self._workspace = workspace
         self._commands = commands
         self._docks = docks
-        self._playing = False
         self._make_file()
         self._make_image()
         self._make_tools()
@@ -144,72 +140,15 @@ class WindowActions:
         self.about = self._action("About Sightline", do.about, icon="info")
 
     def _make_image(self) -> None:
-        canvas, scroll = self._canvas, self._canvas.scroller
-        self.invert = self._action("Invert", canvas.toggle_invert, "I", "contrast", checkable=True)
-        self.reset = self._action("Reset view", canvas.reset, "R", "rotate-ccw")
-        self.fit = self._action("Fit to window", canvas.fit, "F", "maximize")
-        self.one_to_one = self._action("One to one", canvas.one_to_one, "1")
-        self.one_to_one.setIconText("1:1")
-        self.zoom_in = self._action(
-            "Zoom in", lambda: canvas.zoom_by(WHEEL_STEP), "Ctrl++", "zoom-in"
-        )
-        self.zoom_out = self._action(
-            "Zoom out", lambda: canvas.zoom_by(1 / WHEEL_STEP), "Ctrl+-", "zoom-out"
-        )
-        self.flip_h = self._action(
-            "Flip left-right", lambda: canvas.flip(across=True), "H", "flip-horizontal"
-        )
-        self.flip_v = self._action(
-            "Flip top-bottom", lambda: canvas.flip(across=False), "V", "flip-vertical"
-        )
-        self.turn_left = self._action(
-            "Rotate left", lambda: canvas.rotate(-1), "[", "rotate-ccw-square"
-        )
-        self.turn_right = self._action(
-            "Rotate right", lambda: canvas.rotate(1), "]", "rotate-cw-square"
-        )
-        measure = canvas.measuring.toggle
-        self.ruler = self._action(
-            "Measure a length",
-            lambda: measure(measurements.RULER),
-            "L",
-            "ruler",
-            checkable=True,
-        )
-        self.angle = self._action(
-            "Measure an angle",
-            lambda: measure(measurements.ANGLE),
-            "Shift+L",
-            "angle",
-            checkable=True,
-        )
-        self.play = self._action("Play cine", scroll.toggle, "P", "play", checkable=True)
-        self.faster = self._action("Faster cine", lambda: scroll.change_speed(1), ".")
-        self.slower = self._action("Slower cine", lambda: scroll.change_speed(-1), ",")
-        self.next = self._action("Next image or frame", lambda: scroll.step(1), "Ctrl+Right")
-        self.previous = self._action(
-            "Previous image or frame", lambda: scroll.step(-1), "Ctrl+Left"
-        )
-        do = self._commands
-        self.next_key = self._action("Next key image", lambda: do.key_image(1), "K", "star")
-        self.previous_key = self._action("Previous key image", lambda: do.key_image(-1), "Shift+K")
-        self.next_series = self._action("Next series", lambda: do.step_series(1), "N")
-        self.previous_series = self._action(
-            "Previous series", lambda: do.step_series(-1), "Shift+N"
-        )
-        self._on_image = (
-            self.invert,
-            self.reset,
-            self.fit,
-            self.one_to_one,
-            self.zoom_in,
-            self.zoom_out,
-            self.flip_h,
-            self.flip_v,
-            self.turn_left,
-            self.turn_right,
-            self.ruler,
-            self.angle,
+        do, canvas, workspace = self._commands, self._canvas, self._workspace
+        self.image = ImageActions(self._action, canvas, workspace)
+        self.scroll = ScrollActions(
+            self._action,
+            canvas,
+            workspace,
+            key_image=do.key_image,
+            has_key_images=do.has_key_images,
+            step_series=do.step_series,
         )
 
     def _make_tools(self) -> None:
@@ -240,7 +179,7 @@ class WindowActions:
         return [item.finding.id for item in self._workspace.annotations.all()]
 
     def _make_menus(self) -> None:
-        bar = self._window.menuBar()
+        bar, image, scroll = self._window.menuBar(), self.image, self.scroll
         parts: dict[str, list[QAction | QMenu | None]] = {
             "File": [
                 self.open_files,
@@ -256,35 +195,35 @@ class WindowActions:
             "View": [
                 *(self._toggle(name, dock) for name, dock in self._docks.items()),
                 None,
-                self.fit,
-                self.one_to_one,
-                self.zoom_in,
-                self.zoom_out,
+                image.fit,
+                image.one_to_one,
+                image.zoom_in,
+                image.zoom_out,
             ],
             "Image": [
                 self.presets,
                 self.plane_menu,
-                self.invert,
-                self.reset,
+                image.invert,
+                image.reset,
                 None,
-                self.flip_h,
-                self.flip_v,
-                self.turn_left,
-                self.turn_right,
+                image.flip_h,
+                image.flip_v,
+                image.turn_left,
+                image.turn_right,
                 None,
-                self.ruler,
-                self.angle,
+                image.ruler,
+                image.angle,
                 None,
-                self.previous,
-                self.next,
-                self.previous_series,
-                self.next_series,
-                self.previous_key,
-                self.next_key,
+                scroll.previous,
+                scroll.next,
+                scroll.previous_series,
+                scroll.next_series,
+                scroll.previous_key,
+                scroll.next_key,
                 None,
-                self.play,
-                self.faster,
-                self.slower,
+                scroll.play,
+                scroll.faster,
+                scroll.slower,
             ],
             "Findings": [
                 self.undo,
@@ -317,12 +256,13 @@ class WindowActions:
 
     def _show_menu(self, place: QPoint) -> None:
         """What can be done with the image and what is marked on it, at `place` of the screen."""
+        image = self.image
         groups = (
             (self.marks.segment,),
             self.marks.drawing,
-            (self.ruler, self.angle),
+            (image.ruler, image.angle),
             (self.delete_finding,),
-            (self.fit, self.reset, self.invert),
+            (image.fit, image.reset, image.invert),
         )
         show_menu(place, groups, self._window)
 
@@ -335,86 +275,46 @@ class WindowActions:
         return action
 
     def _make_toolbar(self) -> Toolbar:
-        bar = Toolbar(self._window)
-        bar.addWidget(self._text_button("Open", "folder-open", self.open_files))
+        bar, image, scroll = Toolbar(self._window), self.image, self.scroll
+        bar.add_worded("Open", "folder-open", self.open_files.toolTip()).clicked.connect(
+            self.open_files.trigger
+        )
         bar.addSeparator()
-        window_button = self._text_button("Window", "sun-medium", None)
-        window_button.setMenu(self.presets)
-        window_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        window_button.setToolTip(plain_tip("Window presets; drag on the image to set one by hand"))
-        bar.addWidget(window_button)
-        self.window_button = window_button
-        plane_button = self._text_button("Plane", "box", None)
-        plane_button.setToolTip(plain_tip("Sections of the series: axial, coronal, sagittal"))
-        bar.addWidget(plane_button)
-        self.plane_menu.put_on(plane_button)
-        self.plane_button = plane_button
-        bar.addAction(self.invert)
-        bar.addAction(self.reset)
-        bar.addSeparator()
-        bar.addAction(self.fit)
-        bar.addAction(self.one_to_one)
-        bar.addSeparator()
-        for action in (self.flip_h, self.flip_v, self.turn_right):
-            bar.addAction(action)
-        bar.addSeparator()
-        bar.addAction(self.ruler)
-        bar.addAction(self.angle)
-        bar.addSeparator()
-        bar.addAction(self.marks.box)
-        bar.addAction(self.marks.point)
+        tip = plain_tip("Window presets; drag on the image to set one by hand")
+        self.window_button = bar.add_worded("Window", "sun-medium", tip)
+        self.window_button.setMenu(self.presets)
+        self.window_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        tip = plain_tip("Sections of the series: axial, coronal, sagittal")
+        self.plane_button = bar.add_worded("Plane", "box", tip)
+        self.plane_menu.put_on(self.plane_button)
+        marking = [self.marks.box, self.marks.point]
         if self._commands.segment_marked is not None:
-            bar.addAction(self.marks.segment)
-        bar.addSeparator()
-        bar.addAction(self.play)
-        bar.addAction(self.undo)
-        bar.addAction(self.redo)
-        spacer = QWidget()
-        spacer.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        bar.addWidget(spacer)
-        for dock in self._docks.values():
-            bar.addAction(dock.toggleViewAction())
+            marking.append(self.marks.segment)
+        bar.add_groups(
+            (image.invert, image.reset),
+            (image.fit, image.one_to_one),
+            (image.flip_h, image.flip_v, image.turn_right),
+            (image.ruler, image.angle),
+            marking,
+            (scroll.play, self.undo, self.redo),
+        )
+        bar.add_space()
+        bar.addActions([dock.toggleViewAction() for dock in self._docks.values()])
         self._window.addToolBar(bar)
         bar.settle()
         return bar
-
-    def _text_button(self, text: str, icon: str, action: QAction | None) -> QToolButton:
-        button = QToolButton()
-        button.setText(f" {text}")  # Qt sets the icon too close to the text
-        button.setIcon(icons.icon(icon))
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        if action is not None:
-            button.setToolTip(action.toolTip())
-            button.clicked.connect(action.trigger)
-        return button
 
     def refresh(self) -> None:
         """Follow the models: what is possible, and what is on."""
         stack, annotations = self._workspace.commands, self._workspace.annotations
         has_image = self._canvas.picture is not None
-        for action in self._on_image:
-            action.setEnabled(has_image)
         self.window_button.setEnabled(self._canvas.shown_window is not None)
         self.presets.menuAction().setEnabled(self._canvas.shown_window is not None)
-        self.invert.setChecked(self._workspace.viewport.display.invert)
-        tool = self._canvas.measuring.tool
-        self.ruler.setChecked(tool == measurements.RULER)
-        self.angle.setChecked(tool == measurements.ANGLE)
+        self.image.refresh(has_image=has_image)
         self.marks.refresh(has_image=has_image)
-        scroll = self._canvas.scroller
-        for action in (self.play, self.faster, self.slower):
-            action.setEnabled(scroll.playable)
-        self.play.setChecked(scroll.playing)
-        # An icon set anew at every step of a drag would flicker.
-        if scroll.playing != self._playing:
-            self._playing = scroll.playing
-            self.play.setIcon(icons.icon("pause" if scroll.playing else "play"))
-        for action in (self.next, self.previous):
-            action.setEnabled(scroll.scrollable)
-        for action in (self.next_key, self.previous_key):
-            action.setEnabled(self._commands.has_key_images())
+        self.scroll.refresh()
         some = bool(self._workspace.studies.all)
-        for action in (self.close_study, self.close_all, self.next_series, self.previous_series):
+        for action in (self.close_study, self.close_all):
             action.setEnabled(some)
         for action, label in ((self.undo, stack.undo_label), (self.redo, stack.redo_label)):
             action.setEnabled(bool(label))
