@@ -31,7 +31,7 @@ _TRIED_BELOW = 2_000_000_000
 
 
 class Loads(Protocol):
-    """Finds out whether files can be loaded; see `ModelStore.check_loads`."""
+    """Finds out whether files can be loaded; see `verifying.check_loads`."""
 
     def __call__(self, wanted: ModelCard, path: Path, host: ModelHost | None) -> None:
         """Raises `SightlineError` where they cannot."""

@@ -8,39 +8,34 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from app import paths
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost, ToolFailed
 from app.tools.models import planning, states
+from app.tools.models.accepting import accepted_record, now_text
 from app.tools.models.cards import ModelCard, cards
 from app.tools.models.digests import (
-    key_of,
     list_sha256,
-    read_sha256,
-    remember,
-    sha256_of,
 )
 from app.tools.models.getting import Getting, forget
 from app.tools.models.install import Installation
 from app.tools.models.locking import ChangeLock
 from app.tools.models.packs import Manifest, write_pack
-from app.tools.models.places import Place, is_program
+from app.tools.models.places import Place
 from app.tools.models.plans import Agreed, InstallPlan
 from app.tools.models.programs import allowed_programs, code
-from app.tools.models.records import Record, RecordedFile, write_record
+from app.tools.models.records import Record, write_record
 from app.tools.models.states import InstalledModel, ModelStatus
 from app.tools.models.swap import delete, forget_aside, is_aside, recover, sweep
-from app.tools.needs import command, is_installed
+from app.tools.models.verifying import Verifying, check_loads
+from app.tools.needs import command
 
 __all__ = ["InstallPlan", "InstalledModel", "ModelStatus", "ModelStore"]
 
 Progress = Callable[[float, str], None]
 
-_CHECK_TIMEOUT_S = 300.0
 _ABANDONED_S = 86_400.0
 
 
@@ -184,15 +179,8 @@ class ModelStore:
         """
         wanted = [self.card(name)] if name else list(self.cards.values())
         total = sum(self.status(one).bytes for one in wanted if self.has(one.name))
-        read = 0
-
-        def told(count: int) -> None:
-            nonlocal read
-            read += count
-            if progress is not None:
-                progress(min(1.0, read / max(1, total)), f"{read / 1e6:.0f} MB read")
-
-        return tuple(self._verified(one, told, cancel, host) for one in wanted)
+        verifying = Verifying(total, progress, cancel, host)
+        return tuple(verifying.verified(self.place(one), self.status(one)) for one in wanted)
 
     def accept(
         self, name: str, *, code: bool = False, cancel: CancelToken | None = None
@@ -217,26 +205,8 @@ class ModelStore:
             raise UsageError(reason, subject=wanted.name, remedy=self.how_to_get(wanted))
         if code and not wanted.trust_remote_code:
             raise UsageError("its card does not provide for code", subject=wanted.name)
-        record = place.record()
-        names = tuple(sorted({*place.names(record), *place.strange(record)}))
-        if code:
-            names = tuple(sorted({*names, *place.programs()}))
-        now = now_text()
-        files = tuple(place.recorded(n, _now_sha256(place, n, cancel)) for n in names)
-        if not code:  # a yes to the code stays one to the code that it was given for
-            files = tuple(_kept(record, file) for file in files)
-        made = Record(
-            name=wanted.name,
-            revision=record.revision if record else "",
-            source=record.source if record else "the models folder",
-            installed=record.installed if record else now,
-            files=files,
-            terms_sha256=wanted.terms_sha256,
-            terms_accepted=now if wanted.terms else "",
-            code_allowed=now if code else record.code_allowed if record else "",
-        )
         with self._changing.held():
-            self._write(place, made)
+            self._write(place, accepted_record(place, code=code, cancel=cancel))
         return self.status(wanted)
 
     def remove(self, name: str) -> ModelStatus:
@@ -375,24 +345,6 @@ class ModelStore:
         places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
         return write_pack(places, out, progress=progress, cancel=cancel)
 
-    def check_loads(self, wanted: ModelCard, path: Path, host: ModelHost | None) -> None:
-        """Load files in the model process, as the tool will, where the card says how.
-
-        Raises:
-            SightlineError: They cannot be loaded, or that cannot be found out here.
-        """
-        if not wanted.check:
-            return
-        if host is None or not is_installed("torch"):
-            raise SightlineError(
-                "whether the model can load this file cannot be checked here",
-                subject=str(path),
-                remedy="The check needs the AI packages: see `python3 installer/bootstrap.py run`.",
-            )
-        model = InstalledModel(wanted, path, "")
-        payload = {**model.payload("cpu"), "weights": str(path)}
-        host.call(wanted.check, payload, cancel=CancelToken(), timeout_s=_CHECK_TIMEOUT_S)
-
     def _recovered(self, wanted: ModelCard) -> Place:
         place = self.place(wanted)
         if not wanted.embedded and is_aside(place) and place.missing():
@@ -414,7 +366,7 @@ class ModelStore:
         self, progress: Progress | None, cancel: CancelToken | None, host: ModelHost | None
     ) -> Installation:
         return Installation(
-            self.folder, self._places(), self.check_loads, now_text(), progress, cancel, host
+            self.folder, self._places(), check_loads, now_text(), progress, cancel, host
         )
 
     def _write(self, place: Place, record: Record) -> None:
@@ -426,51 +378,6 @@ class ModelStore:
                 subject=str(place.record_path),
                 remedy="Set SIGHTLINE_MODELS to a folder that you may write to.",
             ) from error
-
-    def _verified(
-        self,
-        wanted: ModelCard,
-        told: Callable[[int], None],
-        cancel: CancelToken | None,
-        host: ModelHost | None,
-    ) -> ModelStatus:
-        status = self.status(wanted)
-        place = self.place(wanted)
-        if status.missing:
-            return status
-        record = place.record()
-        digests: dict[str, str] = {}
-        for name in place.names(record):
-            key = key_of(place.file(name))
-            digests[name] = read_sha256(place.file(name), told, cancel)
-            remember(key, digests[name])
-        total = list_sha256(digests.items()) if wanted.folder else next(iter(digests.values()))
-        state, note = states.state(place, record, digests)
-        if state == "other" and wanted.check and host is not None and is_installed("torch"):
-            try:
-                self.check_loads(wanted, place.path, host)
-                note += ", but the model can load it"
-            except SightlineError as error:
-                state, note = "broken", error.reason
-        return replace(status, state=state, note=note, sha256=total)
-
-
-def now_text() -> str:
-    """The time, as records have it."""
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _kept(record: Record | None, file: RecordedFile) -> RecordedFile:
-    """A program as it was when it was allowed; anything else as it is."""
-    noted = record.file(file.name) if record and record.code_allowed else None
-    return noted if noted is not None and is_program(file.name) else file
-
-
-def _now_sha256(place: Place, name: str, cancel: CancelToken | None) -> str:
-    """Of a file as it is; programs are read whatever is remembered of them."""
-    if is_program(name):
-        return read_sha256(place.file(name), cancel=cancel)
-    return sha256_of(place.file(name), cancel=cancel)
 
 
 def _called(wanted: ModelCard) -> str:
