@@ -115,7 +115,7 @@ def judge_goal(
             reasons.append(bar)
         elif verdict is None:
             missing.append(tool)
-            reasons.append(f"{tool} did not run" + (f": {why}" if why else ""))
+            reasons.append(f"{tool} did not run{why}")
         elif verdict.state != "done":
             reasons.append(f"{tool}: {verdict.why or verdict.state}")
     reasons += [f"{tool} is needed and is not installed" for tool in asked.absent]
@@ -146,8 +146,8 @@ def output_of(message: Message) -> Mapping[str, Any]:
 def _needed(
     asked: Asked, plans: Plans, ran: Sequence[Message], tools: Collection[str] | None
 ) -> dict[str, str]:
-    """Tools that must have given a result -> why, in the order to run them."""
-    needed = dict.fromkeys(asked.wanted, "the question needs it")
+    """Tools that must have given a result -> why, as it goes on after "did not run"."""
+    needed = dict.fromkeys(asked.wanted, ", though the question needs it")
     # Those that come after what ran, and those that come after these in turn.
     waiting = [*needed, *(message.tool for message in ran if message.ok)]
     seen: set[str] = set()
@@ -158,7 +158,7 @@ def _needed(
         seen.add(tool)
         for item in plans.successors(tool, asked.kinds):
             if _must_follow(item, asked, plans, tools):
-                needed.setdefault(item.then, item.reason or f"it comes after {tool}")
+                needed.setdefault(item.then, f": {item.reason or f'it comes after {tool}'}")
                 waiting.append(item.then)
     return needed
 

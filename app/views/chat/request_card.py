@@ -114,8 +114,12 @@ class RequestCard(QFrame):
         line = row(self._mark, spacing=6)
         line.addWidget(self.state, 1)
         line.setAlignment(self._mark, Qt.AlignmentFlag.AlignTop)
-        line.addWidget(self._show)
-        self._resolved.setLayout(line)
+        # Below it: beside it the button would take half of a narrow dock from the words.
+        lines = QVBoxLayout(self._resolved)
+        lines.setContentsMargins(0, 0, 0, 0)
+        lines.setSpacing(2)
+        lines.addLayout(line)
+        lines.addWidget(self._show, 0, Qt.AlignmentFlag.AlignLeft)
         self._resolved.hide()
         self._body.addWidget(self._resolved)
 

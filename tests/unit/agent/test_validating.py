@@ -117,8 +117,8 @@ def test_what_has_not_run_is_missing_in_the_order_to_run_it():
     assert not verdict.complete
     assert verdict.missing == (ANALYZER, VISUALIZER)
     assert verdict.why == (
-        f"{ANALYZER} did not run: the question needs it; "
-        f"{VISUALIZER} did not run: the question needs it."
+        f"{ANALYZER} did not run, though the question needs it; "
+        f"{VISUALIZER} did not run, though the question needs it."
     )
 
 
