@@ -1,8 +1,7 @@
 """CheXagent-2 answers questions on chest radiographs, run in the model process (torch).
 
-Two ways lead to an answer. The published weights are read by our own `chexagent_net`, which runs no
-program of theirs. Any other layout (a copy whose program was brought up to date) is run through the
-interface that the model's authors publish, if the user has allowed its program.
+Two ways lead to an answer (`two_ways`): our own reader of the published weights, `chexagent_net`,
+or the model's own program through the interface that its authors publish.
 """
 
 from __future__ import annotations
@@ -14,13 +13,12 @@ import torch
 from PIL import Image
 from transformers import AutoModelForCausalLM, AutoTokenizer
 
-from app.tools.chest import chexagent_net, remote_code
+from app.tools.chest import chexagent_net, remote_code, two_ways
 from app.tools.chest.chexagent_net import SYSTEM, CheXagent
-from app.tools.chest.published_weights import OtherLayout, checked
-from app.tools.chest.writing import Written, told, write
+from app.tools.chest.decoding import Ids, Tokens, embedded_inputs, write
+from app.tools.chest.published_weights import checked
+from app.tools.chest.two_ways import OWN, PUBLISHED
 from app.tools.model_process.serving import Progress, Work, serve
-
-OWN, PUBLISHED = "Sightline's reader of the published weights", "the model's own program"
 
 
 class Published:
@@ -31,7 +29,7 @@ class Published:
         self.model = remote_code.loaded_model(AutoModelForCausalLM, folder, work)
         self.context = int(getattr(self.model.config, "max_position_embeddings", 0) or 0)
 
-    def ask(self, paths: list[str], prompt: str, most: int, work: Work) -> tuple[str, Written, int]:
+    def ask(self, paths: list[str], prompt: str, most: int, work: Work) -> tuple[str, Tokens, int]:
         """The answer's text, its tokens, and the prompt's length."""
         parts = [*({"image": path} for path in paths), {"text": prompt}]
         talk = [
@@ -44,15 +42,10 @@ class Published:
         # Since version 5 transformers answers with a mapping here, before with the tensor.
         ids = ids if isinstance(ids, torch.Tensor) else ids["input_ids"]
         ids = ids.to(self.model.device)
-        written = write(
-            self.model,
-            most,
-            [self.tokenizer.eos_token_id],
-            work,
-            input_ids=ids,
-            attention_mask=torch.ones_like(ids),
-        )
-        return self.tokenizer.decode(written.tokens), written, ids.shape[1]
+        end = Ids.of(int(self.tokenizer.eos_token_id))
+        inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+        written = write(self.model, inputs, end, work, most=most)
+        return self.tokenizer.decode(written.ids), written, ids.shape[1]
 
 
 def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
@@ -78,10 +71,10 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
             text, written, length = _own(model, paths, prompt, most, work)
         return {
             "text": text,
-            "cut": written.cut,
-            "tokens": len(written.tokens),
+            "cut": not written.finished,
+            "tokens": len(written.ids),
             "engine": PUBLISHED if isinstance(model, Published) else OWN,
-            "too_long": bool(model.context) and length + len(written.tokens) > model.context,
+            "too_long": bool(model.context) and length + len(written.ids) > model.context,
             "context": model.context,
         }
 
@@ -93,32 +86,19 @@ def _load(folder: Path, work: Work) -> CheXagent | Published:
     if dtype == torch.float16:
         # Phi-2's attention overflows in half precision, as its published program says.
         dtype = torch.bfloat16
-    try:
-        return chexagent_net.load(
-            folder, work.placement.device, dtype, told(work, 0.02, 0.18, "Loading CheXagent-2")
-        )
-    except OtherLayout as error:
-        if not work.source.get("trust_remote_code"):
-            work.notes.append(f"not the published layout: {error}")
-        return Published(folder, work)
+    return two_ways.loaded(chexagent_net.load, Published, folder, work, dtype, "CheXagent-2")
 
 
 def _own(
     model: CheXagent, paths: list[str], prompt: str, most: int, work: Work
-) -> tuple[str, Written, int]:
+) -> tuple[str, Tokens, int]:
     tokens = model.prompt(len(paths), prompt)
     images = [Image.open(path) for path in paths]
     with torch.inference_mode():
         embedded = model.embedded(tokens, images)
-    written = write(
-        model.language,
-        most,
-        [model.end],
-        work,
-        inputs_embeds=embedded,
-        attention_mask=torch.ones(embedded.shape[:2], dtype=torch.long, device=embedded.device),
-    )
-    return model.tokenizer.decode(written.tokens), written, len(tokens)
+    inputs = embedded_inputs(embedded)
+    written = write(model.language, inputs, Ids.of(model.end), work, most=most)
+    return model.tokenizer.decode(written.ids), written, len(tokens)
 
 
 def check(payload: dict[str, Any]) -> dict[str, Any]:

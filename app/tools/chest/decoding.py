@@ -34,6 +34,11 @@ class Ids:
     pad: int
     start: int | None = None
 
+    @classmethod
+    def of(cls, end: int) -> Ids:
+        """Of a model whose one end also fills up, and whose prompt is given."""
+        return cls((end,), end)
+
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
@@ -55,6 +60,12 @@ def rgb(pixels: NDArray[np.uint8]) -> Image.Image:
         pixels: uint8 [rows, columns] or [rows, columns, 3], bright = dense.
     """
     return Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB")
+
+
+def embedded_inputs(embedded: Tensor) -> dict[str, Tensor]:
+    """Inputs for `write` of a prompt that is given as embeddings [1, tokens, width], all read."""
+    read = torch.ones(embedded.shape[:2], dtype=torch.long, device=embedded.device)
+    return {"inputs_embeds": embedded, "attention_mask": read}
 
 
 def write(
@@ -106,6 +117,7 @@ def write(
 
 
 def _until_end(row: list[int], ids: Ids) -> Tokens:
+    # Published programs drop the last token whatever it is: of an answer that was cut off, a word.
     for place, token in enumerate(row):
         if token in ids.end:
             return Tokens(row[:place], finished=True)

@@ -20,17 +20,16 @@ from PIL import Image
 from torch import Tensor
 from transformers import CLIPImageProcessorPil
 
-from app.tools.api import ToolRetry
 from app.tools.chest import llava_layout, llava_words
-from app.tools.chest.decoding import Ids, write
+from app.tools.chest.decoding import Ids, embedded_inputs, write
 from app.tools.chest.llava_layout import Habits
 from app.tools.chest.llava_words import Words
 from app.tools.chest.published_weights import checked
+from app.tools.chest.questions import harmless, room
 from app.tools.model_process.serving import Work, serve
 
 Progress = Callable[[float, str], None]
 
-_LEAST = 16  # tokens that must be left for an answer
 _SIGNS = ("<image>", "[INST]", "[/INST]", "<<SYS>>", "<</SYS>>", "<s>", "</s>")
 
 
@@ -103,7 +102,7 @@ def prompt(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list
     does. Nothing in the question is taken for a sign of the prompt's own.
     """
     words = llava.words
-    asked = _harmless(question)
+    asked = harmless(question, _SIGNS)
     if not image:
         return [words.begin, *words.ids(f"[INST] {asked} [/INST]")], []
     before = [words.begin, *words.ids("[INST] ")]
@@ -112,16 +111,6 @@ def prompt(llava: Llava, question: str, *, image: bool) -> tuple[list[int], list
         before.append(words.added("<im_start>"))
         after.insert(0, words.added("<im_end>"))
     return before, after
-
-
-def _harmless(question: str) -> str:
-    """The question without what would be read as part of the prompt's form."""
-    before = ""
-    while before != question:
-        before = question
-        for sign in _SIGNS:
-            question = question.replace(sign, " ")
-    return question.strip()
 
 
 def embedded(llava: Llava, ids: tuple[list[int], list[int]], values: Tensor | None) -> Tensor:
@@ -162,17 +151,11 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             doing.progress(0.15, "Reading the question" if pixels is None else "Looking at it")
             values = None if pixels is None else prepared(llava, pixels)
             read = embedded(llava, ids, values)
-        left = llava.habits.limit - read.shape[1]
-        if left < _LEAST:
-            raise ToolRetry(
-                f"the question is too long: with the image it takes {read.shape[1]} of "
-                f"{llava.habits.limit} tokens; ask it shorter"
-            )
-        most = min(int(payload["most"]), left)
-        whole = torch.ones(read.shape[:2], dtype=torch.long, device=read.device)
-        inputs = {"inputs_embeds": read, "attention_mask": whole}
+        limit, wanted = llava.habits.limit, int(payload["most"])
+        most = room(read.shape[1], limit, wanted, images="the image", shorter="ask it shorter")
         words = llava.words
-        tokens = write(llava.model, inputs, Ids((words.end,), words.end), doing, most=most)
+        inputs = embedded_inputs(read)
+        tokens = write(llava.model, inputs, Ids.of(words.end), doing, most=most)
         text = words.text(tokens.ids)
         return {"text": text, "finished": tokens.finished, "most": most}
 

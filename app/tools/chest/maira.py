@@ -1,8 +1,7 @@
 """MAIRA-2 finds a phrase on a frontal chest radiograph, run in the model process (torch).
 
-Two ways lead to an answer, as for CheXagent-2 (`chexagent`): our own reader of the published
-weights, or, for any other layout and after the user's yes, the model's own program through its
-published interface.
+Two ways lead to an answer (`two_ways`): our own reader of the published weights, `maira_net`, or
+the model's own program through the interface that its authors publish.
 """
 
 from __future__ import annotations
@@ -14,15 +13,14 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from PIL import Image
 from transformers import AutoModelForCausalLM, AutoProcessor
 
-from app.tools.chest import maira_net, remote_code
+from app.tools.chest import maira_net, remote_code, two_ways
 from app.tools.chest.boxes import Grounded, Reading, Seen, centre_crop, read_maira, whole
-from app.tools.chest.chexagent import OWN, PUBLISHED
+from app.tools.chest.decoding import Ids, Tokens, embedded_inputs, rgb, write
 from app.tools.chest.maira_net import Maira
-from app.tools.chest.published_weights import OtherLayout, checked
-from app.tools.chest.writing import Written, told, write
+from app.tools.chest.published_weights import checked
+from app.tools.chest.two_ways import OWN, PUBLISHED
 from app.tools.model_process.serving import Progress, Work, serve
 
 
@@ -35,16 +33,16 @@ class Published:
 
     def ask(
         self, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-    ) -> tuple[Reading, Written, list[int]]:
+    ) -> tuple[Reading, Tokens, list[int]]:
         """What it wrote, read by its own reader, its tokens, and the input's size."""
         given = self.processor.format_and_preprocess_phrase_grounding_input(
-            frontal_image=Image.fromarray(grey).convert("RGB"), phrase=phrase, return_tensors="pt"
+            frontal_image=rgb(grey), phrase=phrase, return_tensors="pt"
         )
         given = {key: value.to(self.model.device) for key, value in given.items()}
         given["pixel_values"] = given["pixel_values"].to(self.model.dtype)
-        end = self.processor.tokenizer.eos_token_id
-        written = write(self.model, most, [end], work, **given)
-        text = self.processor.decode(written.tokens, skip_special_tokens=True)
+        end = Ids.of(int(self.processor.tokenizer.eos_token_id))
+        written = write(self.model, given, end, work, most=most)
+        text = self.processor.decode(written.ids, skip_special_tokens=True)
         return self._read(text), written, list(given["pixel_values"].shape[-2:])
 
     def seen(self, rows: int, columns: int) -> Seen:
@@ -99,7 +97,7 @@ def entry(payload: dict[str, Any], progress: Progress) -> dict[str, Any]:
             "refused": list(reading.refused),
             "seen": [seen.left, seen.top, seen.right, seen.bottom],
             "input_size": size,
-            "cut": written.cut,
+            "cut": not written.finished,
             "engine": PUBLISHED if isinstance(model, Published) else OWN,
         }
 
@@ -119,31 +117,18 @@ def seen_by(images: Any, rows: int, columns: int) -> Seen:
 
 
 def _load(folder: Path, work: Work) -> Maira | Published:
-    place = work.placement
-    try:
-        return maira_net.load(
-            folder, place.device, place.torch_dtype, told(work, 0.02, 0.18, "Loading MAIRA-2")
-        )
-    except OtherLayout as error:
-        if not work.source.get("trust_remote_code"):
-            work.notes.append(f"not the published layout: {error}")
-        return Published(folder, work)
+    dtype = work.placement.torch_dtype
+    return two_ways.loaded(maira_net.load, Published, folder, work, dtype, "MAIRA-2")
 
 
 def _own(
     model: Maira, grey: NDArray[np.uint8], phrase: str, most: int, work: Work
-) -> tuple[Reading, Written, list[int]]:
+) -> tuple[Reading, Tokens, list[int]]:
     with torch.inference_mode():
         embedded = model.embedded(phrase, grey)
-    written = write(
-        model.language,
-        most,
-        [model.end],
-        work,
-        inputs_embeds=embedded,
-        attention_mask=torch.ones(embedded.shape[:2], dtype=torch.long, device=embedded.device),
-    )
-    text = model.tokenizer.decode(written.tokens, skip_special_tokens=True)
+    inputs = embedded_inputs(embedded)
+    written = write(model.language, inputs, Ids.of(model.end), work, most=most)
+    text = model.tokenizer.decode(written.ids, skip_special_tokens=True)
     crop = dict(model.images.crop_size)
     return read_maira(text), written, [int(crop["height"]), int(crop["width"])]
 

@@ -23,10 +23,11 @@ from transformers import (
     GenerationConfig,
 )
 
-from app.tools.api import ToolFailed, ToolRetry
+from app.tools.api import ToolFailed
 from app.tools.chest.decoding import Ids, rgb, write
 from app.tools.chest.folders import loaded_whole, modern
 from app.tools.chest.published_weights import checked, made_on
+from app.tools.chest.questions import harmless, room
 from app.tools.model_process.serving import Work, serve
 
 Progress = Callable[[float, str], None]
@@ -35,7 +36,6 @@ WITH_IMAGE = "You are an expert radiologist."
 WITHOUT_IMAGE = "You are a helpful medical assistant."
 _LIMIT = 8192
 """Tokens of prompt and answer: enough for eight images of 256 tokens, and kind to the memory."""
-_LEAST = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def prepared(gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]
         question: As the user wrote it; control tokens in it are taken out.
         pixels: uint8 [rows, columns] or [rows, columns, 3] each.
     """
-    asked = _harmless(question, gemma.processor.tokenizer)
+    asked = harmless(question, _signs(gemma.processor.tokenizer))
     talk = messages(asked, [rgb(image) for image in pixels])
     return dict(
         gemma.processor.apply_chat_template(
@@ -133,16 +133,10 @@ def prepared(gemma: MedGemma, question: str, pixels: Sequence[NDArray[np.uint8]]
     )
 
 
-def _harmless(question: str, tokenizer: Any) -> str:
-    """The question without what the vocabulary would take for a control token."""
-    signs = {str(token) for token in tokenizer.all_special_tokens}
-    signs |= {"<start_of_turn>", "<end_of_turn>"}
-    before = ""
-    while before != question:
-        before = question
-        for sign in signs:
-            question = question.replace(sign, " ")
-    return question.strip()
+def _signs(tokenizer: Any) -> set[str]:
+    """What the vocabulary takes for a control token."""
+    own = {str(token) for token in tokenizer.all_special_tokens}
+    return own | {"<start_of_turn>", "<end_of_turn>"}
 
 
 def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
@@ -163,12 +157,13 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
     def work(gemma: MedGemma, doing: Work) -> dict[str, Any]:
         doing.progress(0.15, "Looking at it" if payload["images"] else "Reading the question")
         given = prepared(gemma, str(payload["question"]), payload["images"])
-        left = _LIMIT - given["input_ids"].shape[1]
-        if left < _LEAST:
-            raise ToolRetry(
-                f"the question is too long: with its images it takes {given['input_ids'].shape[1]} "
-                f"of {_LIMIT} tokens; ask it shorter, or about fewer images"
-            )
+        most = room(
+            given["input_ids"].shape[1],
+            _LIMIT,
+            int(payload["most"]),
+            images="its images",
+            shorter="ask it shorter, or about fewer images",
+        )
         inputs = {
             name: value.to(gemma.model.device, gemma.model.dtype)
             if value.is_floating_point()
@@ -176,7 +171,6 @@ def entry(payload: Mapping[str, Any], progress: Progress) -> dict[str, Any]:
             for name, value in given.items()
             if isinstance(value, torch.Tensor)
         }
-        most = min(int(payload["most"]), left)
         tokens = write(gemma.model, inputs, gemma.ids, doing, most=most)
         text = gemma.processor.tokenizer.decode(tokens.ids, skip_special_tokens=True)
         return {"text": text, "finished": tokens.finished, "most": most}
