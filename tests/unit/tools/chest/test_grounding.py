@@ -19,6 +19,7 @@ from app.tools.api import CancelToken, ToolFailed, ToolRetry
 from app.tools.chest.grounding import MODEL, XRayPhraseGrounding
 from app.tools.host import ProcessHost
 from app.tools.models.store import ModelStore
+from app.tools.models.verifying import check_loads
 from tests.support.tiny_making import install
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom
@@ -271,10 +272,10 @@ def test_verify_finds_weights_that_do_not_fit(bench: Bench, model_process: Proce
     shutil.copytree(tiny("found") / MODEL, bench.models / MODEL)
     store = ModelStore(bench.models)
     folder = bench.models / MODEL
-    store.check_loads(store.card(MODEL), folder, model_process)
+    check_loads(store.card(MODEL), folder, model_process)
     config = json.loads((folder / "config.json").read_text())
     config["projector_n_layers"] = 3
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(ToolFailed) as caught:
-        store.check_loads(store.card(MODEL), folder, model_process)
+        check_loads(store.card(MODEL), folder, model_process)
     assert "multi_modal_projector.layers.6" in caught.value.detail
