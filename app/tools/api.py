@@ -209,6 +209,20 @@ class ImageSnapshot:
     drawn: tuple[Finding, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class LaidOn:
+    """In whose pixels a picture shows an image that was moved to lie there.
+
+    Attributes:
+        image: The image whose rows, columns and sides it has.
+        scale: Size of things in what it shows over theirs in `image`, both in mm; None where that
+            is not known.
+    """
+
+    image: ImageSnapshot
+    scale: float | None = None
+
+
 class Images(Protocol):
     """The images that a run may touch: those open when it started and those it makes."""
 
@@ -221,12 +235,16 @@ class Images(Protocol):
         """
         ...
 
-    def add_derived(self, path: Path, source: ImageSnapshot | None) -> None:
+    def add_derived(
+        self, path: Path, source: ImageSnapshot | None, *, laid: LaidOn | None = None
+    ) -> None:
         """Note that `path` was made in this run.
 
         Args:
             path: A file under the run's output folder.
             source: The image it shows pixel by pixel (same rows and columns), or None.
+            laid: It shows `source` not pixel by pixel but moved to lie on another image: it is a
+                picture of its own then, with the source's attributes and the other one's sides.
         """
         ...
 

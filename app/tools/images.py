@@ -17,14 +17,16 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from app.errors import SightlineError
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import synthetic
 from app.imaging.pixels import pipeline
-from app.imaging.types import Content, Frame, Instance, Window
+from app.imaging.types import Content, Frame, ImageRef, Instance, Window
 from app.tools import lineage
-from app.tools.api import ImageSnapshot, ToolRetry
+from app.tools.api import ImageSnapshot, LaidOn, ToolRetry
+from app.tools.laid_pictures import laid_snapshot
 from app.tools.open_images import OpenImage, OpenImages, lexical
 
 __all__ = ["FrameSource", "OpenImage", "RunImages"]
@@ -70,7 +72,7 @@ class RunImages:
         self._source = source
         self._out = lexical(out_dir)
         self._out_real = self._out.resolve()
-        self._derived: OrderedDict[Path, ImageSnapshot | None] = OrderedDict()
+        self._derived: OrderedDict[Path, tuple[ImageSnapshot | None, LaidOn | None]] = OrderedDict()
         self._cache: OrderedDict[tuple[Path, int], ImageSnapshot] = OrderedDict()
         self._used: dict[tuple[str, int], dict[str, Any]] = {}
         self._lock = threading.Lock()
@@ -92,7 +94,9 @@ class RunImages:
             raise ToolRetry("a picture made in this run has one frame, number 0")
         return self._picture(path)
 
-    def add_derived(self, path: Path, source: ImageSnapshot | None) -> None:
+    def add_derived(
+        self, path: Path, source: ImageSnapshot | None, *, laid: LaidOn | None = None
+    ) -> None:
         """Note that `path` was made in this run; see `app.tools.api.Images`.
 
         Raises:
@@ -102,13 +106,16 @@ class RunImages:
         if not real.is_relative_to(self._out_real):
             raise ValueError("a derived image must lie in the run's output folder")
         with self._lock:
-            self._derived[real] = source
+            self._derived[real] = source, laid
             self._cache.pop((real, 0), None)
         # A picture of what is not open itself (drawn by a model here) stands alone another day: its
         # own file says that it is synthetic.
         uids = {image.instance.sop_instance_uid for image in self._opened}
-        if source is not None and source.ref.sop_instance_uid in uids:
+        refs = [image.ref for image in (source, laid.image if laid else source) if image]
+        if source is not None and all(ref.sop_instance_uid in uids for ref in refs):
             origin = lineage.Origin(source.ref, source.window)
+            if laid is not None:
+                origin = replace(origin, laid_on=laid.image.ref, scale=laid.scale)
             lineage.record(self._out_real, self._noted_name(real), origin)
 
     def names(self) -> tuple[str, ...]:
@@ -236,13 +243,13 @@ class RunImages:
         frame = self._decode(Instance(path, "", "picture", 0, 0), 0)
         # As it is: an automatic window would stretch a picture of few greys.
         display = np.asarray(frame.stored, np.uint8) if _is_bytes(frame) else pipeline.render(frame)
-        source = self._source_of(path)
-        if source is None or display.shape[:2] != (source.frame.rows, source.frame.columns):
-            uid = frame.ref.sop_instance_uid
-            model = synthetic.file_made_by(path)
-            says = {synthetic.ATTRIBUTE: model} if model else {}
-            instance = Instance(path, uid, "picture", frame.rows, frame.columns, attributes=says)
-            made = ImageSnapshot(frame.ref, path, instance, frame, display, None, derived=True)
+        source, laid = self._source_of(path)
+        like = laid.image if laid else source
+        size = None if like is None else (like.frame.rows, like.frame.columns)
+        if source is None or display.shape[:2] != size:
+            made = _alone(path, frame, display)
+        elif laid is not None:
+            made = laid_snapshot(path, frame, display, source, laid)
         else:
             made = ImageSnapshot(
                 ref=source.ref,
@@ -256,7 +263,7 @@ class RunImages:
             )
         return self._keep(key, made)
 
-    def _source_of(self, path: Path) -> ImageSnapshot | None:
+    def _source_of(self, path: Path) -> tuple[ImageSnapshot | None, LaidOn | None]:
         """What a picture was made from, now or by an earlier question of the conversation.
 
         Raises:
@@ -268,14 +275,24 @@ class RunImages:
                 return self._derived[path]
         origin = lineage.find(self._out_real, self._noted_name(path))
         if origin is None:
-            return None
-        wanted = origin.ref
+            return None, None
+        source = self._once_more(origin.ref, origin.window)
+        if origin.laid_on is None:
+            return source, None
+        return source, LaidOn(self._once_more(origin.laid_on, None), origin.scale)
+
+    def _once_more(self, wanted: ImageRef, window: Window | None) -> ImageSnapshot:
+        """The open image with these pixels.
+
+        Raises:
+            ToolRetry: It is not open any more.
+        """
         for image in self._opened:
             same = image.instance.sop_instance_uid == wanted.sop_instance_uid
             if same and 0 <= wanted.frame < image.instance.frames:
                 frame = self._decode(image.instance, wanted.frame)
                 if frame.ref == wanted:
-                    return _snapshot(image.instance, frame, origin.window)
+                    return _snapshot(image.instance, frame, window)
         raise ToolRetry(
             "the image that this picture was made from is not open any more",
             remedy=f"Open it again. {self._offer()}",
@@ -311,6 +328,15 @@ def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageS
         display=pipeline.render(frame, window),
         window=window,
     )
+
+
+def _alone(path: Path, frame: Frame, display: NDArray[np.uint8]) -> ImageSnapshot:
+    """A picture of which no more is known than it says itself."""
+    model = synthetic.file_made_by(path)
+    says = {synthetic.ATTRIBUTE: model} if model else {}
+    uid = frame.ref.sop_instance_uid
+    instance = Instance(path, uid, "picture", frame.rows, frame.columns, attributes=says)
+    return ImageSnapshot(frame.ref, path, instance, frame, display, None, derived=True)
 
 
 def _key_of(row: AttributeRow) -> str:

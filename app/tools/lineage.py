@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
+import math
 import os
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,20 +29,26 @@ class Origin:
     Attributes:
         ref: The pixels.
         window: The window they were shown with; None for colour and pictures.
+        laid_on: The pixels that they were moved to lie on; None where the picture shows them as
+            they are.
+        scale: As of `app.tools.api.LaidOn`.
     """
 
     ref: ImageRef
     window: Window | None
+    laid_on: ImageRef | None = None
+    scale: float | None = None
 
 
 def record(folder: Path, name: str, origin: Origin) -> None:
     """Note that `folder / name` shows `origin`. A failure is logged and never raised."""
-    ref = origin.ref
-    entry = {
+    entry: dict[str, Any] = {
         "picture": name,
-        "ref": [ref.sop_instance_uid, ref.frame, ref.pixel_sha256],
+        "ref": _ref_json(origin.ref),
         "window": window_json(origin.window),
     }
+    if origin.laid_on is not None:
+        entry["laid_on"], entry["scale"] = _ref_json(origin.laid_on), origin.scale
     try:
         with (folder / FILE).open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(entry) + "\n")
@@ -69,11 +76,30 @@ def _origin(line: str, name: str) -> Origin | None:
         entry: Any = json.loads(line)
         if entry["picture"] != name:
             return None
-        uid, frame, digest = entry["ref"]
-        ref = ImageRef(str(uid), int(frame), str(digest))
-        return Origin(ref, window_of(entry["window"]))
+        ref, window, on = _ref_of(entry["ref"]), window_of(entry["window"]), entry.get("laid_on")
+        if on is None:
+            return Origin(ref, window)
+        return Origin(ref, window, _ref_of(on), _scale_of(entry["scale"]))
     except (ValueError, KeyError, TypeError, RecursionError):
         return None  # half a line that a crash left
+
+
+def _ref_json(ref: ImageRef) -> list[Any]:
+    return [ref.sop_instance_uid, ref.frame, ref.pixel_sha256]
+
+
+def _ref_of(parts: Any) -> ImageRef:
+    uid, frame, digest = parts
+    return ImageRef(str(uid), int(frame), str(digest))
+
+
+def _scale_of(value: Any) -> float | None:
+    if value is None:
+        return None
+    scale = float(value)
+    if not 0 < scale < math.inf:
+        raise ValueError("a scale is above 0")
+    return scale
 
 
 def window_json(window: Window | None) -> list[Any] | None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding
-from app.tools.api import Artifact, Images, ImageSnapshot, ToolResult
+from app.tools.api import Artifact, Images, ImageSnapshot, LaidOn, ToolResult
 
 
 class NotingImages:
@@ -34,7 +34,9 @@ class NotingImages:
             self.models.append(model)
         return snapshot
 
-    def add_derived(self, path: Path, source: ImageSnapshot | None) -> None:
+    def add_derived(
+        self, path: Path, source: ImageSnapshot | None, *, laid: LaidOn | None = None
+    ) -> None:
         """See `app.tools.api.Images`; what shows a synthetic image carries its mark."""
         if source is None:  # it may show any of those that were looked at
             model = next(iter(self.models), "")
@@ -42,7 +44,7 @@ class NotingImages:
             model = source.instance.get(synthetic.ATTRIBUTE)
         if model:
             _mark(path, model)
-        self._images.add_derived(path, source)
+        self._images.add_derived(path, source, laid=laid)
 
     def names(self) -> tuple[str, ...]:
         """See `app.tools.api.Images`."""

@@ -25,6 +25,7 @@ from app.tools.api import (
     Approval,
     CancelToken,
     ImageSnapshot,
+    LaidOn,
     Tool,
     ToolContext,
     ToolResult,
@@ -150,7 +151,9 @@ class NoImages:
         """Always refuses."""
         raise ToolRetry(f"{name} is not open")
 
-    def add_derived(self, path: Path, source: ImageSnapshot | None) -> None:
+    def add_derived(
+        self, path: Path, source: ImageSnapshot | None, *, laid: LaidOn | None = None
+    ) -> None:
         """Nothing to note."""
 
     def names(self) -> tuple[str, ...]:

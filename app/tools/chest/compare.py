@@ -19,6 +19,7 @@ from app.tools.api import (
     Approval,
     Artifact,
     ImageSnapshot,
+    LaidOn,
     Need,
     ToolContext,
     ToolFailed,
@@ -286,7 +287,7 @@ def _result(
     swapped: bool,
     order: Sequence[str],
 ) -> ToolResult:
-    picture = None if laid.doubt else _picture(laid, context)
+    picture = None if laid.doubt else _picture(current, prior, laid, context)
     warnings = [*order]
     if laid.doubt:
         warnings.append(f"the images could not be laid upon each other: {laid.doubt}")
@@ -318,10 +319,11 @@ def _result(
     )
 
 
-def _picture(laid: Laid, context: ToolContext) -> Path:
+def _picture(current: Looked, prior: Looked, laid: Laid, context: ToolContext) -> Path:
     path = save_png(laid.registered, context.out_dir, "registered_prior")
-    # Of the current image it has the rows and columns only: findings on it are not on that one.
-    context.images.add_derived(path, None)
+    # Findings on it are on neither of the two: it has the one's pixels and shows the other.
+    lies = LaidOn(current.snapshot, laid.scale)
+    context.images.add_derived(path, prior.snapshot, laid=lies)
     return path
 
 

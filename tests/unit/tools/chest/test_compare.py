@@ -340,6 +340,20 @@ def test_an_image_that_is_stored_mirrored_is_compared_all_the_same(two: Pair):
     assert np.abs(registered[inside] - mirrored["pixels"][inside]).mean() < 2
 
 
+def test_what_is_asked_about_the_registered_prior_knows_its_patient_and_its_sides(two: Pair):
+    two.open(chest(), PatientOrientation=["L", "F"], ViewPosition="AP")
+    mirrored = {name: value[:, ::-1] for name, value in chest().items()}
+    two.open(mirrored, PatientOrientation=["R", "F"], PixelSpacing=[1.1, 1.1])
+    two.host.registers = True
+    result = two.run()
+    shown = two.bench.images.resolve(result.output["registered_image_path"])
+    assert shown.instance.get("StudyDate") == "20210101"
+    assert shown.instance.get("ViewPosition") == "AP"
+    assert shown.frame.orientation.row == "R"
+    # The prior's pixels are 1 mm; drawn on as many of 1.1 mm, its own are 1 mm still.
+    assert shown.frame.spacing.column_mm == pytest.approx(1.0, abs=0.01)
+
+
 def test_named_the_wrong_way_round_they_are_exchanged_by_date(two: Pair):
     two.open(chest(heart=1.25), StudyDate="20220601")
     two.open(chest(), StudyDate="20220501")
