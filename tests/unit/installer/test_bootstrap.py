@@ -68,9 +68,14 @@ def copy(tmp_path: Path, wheels: Path, entries: dict[str, str], template: Path) 
     """A miniature working copy whose environment has pip, so that tests need not wait for it."""
     made = TinyCopy(tmp_path / "copy", wheels)
     made.lock(**{name: entries[name] for name in ("pip", "viewer", "ai", "test")})
-    shutil.copytree(template, made.venv, symlinks=True)
+    shutil.copytree(template, made.venv, symlinks=True, copy_function=_copied)
     made.stamp.unlink()
     return made
+
+
+def _copied(source: str, place: str) -> None:
+    """A file of the template; pip's own, thousands that nothing writes to, are only linked."""
+    (os.link if "site-packages" in Path(source).parts else shutil.copy2)(source, place)
 
 
 def test_an_empty_clone_becomes_an_environment_and_starts_the_demo(
