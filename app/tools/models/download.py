@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken
+from app.tools.models.durable import rename, settle, settle_names
 
 _CHUNK = 1 << 18
 _TIMEOUT_S = 30.0
@@ -341,4 +342,6 @@ def _accept(partial: Path, target: Path, wanted: Wanted) -> None:
                 subject=wanted.url,
                 remedy="Try again; if it stays so, the file or the way to it was tampered with.",
             )
-    partial.replace(target)
+    settle(partial)
+    rename(partial, target)
+    settle_names(target.parent)

@@ -5,6 +5,7 @@ What was installed before stays untouched until everything new is there and is w
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import shutil
 import uuid
@@ -17,6 +18,7 @@ from app.errors import SightlineError
 from app.tools.api import CancelToken, ModelHost
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import CHUNK, key_of, sha256_of
+from app.tools.models.durable import is_in_use
 from app.tools.models.places import Place, files_below
 from app.tools.models.plans import Agreed, PlannedFile, PlannedModel, check_agreed, check_space
 from app.tools.models.records import RECORD, Record, RecordedFile, write_record
@@ -225,7 +227,21 @@ def _not_written(error: OSError, models: Path) -> SightlineError:
     return SightlineError(
         f"it cannot be written into the models folder ({error.strerror or error})",
         subject=str(models),
-        remedy="Make space there, or set SIGHTLINE_MODELS to a folder with space.",
+        remedy=_remedy(error),
+    )
+
+
+def _remedy(error: OSError) -> str:
+    if is_in_use(error):
+        return (
+            "Close what uses it (another Sightline, or wait for the answer under way), "
+            "then try again."
+        )
+    if error.errno in (errno.ENOSPC, errno.EDQUOT):
+        return "Make space there, or set SIGHTLINE_MODELS to a folder with space."
+    return (
+        "Set SIGHTLINE_MODELS to a folder that you may write to, or ask whoever looks after "
+        "this computer."
     )
 
 

@@ -34,6 +34,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.errors import SightlineError, UsageError
 from app.tools.api import CancelToken
 from app.tools.models.digests import CHUNK, read_sha256
+from app.tools.models.durable import rename, settle, settle_names
 from app.tools.models.names import is_revision, is_sha256, refused, safe_name
 from app.tools.models.places import Place
 from app.tools.models.records import to_toml
@@ -144,7 +145,9 @@ def write_pack(
                 remedy="Make space, or write the pack elsewhere.",
             )
         _write_all(chosen, manifest, partial, out.name, told)
-        partial.replace(out)
+        settle(partial)
+        rename(partial, out)
+        settle_names(out.parent)
     except OSError as error:
         raise SightlineError(
             f"it cannot be written ({error.strerror or error})", subject=str(out)

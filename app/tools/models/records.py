@@ -17,6 +17,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from app.tools.models.durable import patiently, rename, settle, settle_names
+
 RECORD = "installed.toml"
 
 
@@ -69,7 +71,8 @@ class Record:
 def read_record(path: Path) -> Record | None:
     """The record, or None where there is none that can be read."""
     try:
-        data: dict[str, Any] = tomllib.loads(path.read_text(encoding="utf-8"))
+        text = patiently(lambda: path.read_text(encoding="utf-8"))
+        data: dict[str, Any] = tomllib.loads(text)
         return _adapter().validate_python(data)
     except (OSError, ValueError, ValidationError):
         return None
@@ -81,7 +84,7 @@ def _adapter() -> TypeAdapter[Record]:
 
 
 def write_record(path: Path, record: Record) -> None:
-    """Write it, at once or not at all.
+    """Write it, at once or not at all, also where the power fails.
 
     Raises:
         OSError: It cannot be written.
@@ -89,7 +92,9 @@ def write_record(path: Path, record: Record) -> None:
     partial = path.with_name(path.name + ".part")
     try:
         partial.write_text(to_toml(asdict(record)), encoding="utf-8", newline="\n")
-        partial.replace(path)
+        settle(partial)
+        rename(partial, path)
+        settle_names(path.parent)
     except OSError:
         with contextlib.suppress(OSError):
             partial.unlink(missing_ok=True)

@@ -2,6 +2,10 @@
 
 What was there is moved aside into a hidden folder, and deleted once everything new is in place; so
 it can be moved back, by the same program or by the next one.
+
+At each instant a model is whole, as it was or as it will be, or it is missing while something of
+it is aside: of a model of one file the record comes before its file and goes after it, and of two
+files of which one is used the other one goes first. `looking` rests on that.
 """
 
 from __future__ import annotations
@@ -12,6 +16,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+from app.tools.models.durable import patiently, rename, settle, settle_names
 from app.tools.models.places import Place
 from app.tools.models.records import RECORD
 
@@ -30,6 +35,9 @@ def swap(staged: Iterable[tuple[Place, Path]]) -> None:
     Raises:
         OSError: It cannot be done; what was there is in place again.
     """
+    staged = list(staged)
+    for _, folder in staged:
+        settle(folder)
     with _swapping:
         begun: list[Place] = []
         cleared: list[Place] = []
@@ -40,11 +48,13 @@ def swap(staged: Iterable[tuple[Place, Path]]) -> None:
                 _move_aside(place)
                 cleared.append(place)
                 _put(place, folder)
+            for models in {place.models for place in begun}:
+                settle_names(models)  # before what was there is deleted
         except OSError:
             for place in begun:
                 with contextlib.suppress(OSError):
                     if place in cleared:  # what is there now is new
-                        _delete(place)
+                        delete(place)
                     _take_back(place)
             raise
         for place in begun:
@@ -94,14 +104,14 @@ def delete(place: Place) -> None:
     """
     if not place.card.folder:
         for path in _owned(place):
-            path.unlink()
+            patiently(path.unlink)
     elif place.base.is_symlink():
         place.base.unlink()  # what it leads to is not ours to delete
     elif place.base.exists():
         # Out of the way first: a folder that is half deleted must not look like a model.
         trash = place.models / f"{_REMOVED}{place.card.name}"
         _forget(trash)
-        place.base.rename(trash)
+        rename(place.base, trash)
         shutil.rmtree(trash)
 
 
@@ -110,10 +120,10 @@ def _aside(place: Place) -> Path:
 
 
 def _owned(place: Place) -> list[Path]:
-    """What of the models folder is this model's."""
+    """What of the models folder is this model's, in the order in which it can go."""
     if place.card.folder:
         return [place.base] if place.base.is_symlink() or place.base.exists() else []
-    names = [name for file in place.file_names for name in (file, f"{file}.{RECORD}")]
+    names = [name for file in reversed(place.file_names) for name in (file, f"{file}.{RECORD}")]
     paths = [place.base / name for name in names]
     return [path for path in paths if path.is_symlink() or path.exists()]
 
@@ -122,33 +132,30 @@ def _move_aside(place: Place) -> None:
     aside = _aside(place)
     for path in _owned(place):
         aside.mkdir(exist_ok=True)
-        path.rename(aside / path.name)
+        rename(path, aside / path.name)
 
 
 def _put(place: Place, folder: Path) -> None:
     if place.card.folder:
-        folder.rename(place.base)
+        rename(folder, place.base)
         return
     name = next(path.name for path in folder.iterdir() if path.name != RECORD)
-    (folder / name).rename(place.base / name)
-    (folder / RECORD).rename(place.base / f"{name}.{RECORD}")
-
-
-def _delete(place: Place) -> None:
-    for path in _owned(place):
-        if place.card.folder and not path.is_symlink():
-            shutil.rmtree(path)
-        else:
-            path.unlink()
+    rename(folder / RECORD, place.base / f"{name}.{RECORD}")
+    rename(folder / name, place.base / name)
 
 
 def _take_back(place: Place) -> None:
     aside = _aside(place)
     if aside.is_dir():
-        for path in list(aside.iterdir()):
-            path.rename(place.models / path.name)
+        order = [f"{name}.{RECORD}" for name in place.file_names] + list(place.file_names)
+        for path in sorted(aside.iterdir(), key=lambda path: _index(order, path.name)):
+            rename(path, place.models / path.name)
         aside.rmdir()
 
 
 def _forget(folder: Path) -> None:
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _index(order: list[str], name: str) -> int:
+    return order.index(name) if name in order else len(order)

@@ -449,7 +449,7 @@ def test_a_swap_that_fails_half_way_is_undone_for_all_models(
     install(made, tmp_path / "test-folder")
     (made.folder / "test-net.pt").write_bytes(b"own")
     before = contents(made.folder)
-    real = Path.rename
+    real = Path.replace
     for failing in ("test-folder", "test-net.pt", "installed.toml"):
 
         def fails(self: Path, target: Any, failing: str = failing) -> Path:
@@ -457,11 +457,11 @@ def test_a_swap_that_fails_half_way_is_undone_for_all_models(
                 raise OSError(13, "Permission denied")
             return real(self, target)
 
-        monkeypatch.setattr(Path, "rename", fails)
+        monkeypatch.setattr(Path, "replace", fails)
         with pytest.raises(SightlineError, match="Permission denied"):
             made.install(made.plan_install(pack))
         assert contents(made.folder) == before
-    monkeypatch.setattr(Path, "rename", real)
+    monkeypatch.setattr(Path, "replace", real)
     made.install(made.plan_install(pack))
     assert [status.state for status in made.verify()] == ["intact", "intact"]
     assert not list(made.folder.glob(".*"))
