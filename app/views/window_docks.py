@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QEvent, QObject, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from app.views.widgets import PanelTitle
 
 _AREA = Qt.DockWidgetArea
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
+_NARROW = 1200  # px of the window
 _LOOKS = {
     "Studies": ("panel-left", "Ctrl+1"),
     "Attributes": ("table-properties", "Ctrl+2"),
@@ -21,7 +22,7 @@ _LOOKS = {
 """Icon and shortcut, in the order of the View menu."""
 
 
-class WindowDocks:
+class WindowDocks(QObject):
     """Puts the panels into docks of the window.
 
     Args:
@@ -35,11 +36,15 @@ class WindowDocks:
     """
 
     def __init__(self, window: QMainWindow, middle: QWidget, panels: Mapping[str, QWidget]) -> None:
+        super().__init__(window)
         self._window = window
         self._middle = middle
+        self._alone = 0  # px that the studies have without the attributes beside them
         self.titles: dict[str, PanelTitle] = {}
         self.by_name = {name: self._dock(name, panels[name]) for name in _LOOKS if name in panels}
         self._arrange()
+        for name in ("Studies", "Attributes"):
+            self.by_name[name].installEventFilter(self)
 
     def _dock(self, name: str, widget: QWidget) -> QDockWidget:
         dock = QDockWidget(name, self._window)
@@ -57,7 +62,6 @@ class WindowDocks:
         window.addDockWidget(_AREA.LeftDockWidgetArea, docks["Studies"])
         window.splitDockWidget(docks["Studies"], docks["Attributes"], _ACROSS)
         docks["Attributes"].hide()
-        docks["Attributes"].toggleViewAction().toggled.connect(self._make_room)
         if "Assistant" in docks:
             window.addDockWidget(_AREA.RightDockWidgetArea, docks["Assistant"])
         # Below the studies, which rarely fill their column; the conversation needs its own.
@@ -67,10 +71,10 @@ class WindowDocks:
 
     def default_sizes(self) -> None:
         """The sizes of a window that was never arranged; they hold only once it is laid out."""
-        narrow = self._window.width() < 1200
         docks, resize = self.by_name, self._window.resizeDocks
-        resize([docks["Studies"]], [230 if narrow else 290], _ACROSS)
+        resize([docks["Studies"]], [self._default_studies], _ACROSS)
         if "Assistant" in docks:
+            narrow = self._window.width() < _NARROW
             resize([docks["Assistant"]], [310 if narrow else 400], _ACROSS)
         half = round(self._middle.height() * 0.5)
         resize([docks["Studies"], docks["Findings"]], [half, half], _DOWN)
@@ -83,12 +87,27 @@ class WindowDocks:
             shares = {"Studies": 0.36, "Layers": 0.36, "Findings": 0.28}
             self._resize({name: round(height * share) for name, share in shares.items()}, _DOWN)
 
-    def _make_room(self, shown: bool) -> None:
-        """Attributes need width for their values; the study list keeps its own."""
-        if shown:
-            wide = self._window.width() >= 1400
-            studies, attributes = (250, 420) if wide else (200, 300)
-            self._resize({"Studies": studies, "Attributes": attributes}, _ACROSS)
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        studies, attributes = self.by_name["Studies"], self.by_name["Attributes"]
+        if watched is studies and event.type() == QEvent.Type.Resize and attributes.isHidden():
+            self._alone = studies.width()
+        # Not with the window, whose layout is remembered; a floating panel takes no room.
+        if watched is attributes and self._window.isVisible() and not attributes.isFloating():
+            if event.type() == QEvent.Type.ShowToParent:
+                self._make_room()
+            elif event.type() == QEvent.Type.HideToParent:
+                self._resize({"Studies": self._alone or self._default_studies}, _ACROSS)
+        return False
+
+    def _make_room(self) -> None:
+        """Attributes need width for their values; the study list keeps some."""
+        wide = self._window.width() >= 1400
+        studies, attributes = (250, 420) if wide else (200, 300)
+        self._resize({"Studies": studies, "Attributes": attributes}, _ACROSS)
+
+    @property
+    def _default_studies(self) -> int:
+        return 230 if self._window.width() < _NARROW else 290
 
     def _resize(self, sizes: Mapping[str, int], along: Qt.Orientation) -> None:
         """As soon as what was shown just now is laid out."""

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QUrl
+from PySide6.QtCore import QMimeData, QPoint, QPointF, Qt, QTimer, QUrl
 from PySide6.QtGui import QColor, QDragEnterEvent, QDropEvent, QImage
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QToolButton
@@ -309,6 +309,44 @@ def test_the_layout_is_remembered(
         made.docks["Findings"].close()
         wait_until(lambda w=made: not w.busy)
         made.close()
+        made.deleteLater()
+
+
+def test_the_study_list_is_as_wide_as_before_once_the_attributes_are_gone(
+    window: MainWindow, wait_until: WaitUntil
+):
+    studies, attributes = window.docks["Studies"], window.docks["Attributes"]
+    window.resizeDocks([studies], [310], Qt.Orientation.Horizontal)
+    wait_until(lambda: studies.width() == 310)
+    attributes.show()
+    wait_until(lambda: attributes.width() == 300)
+    attributes.close()
+    wait_until(lambda: studies.width() == 310)
+
+
+def test_the_width_that_the_attributes_were_given_is_remembered(
+    qapp: QApplication, decoder: FakeDecoder, tmp_path: Path, wait_until: WaitUntil
+):
+    def shown() -> MainWindow:
+        made = MainWindow(Workspace(), decoder, layout_file=tmp_path / "window.ini")
+        made.resize(1280, 800)
+        made.show()
+        passed: list[bool] = []
+        QTimer.singleShot(0, made, lambda: passed.append(True))  # after what the window put off
+        wait_until(lambda: passed)
+        return made
+
+    first = shown()
+    attributes = first.docks["Attributes"]
+    attributes.show()
+    wait_until(lambda: attributes.width() == 300)
+    first.resizeDocks([attributes], [380], Qt.Orientation.Horizontal)
+    wait_until(lambda: attributes.width() == 380)
+    first.close()
+    again = shown()
+    assert again.docks["Attributes"].width() == 380
+    again.close()
+    for made in (first, again):
         made.deleteLater()
 
 
