@@ -17,13 +17,12 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from safetensors import safe_open
 from torch import nn
 from transformers import CLIPVisionConfig, LlavaConfig, LlavaForConditionalGeneration, MistralConfig
 
 from app.tools.api import ToolFailed
 from app.tools.chest.folders import loaded_whole, modern
-from app.tools.chest.published_weights import made_on
+from app.tools.chest.published_weights import made_on, shapes_in
 from app.tools.model_process.serving import Work
 
 TOWER = "model.vision_tower.vision_tower.vision_model."
@@ -164,14 +163,17 @@ def _tower(path: Path) -> CLIPVisionConfig:
 
 
 def _shapes(path: Path) -> dict[str, list[int]]:
-    """Shapes of the vision tower's weights by their names in it."""
-    found: dict[str, list[int]] = {}
-    for file in sorted(path.glob("*.safetensors")):
-        with cast("Any", safe_open)(file, framework="pt") as opened:
-            for name in opened.keys():  # noqa: SIM118 (no mapping)
-                if name.startswith(TOWER):
-                    found[name.removeprefix(TOWER)] = opened.get_slice(name).get_shape()
-    return found
+    """Shapes of the vision tower's weights by their names in it.
+
+    Raises:
+        ToolFailed: A file is damaged.
+    """
+    return {
+        name.removeprefix(TOWER): shape
+        for file in sorted(path.glob("*.safetensors"))
+        for name, shape in shapes_in(file)
+        if name.startswith(TOWER)
+    }
 
 
 def _limit(about: Mapping[str, Any]) -> int:

@@ -21,7 +21,7 @@ from torch import Tensor
 from transformers import CLIPImageProcessorPil
 
 from app.tools.chest import llava_layout, llava_words
-from app.tools.chest.decoding import Ids, embedded_inputs, write
+from app.tools.chest.decoding import Ids, embedded_inputs, rgb, write
 from app.tools.chest.llava_layout import Habits
 from app.tools.chest.llava_words import Words
 from app.tools.chest.published_weights import checked
@@ -91,7 +91,7 @@ def prepared(llava: Llava, pixels: NDArray[np.uint8]) -> Tensor:
     if llava.habits.pad:
         image = squared(pixels, list(processor.image_mean))
     else:
-        image = Image.fromarray(np.ascontiguousarray(pixels)).convert("RGB")
+        image = rgb(pixels)
     return processor(image, return_tensors="pt")["pixel_values"]
 
 

@@ -127,7 +127,7 @@ def checked(
             for prefix, module in parts.items()
             for name, tensor in module.state_dict().items()
         }
-        found = {rename(name): shape for path in shards(folder) for name, shape in _shapes(path)}
+        found = {rename(name): shape for path in shards(folder) for name, shape in shapes_in(path)}
     except OtherLayout as error:
         raise _damaged(folder, str(error)) from error
     if found != wanted:
@@ -167,7 +167,12 @@ def _tensors(path: Path) -> Generator[tuple[float, str, torch.Tensor]]:
         raise _damaged(path, str(error)) from error
 
 
-def _shapes(path: Path) -> Generator[tuple[str, list[int]]]:
+def shapes_in(path: Path) -> Generator[tuple[str, list[int]]]:
+    """Names and shapes of what lies in a safetensors file, from its header alone.
+
+    Raises:
+        ToolFailed: It is damaged.
+    """
     try:
         with safe_open(path, framework="pt", device="cpu") as opened:
             for name in opened.keys():  # noqa: SIM118  (no mapping)

@@ -300,6 +300,14 @@ def test_a_folder_that_lacks_something_is_never_filled_up_at_random(
         ask(opened, model_process)
 
 
+def test_weights_that_break_off_are_said_to_be_damaged(opened: Bench, model_process: ProcessHost):
+    shard = next((opened.models / MODEL).glob("*.safetensors"))
+    shard.write_bytes(shard.read_bytes()[:200])
+    with pytest.raises(ToolFailed, match="missing or damaged") as caught:
+        ask(opened, model_process)
+    assert "models verify" in caught.value.remedy
+
+
 def test_a_damaged_vocabulary_is_named(opened: Bench, model_process: ProcessHost):
     (opened.models / MODEL / "tokenizer.model").write_bytes(b"none")
     with pytest.raises(ToolFailed, match=r"tokenizer\.model\) cannot be read"):
