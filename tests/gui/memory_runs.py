@@ -41,6 +41,8 @@ WARM_UP = 40
 ROUNDS = 200
 LAST = 15
 SLICES = 2000
+SLICES_EACH = 4
+OWN = "66666{:05d}"
 SMALL = 64 * 2**20
 IMAGE, PLACE, HEIGHT = "1.5.99999{:05d}", "8888{:05d}", "7777{:05d}"
 DIFFERENT = 100
@@ -52,7 +54,7 @@ class State:
     """What a process holds.
 
     Attributes:
-        resident: Bytes in memory of its own, and its share of what it has with others (PSS).
+        resident: Bytes in memory of its own, and its share of what it has with others.
         objects: Objects of the program's own classes, by class.
         threads: Threads.
         files: Open file descriptors.
@@ -69,16 +71,19 @@ class State:
 
 
 def resident_bytes() -> int:
-    """Memory that would be free if this process ended (Linux).
+    """Memory of its own, and its share of what it has with others (Linux).
 
-    What the allocator keeps for the next request is given back first: it is nobody's.
+    What the allocator keeps for the next request is given back first: it is nobody's. Files in
+    memory (libraries) are left out: how much of them is this process's share goes up and down with
+    the other processes on the machine.
     """
     QApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
     with suppress(OSError, AttributeError):  # another C library
         ctypes.CDLL("libc.so.6").malloc_trim(0)
-    text = Path("/proc/self/smaps_rollup").read_text(encoding="ascii")
-    return 1024 * next(int(row.split()[1]) for row in text.splitlines() if row.startswith("Pss:"))
+    rows = Path("/proc/self/smaps_rollup").read_text(encoding="ascii").splitlines()
+    sizes = {name: rest.split()[0] for name, _, rest in (row.partition(":") for row in rows[1:])}
+    return 1024 * (int(sizes["Pss_Anon"]) + int(sizes["Pss_Shmem"]))
 
 
 def state(resident: Sequence[int]) -> State:
@@ -118,20 +123,28 @@ def wait(until: Callable[[], object], limit_s: float = 120.0) -> None:
 
 def studies(folder: Path, count: int) -> Iterator[Path]:
     """Folders with a small study each, of four slices, all of other patients."""
-    template = pydicom.dcmread(ct_series(8, 128) / "0000.dcm")
+    slices = [_small_slice(index) for index in range(SLICES_EACH)]
     for number in range(count):
         place = folder / str(number)
         place.mkdir()
-        template.StudyInstanceUID, template.SeriesInstanceUID = f"1.2.{number}", f"1.3.{number}"
-        template.PatientID = template.PatientName = f"P{number}"
-        for index in range(4):
-            uid = f"1.4.{number}.{index}"
-            template.SOPInstanceUID = uid
-            template.file_meta.MediaStorageSOPInstanceUID = UID(uid)
-            template.InstanceNumber = index + 1
-            template.ImagePositionPatient = [0, 0, float(index)]
-            template.save_as(place / f"{index}.dcm")
+        for index, data in enumerate(slices):
+            made = data.replace(OWN.format(0).encode(), OWN.format(number).encode())
+            (place / f"{index}.dcm").write_bytes(made)
         yield place
+
+
+def _small_slice(index: int) -> bytes:
+    """A file of the first study; its names hold a number in which those of others differ."""
+    ds = pydicom.dcmread(ct_series(8, 128) / "0000.dcm")
+    ds.StudyInstanceUID, ds.SeriesInstanceUID = f"1.2.{OWN.format(0)}", f"1.3.{OWN.format(0)}"
+    ds.PatientID = ds.PatientName = f"P{OWN.format(0)}"
+    ds.SOPInstanceUID = UID(f"1.4.{OWN.format(0)}.{index}")
+    ds.file_meta.MediaStorageSOPInstanceUID = ds.SOPInstanceUID
+    ds.InstanceNumber = index + 1
+    ds.ImagePositionPatient = [0, 0, float(index)]
+    stream = io.BytesIO()
+    ds.save_as(stream)
+    return stream.getvalue()
 
 
 def open_and_close(window: MainWindow, folder: Path) -> None:
@@ -160,12 +173,14 @@ def many_studies(rounds: int = ROUNDS) -> dict[str, object]:
         try:
             before: State | None = None
             resident: list[int] = []
-            folders = studies(Path(home), WARM_UP + rounds)
+            total = WARM_UP + rounds
+            folders = studies(Path(home), total)
             for number, folder in enumerate(folders):
                 if number == WARM_UP:
                     before = state(resident)
                 open_and_close(window, folder)
-                resident.append(resident_bytes())
+                if number >= total - LAST or WARM_UP - LAST <= number < WARM_UP:
+                    resident.append(resident_bytes())
             assert before is not None
             after = state(resident)
             return {"before": asdict(before), "after": asdict(after), "rounds": rounds}
@@ -205,6 +220,7 @@ def scrolled(count: int = SLICES, budget: int = SMALL) -> dict[str, object]:
             assert len(images) == count
             decoder.frame(images[0]).result()
             gc.collect()
+            gc.freeze()  # what stands now is not gone through at each look
             before, peak, kept, total = resident_bytes(), 0, 0, 0
             started = time.perf_counter()
             for number, image in enumerate(images):
