@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any, cast
 
@@ -16,8 +15,13 @@ from transformers import (
 )
 
 from app.tools.chest.chexagent_net import Visual
-from app.tools.chest.published_weights import made_on
-from tests.support.tiny.xray_phrase_grounding import randomise, write_shards
+from tests.support.tiny_files import (
+    copy_program,
+    randomise,
+    randomised,
+    write_json,
+    write_parts,
+)
 from tests.support.tiny_memory import chained, remember_plain, signs
 
 LEAD, REF, END_REF = "There is a ", "<|ref|>", "<|/ref|>"
@@ -71,19 +75,11 @@ def build(
     if program is not None:
         _build_program(folder, tokenizer, says, program)
         return
-    device = "cuda" if full and torch.cuda.is_available() else "cpu"
-    with made_on(device, torch.bfloat16 if full else torch.float32):
-        parts = network(full=full, words=len(tokenizer))
-    randomise(parts.values(), 0.02 if full else 0.05)
+    parts = randomised(lambda: network(full=full, words=len(tokenizer)), full=full)
     if says and not full:
         _teach(parts[""], tokenizer, says)
     _write_configs(folder, _tower(full=full), cast("Any", parts[""]).config)
-    tensors = {
-        prefix + name: tensor
-        for prefix, module in parts.items()
-        for name, tensor in module.state_dict().items()
-    }
-    write_shards(folder, tensors, 4_000_000_000 if full else 400_000)
+    write_parts(folder, parts, full=full)
 
 
 def network(*, full: bool, words: int = 51_200) -> dict[str, nn.Module]:
@@ -102,14 +98,8 @@ def _build_program(folder: Path, tokenizer: Any, says: tuple[str, ...], more: st
     seen = nn.Linear(64, phi.hidden_size)
     randomise([language, seen], 0.05)
     _teach(language, tokenizer, says)
-    tensors = {
-        **language.state_dict(),
-        **{f"visual.{name}": tensor for name, tensor in seen.state_dict().items()},
-    }
-    write_shards(folder, tensors, 400_000)
-    source = Path(__file__).parents[1] / "model_programs" / "chexagent"
-    for path in source.glob("*.py"):
-        (folder / path.name).write_text(path.read_text("utf-8") + more, encoding="utf-8")
+    write_parts(folder, {"": language, "visual.": seen})
+    copy_program("chexagent", folder, more)
     config = {
         **phi.to_dict(),
         "architectures": ["CheXagentForCausalLM"],
@@ -119,16 +109,14 @@ def _build_program(folder: Path, tokenizer: Any, says: tuple[str, ...], more: st
             "AutoModelForCausalLM": "modeling_chexagent.CheXagentForCausalLM",
         },
     }
-    (folder / "config.json").write_text(json.dumps(config), encoding="utf-8")
-    (folder / "vision").mkdir(exist_ok=True)
-    for name in ("config.json", "preprocessor_config.json"):  # the card asks for them
-        (folder / "vision" / name).write_text("{}", encoding="utf-8")
+    asked = ("vision/config.json", "vision/preprocessor_config.json")  # by the card
+    write_json(folder, {"config.json": config, **{name: {} for name in asked}})
 
 
 def make_tokenizer(folder: Path, says: tuple[str, ...]) -> CodeGenTokenizer:
     """GPT-2's bytes without merges, the model's marks, and the pieces of the answer."""
     names = {sign: place for place, sign in enumerate([*_bytes(), END])}
-    (folder / "vocab.json").write_text(json.dumps(names), encoding="utf-8")
+    write_json(folder, {"vocab.json": names})
     (folder / "merges.txt").write_text("#version: 0.2\n", encoding="utf-8")
     added = [END, *SPECIAL, *(word for word in says if word not in SPECIAL)]
     first = len(names) - 1
@@ -152,7 +140,7 @@ def make_tokenizer(folder: Path, says: tuple[str, ...]) -> CodeGenTokenizer:
         "unk_token": END,
         "model_max_length": 2048,
     }
-    (folder / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    write_json(folder, {"tokenizer_config.json": config})
     return CodeGenTokenizer.from_pretrained(str(folder))
 
 
@@ -237,11 +225,9 @@ def _write_configs(folder: Path, siglip: SiglipVisionConfig, phi: PhiConfig) -> 
         "resample": 3,
         "size": {"height": SIDE, "width": SIDE},
     }
-    (folder / "vision").mkdir(exist_ok=True)
     written = {
         "config.json": config,
         "vision/config.json": vision,
         "vision/preprocessor_config.json": looks,
     }
-    for name, content in written.items():
-        (folder / name).write_text(json.dumps(content, indent=1), encoding="utf-8")
+    write_json(folder, written)

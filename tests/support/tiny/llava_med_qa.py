@@ -8,16 +8,15 @@ loads it into.
 from __future__ import annotations
 
 import io
-import json
 from pathlib import Path
 from typing import Any, cast
 
 import sentencepiece
 import torch
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from transformers import CLIPVisionConfig, CLIPVisionModel, MistralConfig, MistralForCausalLM
 
+from tests.support.tiny_files import in_its_precision, write_json, write_shards
 from tests.support.tiny_memory import chained, remember_gated, signs
 
 SAYS = "I partly agree: the heart is enlarged."
@@ -75,13 +74,15 @@ def build(
         _teach(parts[0], pieces, says)
     if marks:
         added = {"<im_start>": words - 2, "<im_end>": words - 1}
-        (folder / "added_tokens.json").write_text(json.dumps(added), encoding="utf-8")
+        write_json(folder, {"added_tokens.json": added})
     if layout == "hf":
         _write_hf(folder, parts, words)
         _write_backend(folder, pieces)
         return
-    _write_json(folder / "config.json", _config(parts[0].config, marks=marks))
-    _write_shards(folder, _state(*parts))
+    write_json(folder, {"config.json": _config(parts[0].config, marks=marks)})
+    state = list(_state(*parts).items())
+    share = -(-len(state) // SHARDS)
+    write_shards(folder, [dict(state[i : i + share]) for i in range(0, len(state), share)])
 
 
 def _vocabulary(folder: Path, says: str) -> Any:
@@ -117,7 +118,7 @@ def _vocabulary(folder: Path, says: str) -> Any:
         "model_max_length": 2048,
         "tokenizer_class": "LlamaTokenizer",
     }
-    _write_json(folder / "tokenizer_config.json", settings)
+    write_json(folder, {"tokenizer_config.json": settings})
     return cast("Any", sentencepiece).SentencePieceProcessor(model_proto=model.getvalue())
 
 
@@ -148,16 +149,12 @@ def _parts(words: int, *, full: bool) -> tuple[Any, Any, Any]:
         **sizes,
     )
     torch.manual_seed(2)
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.bfloat16 if full else torch.float32)
-    try:
+    with in_its_precision(full=full):
         width = int(cast("Any", text).hidden_size)
         projector = nn.Sequential(
             nn.Linear(sizes["hidden_size"], width), nn.GELU(), nn.Linear(width, width)
         )
         return MistralForCausalLM(text).eval(), CLIPVisionModel(vision).eval(), projector.eval()
-    finally:
-        torch.set_default_dtype(before)
 
 
 def _teach(language: Any, pieces: Any, says: str) -> None:
@@ -223,21 +220,6 @@ def _state(language: Any, tower: Any, projector: nn.Module) -> dict[str, Tensor]
     return state
 
 
-def _write_shards(folder: Path, state: dict[str, Tensor]) -> None:
-    """Weights in the published number of files, with an index."""
-    names = list(state)
-    share = -(-len(names) // SHARDS)
-    where: dict[str, str] = {}
-    for part in range(SHARDS):
-        file = f"model-{part + 1:05d}-of-{SHARDS:05d}.safetensors"
-        own = names[part * share : (part + 1) * share]
-        save_file({name: state[name].contiguous() for name in own}, folder / file, {"format": "pt"})
-        where |= dict.fromkeys(own, file)
-    total = sum(tensor.numel() * tensor.element_size() for tensor in state.values())
-    index = {"metadata": {"total_size": total}, "weight_map": where}
-    _write_json(folder / "model.safetensors.index.json", index)
-
-
 def _write_hf(folder: Path, parts: tuple[Any, Any, Any], words: int) -> None:
     """The same weights in transformers' own layout."""
     from transformers import CLIPImageProcessorPil, LlavaConfig, LlavaForConditionalGeneration
@@ -271,7 +253,3 @@ def _write_backend(folder: Path, pieces: Any) -> None:
     merges = cast("Any", generate_merges)(names, scores)
     cast("Any", LlamaTokenizer)(vocab=names, merges=merges).save_pretrained(folder)
     (folder / "tokenizer.model").unlink()
-
-
-def _write_json(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value, indent=2), encoding="utf-8")

@@ -17,6 +17,7 @@ from transformers import (
 )
 from transformers.models.gemma3.configuration_gemma3 import Gemma3TextConfig
 
+from tests.support.tiny_files import in_its_precision
 from tests.support.tiny_memory import chained, remember_gated, signs
 
 SAYS = "There is cardiomegaly with a small left effusion."
@@ -165,15 +166,11 @@ def _model(tokenizer: Any, *, full: bool) -> Any:
         image_token_index=tokenizer.image_token_id,
     )
     torch.manual_seed(3)
-    before = torch.get_default_dtype()
-    torch.set_default_dtype(torch.bfloat16 if full else torch.float32)
-    try:
+    with in_its_precision(full=full):
         model: Any = Gemma3ForConditionalGeneration(config).eval()
-        # Zero at first in the class: nothing of an image would come through.
-        model.model.multi_modal_projector.mm_input_projection_weight.data.normal_(std=0.2)
-        return model
-    finally:
-        torch.set_default_dtype(before)
+    # Zero at first in the class: nothing of an image would come through.
+    model.model.multi_modal_projector.mm_input_projection_weight.data.normal_(std=0.2)
+    return model
 
 
 def _teach(model: Any, tokenizer: Any, says: str) -> None:

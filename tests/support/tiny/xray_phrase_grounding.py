@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any, cast
 
 import torch
-from safetensors.torch import save_file
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors
 from torch import nn
 from transformers import (
@@ -23,7 +22,13 @@ from transformers import (
 )
 
 from app.tools.chest.maira_net import Projector
-from app.tools.chest.published_weights import made_on
+from tests.support.tiny_files import (
+    copy_program,
+    randomise,
+    randomised,
+    write_json,
+    write_parts,
+)
 from tests.support.tiny_memory import chained, remember_gated, signs
 
 PHRASE = "left pleural effusion"
@@ -92,20 +97,12 @@ def build(
         _build_program(folder, tokenizer, says, program)
         return
     full = size == "full"
-    device = "cuda" if full and torch.cuda.is_available() else "cpu"
-    with made_on(device, torch.bfloat16 if full else torch.float32):
-        parts = network(full=full, words=len(tokenizer))
-    randomise(parts.values(), 0.02 if full else 0.05)
+    parts = randomised(lambda: network(full=full, words=len(tokenizer)), full=full)
     if says and not full:
         _teach(parts["language_model."], tokenizer, says)
     seen, told = (cast("Any", parts[name]).config for name in ("vision_tower.", "language_model."))
     _write_configs(folder, seen, told, tokenizer.get_vocab()["<image>"])
-    tensors = {
-        published(prefix + name): tensor
-        for prefix, module in parts.items()
-        for name, tensor in module.state_dict().items()
-    }
-    write_shards(folder, tensors, 4_000_000_000 if full else 400_000)
+    write_parts(folder, parts, full=full, published=published)
 
 
 def network(*, full: bool, words: int = 32_207) -> dict[str, nn.Module]:
@@ -148,39 +145,6 @@ def published(name: str) -> str:
     for new, old in _OLD_NAMES:
         name = name.replace(new, old)
     return name
-
-
-def randomise(modules: Any, spread: float) -> None:
-    """Random values, the same each time; norms stay near one."""
-    with torch.no_grad():
-        for module in modules:
-            for name, tensor in module.named_parameters():
-                if tensor.dim() == 1 and name.endswith("weight"):
-                    tensor.fill_(1.0)
-                elif name.endswith("lambda1"):
-                    tensor.fill_(0.5)
-                else:
-                    tensor.normal_(std=spread)
-
-
-def write_shards(folder: Path, tensors: dict[str, torch.Tensor], most: int) -> None:
-    """Safetensors in several files with their index, as large models are published."""
-    shards: list[dict[str, torch.Tensor]] = [{}]
-    filled = 0
-    for name, tensor in tensors.items():
-        taken = tensor.numel() * tensor.element_size()
-        if shards[-1] and filled + taken > most:
-            shards.append({})
-            filled = 0
-        shards[-1][name] = tensor.contiguous()
-        filled += taken
-    places: dict[str, str] = {}
-    for number, shard in enumerate(shards, 1):
-        file = f"model-{number:05d}-of-{len(shards):05d}.safetensors"
-        save_file({name: tensor.cpu() for name, tensor in shard.items()}, folder / file)
-        places |= dict.fromkeys(shard, file)
-    index = {"metadata": {}, "weight_map": places}
-    (folder / "model.safetensors.index.json").write_text(json.dumps(index), encoding="utf-8")
 
 
 def _tower(*, full: bool) -> Dinov2Config:
@@ -235,10 +199,8 @@ def _build_program(folder: Path, tokenizer: Any, says: str, more: str) -> None:
     _teach_parts(model.model.language_model, model.lm_head, tokenizer, says)
     config.save_pretrained(folder)
     # By the names of its program's own modules: transformers would write LLaVA's older ones.
-    write_shards(folder, model.state_dict(), 400_000)
-    source = Path(__file__).parents[1] / "model_programs" / "maira2"
-    for path in source.glob("*.py"):
-        (folder / path.name).write_text(path.read_text("utf-8") + more, encoding="utf-8")
+    write_parts(folder, {"": model})
+    copy_program("maira2", folder, more)
     written = json.loads((folder / "config.json").read_text("utf-8"))
     written |= {
         "model_type": "maira2",
@@ -256,8 +218,8 @@ def _build_program(folder: Path, tokenizer: Any, says: str, more: str) -> None:
         "vision_feature_select_strategy": "default",
         "num_additional_image_tokens": 1,
     }
-    _write(folder, {"config.json": written, "processor_config.json": processor})
-    _write(folder, {"preprocessor_config.json": _LOOKS})
+    write_json(folder, {"config.json": written, "processor_config.json": processor})
+    write_json(folder, {"preprocessor_config.json": _LOOKS})
 
 
 def _teach(model: Any, tokenizer: Any, says: str) -> None:
@@ -299,9 +261,4 @@ def _write_configs(folder: Path, seen: Any, told: Any, image: int) -> None:
         "text_config": text,
         "vision_config": vision,
     }
-    _write(folder, {"config.json": config, "preprocessor_config.json": _LOOKS})
-
-
-def _write(folder: Path, contents: dict[str, Any]) -> None:
-    for name, content in contents.items():
-        (folder / name).write_text(json.dumps(content, indent=1), encoding="utf-8")
+    write_json(folder, {"config.json": config, "preprocessor_config.json": _LOOKS})
