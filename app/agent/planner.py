@@ -25,7 +25,7 @@ from app.agent.planning.steps import (
 from app.agent.planning.text import MAX_QUESTION, masked, normalised
 from app.agent.planning.which import Which, about, certain_of_image, which_image
 from app.tools.api import Tool
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.planning import NO_PLANS, AnyOf, Plans
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +49,8 @@ def decide(question: str, scene: Scene) -> Decision:
 def _decide(question: str, text: str, which: Which, scene: Scene) -> Decision:
     blank = masked(text)
     mentions = find_mentions(blank, scene.tools)
+    plain = scene
+    scene = replace(scene, tools=_with_phrases(scene))
     rest = without_phrases(blank, scene.tools) if not mentions else None
     # What is said besides a tool's phrase may be for the rules: "count the cells and show it".
     besides = (
@@ -61,7 +63,7 @@ def _decide(question: str, text: str, which: Which, scene: Scene) -> Decision:
     if explicit is None:
         said = with_phrases(blank, mentions, scene.tools)
         denied = {item.name for item in said if item.negated}
-        return read_natural(blank, scene, denied, image=which.one, text=text)
+        return read_natural(blank, plain, denied, image=which.one, text=text)
     wider = _in_words(blank, text, mentions, explicit, scene, which.one)
     if wider is not None:
         return wider
@@ -73,6 +75,20 @@ def _decide(question: str, text: str, which: Which, scene: Scene) -> Decision:
     if isinstance(explicit, Steps) and isinstance(besides, Steps):
         return replace(explicit, topics=explicit.topics | besides.topics)
     return explicit
+
+
+def _with_phrases(scene: Scene) -> Mapping[str, ToolSchema]:
+    """The tools, those without their phrases whose pack says by which words they are asked for."""
+    planned = {
+        name
+        for _, kind in scene.plans.kinds()
+        for need in kind.tools
+        for name in (need.tools if isinstance(need, AnyOf) else (need,))
+    }
+    return {
+        name: replace(tool, phrases=()) if name in planned else tool
+        for name, tool in scene.tools.items()
+    }
 
 
 def _in_words(

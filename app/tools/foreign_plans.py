@@ -45,7 +45,9 @@ def bounded(plan: PackPlan, tools: Collection[str]) -> PackPlan:
     if foreign:
         raise ValueError(f"its plan has rules for tools of others: {', '.join(foreign)}")
     kinds = (kind if kind.bare else _telling(kind) for kind in plan.kinds)
-    return replace(plan, kinds=tuple(kind for kind in kinds if kind is not None))
+    caveats = tuple(word for word in plan.caveats if not _is_everyday(word))
+    kept = tuple(kind for kind in kinds if kind is not None)
+    return replace(plan, kinds=kept, caveats=caveats)
 
 
 def _telling(kind: QuestionKind) -> QuestionKind | None:
@@ -58,4 +60,4 @@ def _telling(kind: QuestionKind) -> QuestionKind | None:
 def _is_everyday(word: str) -> bool:
     """Whether nothing of it is more than an everyday word: "is", "the image", "*"."""
     parts = word.casefold().replace("*", " ").split()
-    return all(part in EVERYDAY or len(part) < 2 for part in parts)
+    return all(any(one in EVERYDAY or len(one) < 2 for one in part.split("|")) for part in parts)

@@ -11,7 +11,8 @@ Words are written as a user would, in any language, in small letters: "count", "
 match whole words ("count" is not in "account"); a `*` stands for any further letters ("segment*",
 "*segmentierung"), and a space for any space or hyphen. Several words in one entry are a phrase:
 between them nothing stands but articles and the like, and for ` .. ` up to five other words
-("heart .. enlarg*"). A plural's s, accents and the spelling of umlauts need no words of their own.
+("heart .. enlarg*"); `big|large heart` is "big heart" and "large heart". A plural's s, accents and
+the spelling of umlauts need no words of their own.
 """
 
 from __future__ import annotations
@@ -71,6 +72,11 @@ class QuestionKind:
             pack knows: "is it normal?", not "is that normal for the program?".
         by_eye: Whoever sees the picture can answer it: a model that was sent it need not run the
             tools ("what do you see?").
+        whole: The part of the question that has its words is said to its tools: no kind of any pack
+            is meant there that is not one itself ("ask CheXagent whether the heart is enlarged").
+            In other parts it beats none.
+        addressed: Its words name somebody who is asked. What follows is said to them as well, even
+            if it is a question of its own: "CheXagent, is the heart enlarged?".
         again: Its tools run again even if an earlier question has their result. Otherwise only
             the last one runs, fed by that result: "show the overlay".
     """
@@ -89,6 +95,8 @@ class QuestionKind:
     bare: bool = False
     by_eye: bool = False
     again: bool = True
+    whole: bool = False
+    addressed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +174,15 @@ class TextWords:
         argument: The argument.
         after: What stands before its text, which goes to the end of the sentence; () where it takes
             the whole question.
+        about: What it speaks of. Where nothing of `after` stands, it is what is said around the
+            first of these words: "RLL consolidation, box".
+        whole: Where nothing of `after` stands, it is all that is said to the tool.
     """
 
     argument: str
     after: tuple[str, ...] = ()
+    about: tuple[str, ...] = ()
+    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,7 +279,9 @@ class PackPlan:
         successors: What follows what.
         tellers: How results are told without a language model.
         unanswered: What was asked and no result answers, a sentence each.
-        disagreements: Where results of one run contradict each other.
+        disagreements: Where results contradict each other.
+        caveats: Words of a warning that is about the image and not about one call ("mirrored"): of
+            its tools' results it stands behind every answer on that image.
     """
 
     pack: str
@@ -277,6 +292,7 @@ class PackPlan:
     tellers: tuple[Teller, ...] = ()
     unanswered: Callable[[Told], Sequence[str]] | None = None
     disagreements: Callable[[Sequence[Given]], Sequence[Disagreement]] | None = None
+    caveats: tuple[str, ...] = ()
 
 
 class Plans:
@@ -313,6 +329,11 @@ class Plans:
     def kind(self, name: str) -> QuestionKind | None:
         """The first kind of that name."""
         return next((kind for _, kind in self.kinds() if kind.name == name), None)
+
+    def caveats(self, tool: str) -> tuple[str, ...]:
+        """The words of a tool's warnings that its pack wants behind every answer on the image."""
+        packs = (pack for pack in self.packs if any(rule.tool == tool for rule in pack.tools))
+        return tuple(word for pack in packs for word in pack.caveats)
 
     def teller(self, tool: str) -> Teller:
         """How results of a tool are told; an empty one where no pack says."""

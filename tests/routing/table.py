@@ -13,6 +13,14 @@ A row says what a user writes, what is open, and what should run:
     or         other answers that are as right
     organs     what a segmentation should outline, where it matters
 
+A comparison needs a second film, and no scene has one. So a row that wants one is asked twice.
+With an earlier film open beside, what the row says must run. With the one film alone, the
+comparison must not run and nothing in its place: it is planned and says what is missing, or the
+planner says so.
+
+What `medsam2_segment` needs is drawn in the window, not written; the tool itself looks for it. Such
+a row is right where it is chosen.
+
 `written.toml` may be read by whoever writes the rules. `held_out.toml`, half as long, may not: it
 tells whether the rules know more than the phrasings they were written for. Once somebody has tuned
 rules by it, it goes into `tried.toml`, and fresh phrasings are written in its place.
@@ -54,6 +62,10 @@ def _note(name: str, kind: str, modality: str = "", view: str = "") -> dict[str,
         "frames": 1,
     }
 
+
+_COMPARE = "chest_xray_compare"
+_PRIOR = {**_note("0.dcm", "dicom", "DX", "PA"), "id": "image-2"}
+"""The earlier film, beside the one that is shown."""
 
 SCENES: Mapping[str, tuple[dict[str, Any], ...]] = {
     "cxr_dicom": (_note("1.dcm", "dicom", "DX", "PA"),),
@@ -117,16 +129,27 @@ def judge(row: Row) -> Judged:
     """Ask the planner, run nothing."""
     got = plan(row)
     right = any(_same(row, answer, got.tools) for answer in row.answers)
+    if right and _COMPARE in got.tools:
+        rest = tuple(tool for tool in got.tools if tool != _COMPARE)
+        right = plan(row, prior=False).tools in (rest, ())
     if right and row.organs is not None and _ORGANS in got.tools:
         right = got.organs == row.organs
     return Judged(row, got, right)
 
 
-def plan(row: Row) -> Got:
-    """What the offline planner would run for a row."""
+def plan(row: Row, *, prior: bool = True) -> Got:
+    """What the offline planner would run for a row.
+
+    Args:
+        row: The row.
+        prior: Whether an earlier film is open where the row wants a comparison.
+    """
     registry = registry_of(row.packs)
     tools = {tool.spec.name: schema_of(tool) for tool in registry.all()}
-    scene = Scene(SCENES[row.scene], tools, plans=registry.plans)
+    images = SCENES[row.scene]
+    if prior and any(_COMPARE in answer for answer in row.answers):
+        images = (*images, _PRIOR)
+    scene = Scene(images, tools, plans=registry.plans)
     decision = decide(row.text, scene)
     steps = [step for step in decision.steps if _runs(step)] if isinstance(decision, Steps) else []
     organs = [step.arguments.get("organs") for step in steps if step.tool == _ORGANS]

@@ -17,6 +17,7 @@ from app.tools.planning import Plans, QuestionKind
 
 _LATER = frozenset(("before", "bevor", "ehe"))
 _SOONER = frozenset(("after", "nachdem"))
+_THAT = frozenset(("that", "this", "which", "wards"))
 _LEAD = 4
 
 
@@ -65,6 +66,7 @@ class Reading:
         kinds: Its kinds by (pack, name), with the words that make it one.
         denied: What it leaves out.
         work: Where what tools do stands in it.
+        reach: By kind, the words that are said to its tools, for kinds that reach over words.
     """
 
     asked: Asked
@@ -72,6 +74,17 @@ class Reading:
     kinds: Mapping[Key, Sequence[Match]]
     denied: Sequence[Denial]
     work: Sequence[Match]
+    reach: Mapping[Key, frozenset[int]] = field(default_factory=dict[Key, frozenset[int]])
+
+    def said_to(self, kinds: Collection[Key], text: str) -> str:
+        """What of a text of the same length as the question is said to some kinds."""
+        words = frozenset[int]().union(*(self.reach.get(key, frozenset()) for key in kinds))
+        spans: list[str] = []
+        for place in sorted(words):
+            after = place + 1
+            end = self.tokens[after].start if after < len(self.tokens) else len(text)
+            spans.append(text[self.tokens[place].start if place else 0 : end])
+        return "".join(spans).strip() or text
 
     def denied_to(self, tool: str) -> list[Denial]:
         """What it leaves out of a tool's work: "don't classify the lungs" is not about outlines."""
@@ -117,7 +130,7 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
         if position in told
     )
     asked = replace(asked, read_as=tuple(dict.fromkeys(read_as)))
-    return Reading(asked, tokens, kinds, denied, found.work)
+    return Reading(asked, tokens, kinds, denied, found.work, found.reach(kinds))
 
 
 def words_in(blank: str, plans: Plans) -> tuple[list[Token], list[Denial]]:
@@ -173,7 +186,8 @@ def _turn(match: Match, tokens: Sequence[Token]) -> int:
             break
         if tokens[position].text in _LATER:
             return first + len(tokens)
-        if tokens[position].text in _SOONER:
+        after = tokens[position + 1].text
+        if tokens[position].text in _SOONER and after not in _THAT:
             return first - len(tokens)
     return first
 

@@ -5,9 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
+from types import MappingProxyType
 
 from app.agent.planning.negation import Denial, is_cue_word
-from app.agent.planning.scope import beyond_tools, history, is_beyond_word, said_nothing
+from app.agent.planning.parts import Parts, parts_of
+from app.agent.planning.reach import reaches
+from app.agent.planning.scope import (
+    beyond_tools,
+    beyond_words,
+    history,
+    is_beyond_word,
+    said_nothing,
+)
 from app.agent.planning.spelling import Speller
 from app.agent.planning.words import (
     DETERMINERS,
@@ -22,6 +31,7 @@ from app.tools.planning import AnyOf, PackPlan
 
 Key = tuple[str, str]
 """A kind's pack and name."""
+NOWHERE: Mapping[Key, frozenset[int]] = MappingProxyType({})
 _TOOLS = frozenset(("tool", "tools", "werkzeug", "werkzeuge", "werkzeugen"))
 _RUNNING = frozenset(("run", "running", "execute", "call", "calling", "use", "using", "start"))
 _OTHERS = frozenset(
@@ -103,6 +113,7 @@ class Found:
         work: By tool, the matches of what it does, those left out included.
         values: Matches of arguments' values.
         phrases: The words of each phrase that asks for something.
+        parts: The parts of the question.
     """
 
     book: Book
@@ -115,9 +126,11 @@ class Found:
     work: list[Match] = field(default_factory=list[Match])
     values: list[Match] = field(default_factory=list[Match])
     phrases: list[frozenset[int]] = field(default_factory=list[frozenset[int]])
+    parts: Parts = field(init=False)
 
     def __post_init__(self) -> None:
         book, tokens = self.book, self.tokens
+        self.parts = parts_of(tokens)
         self.work = book.work.find(tokens)
         # "Do not crop the cells" leaves out the cropping, not the cells.
         out = [
@@ -134,7 +147,9 @@ class Found:
         matches = telling(asking)
         beyond = beyond_tools(tokens, matches)
         gone = self._gone() | self.told
-        past = history(tokens)
+        past = history(tokens, self.parts)
+        if self._beyond_asked():
+            gone |= past
         if any(
             not match.at & (past | gone) and match not in beyond and self._works(match)
             for match in matches
@@ -153,6 +168,10 @@ class Found:
             barred = barred or (book.kinds[pack, name].bare and clause in strange)
             if match not in beyond and not barred and not match.at & gone:
                 self.asking.setdefault((pack, name), []).append(match)
+
+    def _beyond_asked(self) -> bool:
+        """Whether a part that asks does so for what no tool answers: "what dose ...?"."""
+        return any(self.parts.asks[self.parts.of[place]] for place in beyond_words(self.tokens))
 
     def _works(self, match: Match) -> bool:
         """Whether what a word asks for is answered by tools."""
@@ -257,14 +276,7 @@ class Found:
             matches = self._matches(key, ())
             if matches:
                 found[key] = matches
-        mute = self._mute(key for key in found if self.book.kinds[key].beats)
-        beaten = {
-            (key[0], other)
-            for key in found
-            if key not in mute
-            for other in self.book.kinds[key].beats
-        }
-        found = {key: matches for key, matches in found.items() if key not in beaten}
+        found = self._unbeaten(found)
         found = {key: matches for key, matches in found.items() if not self._borrowed(key, matches)}
         busy = any(
             kind.tools and not kind.alone for kind in map(self.book.kinds.get, found) if kind
@@ -274,6 +286,33 @@ class Found:
             for key, matches in found.items()
             if not (busy and self.book.kinds[key].alone)
         }
+
+    def _unbeaten(self, found: Mapping[Key, list[Match]]) -> dict[Key, list[Match]]:
+        """The kinds without those that another beats in the parts of the question that it has."""
+        everywhere = frozenset(range(len(self.tokens)))
+        banned: dict[Key, frozenset[int]] = {}
+        for key, said in self.reach(found).items():
+            kind = self.book.kinds[key]
+            beaten = {(key[0], other) for other in kind.beats}
+            if kind.whole:
+                beaten |= {one for one, other in self.book.kinds.items() if not other.whole}
+            for other in beaten:
+                gone = said if kind.whole else everywhere
+                banned[other] = banned.get(other, frozenset()) | gone
+        kept = {
+            key: self._matches(key, (), banned) if key in banned else matches
+            for key, matches in found.items()
+        }
+        return {key: matches for key, matches in kept.items() if matches}
+
+    def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
+        """The numbers of the words that are said to the kinds which beat others."""
+        kinds = {key: kind for key in found if (kind := self.book.kinds[key]).beats or kind.whole}
+        mute = self._mute(kinds)
+        counting = {key: found[key] for key in kinds if key not in mute}
+        whole = frozenset(key for key in counting if kinds[key].whole)
+        named = frozenset(key for key in counting if kinds[key].addressed)
+        return reaches(counting, whole, named, self.tokens, self.parts)
 
     def _mute(self, found: Iterable[Key]) -> set[Key]:
         """The kinds all of whose tools are left out: "analyse the heart, but don't classify".
@@ -316,18 +355,29 @@ class Found:
                 return True
         return False
 
-    def _matches(self, key: Key, asked: tuple[Key, ...]) -> list[Match]:
-        """The matches of a kind and of those that must be there as well; none if one is not."""
+    def _matches(
+        self, key: Key, asked: tuple[Key, ...], banned: Mapping[Key, frozenset[int]] = NOWHERE
+    ) -> list[Match]:
+        """The matches of a kind and of those that must be there as well; none if one is not.
+
+        Args:
+            key: The kind.
+            asked: The kinds that it is looked for because of.
+            banned: By kind, the words that do not count.
+        """
         kind = self.book.kinds.get(key)
-        own = [*self.asking.get(key, [])]
+        out = banned.get((asked or (key,))[0], frozenset[int]())
+        own: list[Match] = []
         for other, found in self.asking.items():
-            if other[0] == key[0] and self.book.kinds[other].counts_as == key[1]:
-                own += found
+            same = other[0] == key[0] and self.book.kinds[other].counts_as == key[1]
+            if other == key or same:
+                gone = out | banned.get(other, frozenset[int]())
+                own += [match for match in found if match.first not in gone]
         if kind is None or key in asked or (kind.words and not own):
             return []
         found = list(own)
         for other in kind.with_kinds:
-            more = self._matches((key[0], other), (*asked, key))
+            more = self._matches((key[0], other), (*asked, key), banned)
             if not more:
                 return []
             found += more

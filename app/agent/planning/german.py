@@ -9,7 +9,8 @@ from __future__ import annotations
 _TEXT = """
 abend aber abgeben acht aehnlich aerzte aerztin akut alle allein allem allen aller allerdings
 alles also alte alten andere anderem anderen anderer anderes anders anfang angabe angeben angst
-anlage antwort arbeit art arzt auch auf aufgabe aufnahmen auge augen aus ausgeben ausser baby
+anlage antwort arbeit art arzt auch auf aufgabe aufnahmen auge augen aus ausgeben ausser
+ausschnitt ausschnitts ausschnitten baby
 bald band bank bauch bauen bauer bedarf befinden befindet beginn behandeln behandlung beide
 beiden beides beim bein beine bekannt bekommen bereich bereiche bereit bereits bericht berichte
 beruf besser bestand beste besteht besten bestimmt besuch betrag bett beurteilen bevor bewegen

@@ -30,6 +30,7 @@ from app.agent.planning.values import (
     find_values,
     usual_values,
 )
+from app.tools.planning import AnyOf, QuestionKind
 
 _HELP = (
     r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|what\s+tools|"
@@ -135,11 +136,19 @@ def _not_made_before(wanted: Sequence[str], reading: Reading, scene: Scene) -> l
     return [tool for tool in wanted if tool not in needless - anew]
 
 
-def _kind(key: tuple[str, str], scene: Scene) -> Any:
+def _kind(key: tuple[str, str], scene: Scene) -> QuestionKind | None:
     for pack, kind in scene.plans.kinds():
         if (pack.pack, kind.name) == key:
             return kind
     return None
+
+
+def _tools_of(kind: QuestionKind | None) -> frozenset[str]:
+    """All tools that may answer a kind of question."""
+    needs = kind.tools if kind else ()
+    return frozenset(
+        name for need in needs for name in (need.tools if isinstance(need, AnyOf) else (need,))
+    )
 
 
 def _step(
@@ -185,7 +194,11 @@ def _values(
         if values and name in known:
             found[name] = as_argument(values, known[name])
     found = {name: value for name, value in found.items() if name in known}
-    words = {name: said for name, said in find_texts(rule, *texts).items() if name in known}
+    own = (
+        [key for key in reading.kinds if tool in _tools_of(_kind(key, scene))] if rule.texts else []
+    )
+    said = [reading.said_to(own, text) for text in texts]
+    words = {name: text for name, text in find_texts(rule, *said).items() if name in known}
     return words | found | find_numbers(rule, texts[0], schema)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from app.agent.planning.parts import Parts
 from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary
 
 _KNOWLEDGE = (
@@ -133,6 +134,15 @@ _KNOWLEDGE = (
     *("kann ich .. geben", "soll ich .. geben", "kann man .. geben"),
     *("*cillin", "*mycin", "*floxacin", "furosemid*", "lasix", "heparin*", "prednisolon*"),
     *("diuretic*", "diuretik*", "steroid*", "paracetamol", "ibuprofen", "mg"),
+    *("dose", "dosis", "dosier*", "dosage*", "start him on", "start her on", "put him on"),
+    *("antibod*", "antikoerper*", "reagent*", "which medication", "what medication", "mg", "iv"),
+    *("would you recommend", "do you recommend", "empfiehlst du", "empfehlen sie", "empfehlung"),
+    *("wuerdest du empfehlen", "wuerden sie empfehlen", "wuerden sie geben", "wuerdest du geben"),
+    *("should i treat", "should we treat", "how should .. treat", "discharge*", "send home"),
+    *("can he go home", "can she go home", "entlassen", "nach hause", "operieren", "surgery"),
+    *("survive*", "life expectancy", "ueberleb*", "lebenserwartung", "passage number", "passage"),
+    *("incubat*", "inkubier*", "freez*", "einfrier*", "protocol for", "protokoll fuer"),
+    *("who first", "who was", "in which year", "in welchem jahr", "nobel*", "wer war", "wer hat"),
     # Of somebody else.
     *(f"{other} patient" for other in ("other", "another", "last", "previous", "next", "former")),
     *("yesterday's", "patient in room", "patient from", "patient .. yesterday", "patient before"),
@@ -140,6 +150,20 @@ _KNOWLEDGE = (
     *("patient* .. gestern", "patient* aus zimmer", "patient* in zimmer", "naechste* patient*"),
 )
 _ERRANDS = (
+    *("billing", "bill", "cpt", "abrechn*", "goae", "ebm", "drg", "icd", "insurance", "reimburs*"),
+    *("menu", "menue", "button", "toolbar", "shortcut*", "keyboard", "screen brightness", "undo"),
+    *("install*", "licence", "license", "update", "crash*", "version", "oberflaeche"),
+    *(
+        "user interface",
+        "language of",
+        "english interface",
+        "log out",
+        "logout",
+        "login",
+        "monitor",
+    ),
+    *("cafeteria", "canteen", "kantine", "lunch", "coffee", "kaffee", "weather", "wetter"),
+    *("drucke*", "ausdrucken", "drucker", "printer", "speicher*", "pager", "piep*", "dienstplan"),
     "send",
     "e-mail",
     "email",
@@ -220,6 +244,20 @@ _HISTORY = Vocabulary(
         )
     ]
 )
+_TELLS = Vocabulary(
+    [
+        ("tells", entry)
+        for entry in (
+            *("he", "she", "he's", "she's", "patient", "pt", "pat", "patientin", "yo", "year old"),
+            *("y o", "mentions", "mentioned", "says", "said", "thinks", "thought", "wrote"),
+            *("writes", "presented", "presents", "presenting", "admitted", "complain*", "had"),
+            *("was", "were", "drained", "yesterday", "ago", "since", "last week", "treated for"),
+            *("jaehrig*", "seit", "gestern", "vor .. tagen", "vor .. wochen", "hatte", "klagt"),
+            *("meint", "schreibt", "vermutet", "suspects", "suspected", "behandelt", "hausarzt"),
+            *("kommt mit", "kam mit", "aufgenommen mit", "j"),
+        )
+    ]
+)
 _BEYOND = Vocabulary([("knows", entry) for entry in _KNOWLEDGE + _ERRANDS])
 _WHAT_IS = Vocabulary(
     [
@@ -251,6 +289,7 @@ _LIGHT_TEXT = (
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
 _NEAR = 2
 _REPORTED = 4
+_TITLES = frozenset(("title", "titled", "caption", "heading", "titel", "ueberschrift"))
 _QUOTED = re.compile("[\"'][\x00]+[\"']")
 _REPORTS = Vocabulary(
     [
@@ -274,6 +313,11 @@ _REPORTS = Vocabulary(
         )
     ]
 )
+
+
+def beyond_words(tokens: Sequence[Token]) -> frozenset[int]:
+    """The words that ask for what no tool answers."""
+    return frozenset(place for match in _BEYOND.find(tokens) for place in match.at)
 
 
 def beyond_tools(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
@@ -306,12 +350,16 @@ def _defines(tokens: Sequence[Token], last: int, match: Match, articles: Collect
     return ends and (bool(between) or tokens[match.first].text not in _STATES)
 
 
-def history(tokens: Sequence[Token]) -> frozenset[int]:
+def history(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
     """The words that tell what is known of the patient: "known cardiomegaly". They ask nothing."""
-    found: set[int] = set()
+    found = {
+        place
+        for place, part in enumerate(parts.of)
+        if not parts.asks[part] and part in _told_parts(tokens, parts)
+    }
     for cue in _HISTORY.find(tokens):
         last = max(cue.at)
-        if tokens[last].asked:
+        if parts.asks[parts.of[last]]:
             continue
         found.update(
             position
@@ -321,10 +369,20 @@ def history(tokens: Sequence[Token]) -> frozenset[int]:
     return frozenset(found)
 
 
+def _told_parts(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
+    """The parts that speak of the patient, or of what somebody thinks."""
+    return frozenset(parts.of[match.first] for match in _TELLS.find(tokens))
+
+
 def reported(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
     """The words that tell what somebody else wrote: "the tag says "..."". They ask for nothing."""
     found: set[int] = set()
-    verbs = [match.first for match in _REPORTS.find(tokens)]
+    titles = {place for place, token in enumerate(tokens) if token.text in _TITLES}
+    verbs = [
+        match.first
+        for match in _REPORTS.find(tokens)
+        if not titles & set(range(match.first - 2, match.first + 2))
+    ]
     for quoted in _QUOTED.finditer(blank):
         before = [number for number, token in enumerate(tokens) if token.end <= quoted.start() + 1]
         if not before:

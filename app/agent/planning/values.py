@@ -9,8 +9,8 @@ from typing import Any
 
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.negation import Denial
-from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary, telling
-from app.tools.planning import ToolRule, ValueWords
+from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary, telling, tokens_of
+from app.tools.planning import TextWords, ToolRule, ValueWords
 
 _SIDES = {
     **dict.fromkeys(
@@ -27,6 +27,18 @@ _AGAINST = frozenset(
 )
 _ONE = frozenset(("one", "side", "seite", "ones"))
 _REACH = 12
+# What stands before a noun and is no part of how it is called.
+_NO_ADJECTIVES_TEXT = (
+    "is are was there where wheres of for to at on in with box frame draw put mark show find see "
+    "me and or that which if whether ist sind wo von um fuer zu mit ob und oder bitte zeig zeige "
+    "zeichne rahme markiere"
+)
+_NO_ADJECTIVES = frozenset(_NO_ADJECTIVES_TEXT.split())
+_ENDS_PHRASE_TEXT = (
+    "please bitte box boxes frame can could would and then und dann is are sits lies liegt sitzt "
+    "ist einrahmen umrahmen so"
+)
+_ENDS_PHRASE = frozenset(_ENDS_PHRASE_TEXT.split())
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 _LINK = re.compile(r"\s*(?:=|:|of|to|auf|von|is|at)?\s*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.?!;\n](?=\s|$)")
@@ -102,18 +114,51 @@ def find_texts(rule: ToolRule, blank: str, text: str) -> dict[str, str]:
     """
     found: dict[str, str] = {}
     for item in rule.texts:
-        start = 0
-        if item.after:
-            words = "|".join(_pattern(word) for word in sorted(item.after, key=len, reverse=True))
-            match = re.search(rf"(?<!\w)(?:{words})(?!\w)\s*:?", blank, re.IGNORECASE)
-            if match is None:
-                continue
-            start = match.end()
-        end = _SENTENCE_END.search(blank, start) if item.after else None
-        said = _LEAD.sub("", text[start : end.start() if end else len(text)].strip())
+        span = _span(item, blank)
+        if span is None:
+            continue
+        said = _LEAD.sub("", text[span[0] : span[1]].strip())
         if said.strip(" ?.!\"'"):
             found.setdefault(item.argument, said.strip(" .!\"'") if item.after else said)
     return found
+
+
+def _span(item: TextWords, blank: str) -> tuple[int, int] | None:
+    """From where to where an argument's text goes, None where nothing is said of it."""
+    if not item.after:
+        return 0, len(blank)
+    words = "|".join(_pattern(word) for word in sorted(item.after, key=len, reverse=True))
+    match = re.search(rf"(?<!\w)(?:{words})(?!\w)\s*:?", blank, re.IGNORECASE)
+    if match is not None and blank[match.end() :].strip(" ?.!"):
+        end = _SENTENCE_END.search(blank, match.end())
+        return match.end(), end.start() if end else len(blank)
+    if item.about:
+        return _around(item.about, blank)
+    return (0, len(blank)) if item.whole else None
+
+
+def _around(words: tuple[str, ...], blank: str) -> tuple[int, int] | None:
+    """What is said around the first of these words: "the mass in the upper zone, can you ..."."""
+    tokens = tokens_of(blank)
+    first = min((match.first for match in _spoken_of(words).find(tokens)), default=None)
+    if first is None:
+        return None
+    start = first
+    while start and tokens[start - 1].clause == tokens[first].clause:
+        if tokens[start - 1].text in DETERMINERS | _NO_ADJECTIVES:
+            break
+        start -= 1
+    last = first
+    while last + 1 < len(tokens) and tokens[last + 1].clause == tokens[first].clause:
+        if tokens[last + 1].text in _ENDS_PHRASE:
+            break
+        last += 1
+    return tokens[start].start, tokens[last].end
+
+
+@lru_cache(maxsize=16)
+def _spoken_of(words: tuple[str, ...]) -> Vocabulary:
+    return Vocabulary(("", word) for word in words)
 
 
 def _after(blank: str, position: int, count: int) -> list[float]:

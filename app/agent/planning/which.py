@@ -12,7 +12,15 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent.ended import Record, key_of
-from app.agent.planning.steps import Decision, OpenImage, Reply, Scene, Steps
+from app.agent.planning.steps import (
+    Decision,
+    OpenImage,
+    Reply,
+    Scene,
+    Step,
+    Steps,
+    image_arguments,
+)
 from app.agent.planning.text import masked
 
 _NOUN = (
@@ -143,8 +151,19 @@ def certain_of_image(decision: Decision, which: Which, scene: Scene) -> Decision
     """The decision; where a step would guess which image is meant, a question back."""
     if not isinstance(decision, Steps) or not (which.unclear or len(which.ids) > 1):
         return decision
-    guessed = any(source == OpenImage() for step in decision.steps for source in step.sources())
+    # "Compare with the earlier film": a tool that takes several images settles which they are.
+    settled = {step.tool for step in decision.steps if _takes_several(step, scene)}
+    guessed = not settled and any(
+        source == OpenImage() for step in decision.steps for source in step.sources()
+    )
     return Reply(_unclear_text(which, scene)) if guessed else decision
+
+
+def _takes_several(step: Step, scene: Scene) -> bool:
+    """Whether a tool needs more than one image."""
+    schema = scene.tools.get(step.tool)
+    needed = schema.parameters.get("required", ()) if schema else ()
+    return schema is not None and sum(n in needed for n in image_arguments(schema)) > 1
 
 
 def _unclear_text(which: Which, scene: Scene) -> str:

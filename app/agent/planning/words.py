@@ -2,8 +2,8 @@
 
 `heart size` is a phrase: between its words nothing may stand but articles and the like ("size of
 the heart" has `size of heart`). `heart .. enlarg*` has a gap: up to `GAP` other words of the same
-clause. Case, accents and the spelling of umlauts do not count: "vergrößert", "vergroessert" and
-"vergrossert" are the same word.
+clause; `big|large heart` has alternatives for a word. Case, accents and the spelling of umlauts do
+not count: "vergrößert", "vergroessert" and "vergrossert" are the same word.
 """
 
 from __future__ import annotations
@@ -174,17 +174,19 @@ class Vocabulary:
     def _number(self, part: str) -> int | None:
         if part == "..":
             return None
-        number = self._numbers.setdefault(part, len(self._numbers))
-        bare = part.strip("*")
-        table = {
-            (False, False): self._exact,
-            (False, True): self._starts,
-            (True, False): self._ends,
-            (True, True): self._within,
-        }[part.startswith("*"), part.endswith("*")]
-        for form in folded(bare):
-            if form:
-                table.setdefault(form, set()).add(number)
+        if part in self._numbers:
+            return self._numbers[part]
+        number = self._numbers[part] = len(self._numbers)
+        for word in part.split("|"):
+            table = {
+                (False, False): self._exact,
+                (False, True): self._starts,
+                (True, False): self._ends,
+                (True, True): self._within,
+            }[word.startswith("*"), word.endswith("*")]
+            for form in folded(word.strip("*")):
+                if form:
+                    table.setdefault(form, set()).add(number)
         return number
 
     def known(self, forms: Sequence[str]) -> frozenset[int]:

@@ -7,6 +7,8 @@ another pack may bring them, and what is not there is not planned.
 from __future__ import annotations
 
 from app.tools.chest.agreement import disagreements
+from app.tools.chest.plan_findings import LABELS
+from app.tools.chest.plan_free import FREE, FREE_ALONE
 from app.tools.chest.plan_models import (
     ASKS,
     BOX,
@@ -14,14 +16,17 @@ from app.tools.chest.plan_models import (
     COMPARE,
     GENERATE,
     HEATMAP,
-    LABELS,
     LLAVA,
     MARKED,
     MEDGEMMA,
+    NOT_COMPARED,
+    NOT_MADE,
     PHRASE,
     PROMPT,
     REPORT_OF_OTHERS,
     SECOND_OPINION,
+    TREND,
+    WRITTEN_REPORT,
 )
 from app.tools.chest.plan_words import (
     ANALYSE,
@@ -31,12 +36,12 @@ from app.tools.chest.plan_words import (
     ELSEWHERE,
     EVERYTHING,
     EXAMINE,
+    GENERIC,
     HEART_SIZE,
     NOT_OUTLINED,
     OUTLINE,
     OVERLAY,
     PHRASES,
-    REPORT,
     SHOWN,
     STATES,
     STRUCTURES,
@@ -67,13 +72,9 @@ _CHEST = Accepts(
     what="a chest radiograph (CR, DX)",
     asks=True,
 )
-_ANOTHERS = (
-    *("disease", "state", "examine", "disease_where", "where", "outline", "anatomy"),
-    *("heart_size", "widened", "report", "visible", "describe", "analyse", "all"),
-)
-"""What is not meant where another model's work is asked for by its name."""
 _LUNGS_AND_HEART = ("Left Lung", "Right Lung", "Heart")
 
+_ANY_ANSWERS = AnyOf((_EXPERT, _LLAVA, _MEDGEMMA))
 _ALL = (_CLASSIFIER, _SEGMENTATION, _RATIO, _REPORT, _SHOW)
 
 _KINDS = (
@@ -85,6 +86,12 @@ _KINDS = (
     QuestionKind("state", STATES, counts_as="disease", unless=ELSEWHERE, bare=True),
     QuestionKind("examine", EXAMINE, counts_as="disease", beats=("anatomy",), unless=ELSEWHERE),
     QuestionKind("subject", SUBJECT),
+    QuestionKind(
+        "generic",
+        GENERIC,
+        counts_as="disease",
+        unless=(*ELSEWHERE, *WRITTEN_REPORT),
+    ),
     QuestionKind("disease", DISEASES, tools=(_CLASSIFIER,), unless=ELSEWHERE),
     QuestionKind("where", WHERE),
     QuestionKind(
@@ -101,21 +108,44 @@ _KINDS = (
     # "A mass in the right lung" asks for the mass.
     QuestionKind("anatomy", ANATOMY, tools=(_SEGMENTATION,), unless=(*DISEASES, *STATES)),
     QuestionKind("heart_size", HEART_SIZE, tools=(_RATIO,), certain=True, expects_data=True),
-    QuestionKind("report", REPORT, tools=(_REPORT,), unless=REPORT_OF_OTHERS),
-    QuestionKind("heatmap", HEATMAP, tools=(_CLASSIFIER,), beats=("disease_where",)),
-    QuestionKind("box", BOX, tools=(_GROUNDING,), beats=_ANOTHERS),
-    QuestionKind("chexagent", CHEXAGENT, tools=(_EXPERT,), beats=_ANOTHERS),
-    QuestionKind("llava", LLAVA, tools=(_LLAVA,), beats=_ANOTHERS, needs_image=False),
-    QuestionKind("medgemma", MEDGEMMA, tools=(_MEDGEMMA,), beats=_ANOTHERS, needs_image=False),
     QuestionKind(
-        "second_opinion",
-        SECOND_OPINION,
-        tools=(AnyOf((_EXPERT, _LLAVA, _MEDGEMMA)),),
-        beats=_ANOTHERS,
+        "report",
+        WRITTEN_REPORT,
+        tools=(_REPORT,),
+        unless=REPORT_OF_OTHERS,
     ),
-    QuestionKind("generate", GENERATE, tools=(_GENERATOR,), beats=_ANOTHERS, needs_image=False),
-    QuestionKind("change", COMPARE, tools=(_COMPARE,), unless=ELSEWHERE),
-    QuestionKind("marked", MARKED, tools=(_MEDSAM2,), beats=_ANOTHERS),
+    QuestionKind("heatmap", HEATMAP, tools=(_CLASSIFIER,), beats=("disease_where",)),
+    QuestionKind("box", BOX, tools=(_GROUNDING,), whole=True),
+    QuestionKind("box_where", with_kinds=("box", "where"), tools=(_GROUNDING,), whole=True),
+    QuestionKind("chexagent", CHEXAGENT, tools=(_EXPERT,), whole=True, addressed=True),
+    QuestionKind("llava", LLAVA, tools=(_LLAVA,), needs_image=False, whole=True, addressed=True),
+    QuestionKind(
+        "medgemma", MEDGEMMA, tools=(_MEDGEMMA,), needs_image=False, whole=True, addressed=True
+    ),
+    QuestionKind(
+        "second_opinion", SECOND_OPINION, tools=(_ANY_ANSWERS,), whole=True, addressed=True
+    ),
+    QuestionKind(
+        "generate",
+        GENERATE,
+        tools=(_GENERATOR,),
+        beats=("box", "change", "report"),
+        unless=NOT_MADE,
+        needs_image=False,
+        whole=True,
+    ),
+    QuestionKind("trend", TREND),
+    QuestionKind(
+        "change",
+        COMPARE,
+        tools=(_COMPARE,),
+        unless=(*ELSEWHERE, *NOT_COMPARED),
+        whole=True,
+    ),
+    QuestionKind("change_trend", with_kinds=("trend", "change"), tools=(_COMPARE,), whole=True),
+    QuestionKind("marked", MARKED, tools=(_MEDSAM2,), beats=("box", "box_where"), whole=True),
+    QuestionKind("free", FREE, tools=(_ANY_ANSWERS,), unless=ELSEWHERE, whole=True),
+    QuestionKind("free_alone", FREE_ALONE, tools=(_ANY_ANSWERS,), unless=ELSEWHERE, alone=True),
     QuestionKind("overlay", OVERLAY, tools=(_SEGMENTATION, _SHOW), again=False),
     # Phrases that hold a word of the above and mean something else.
     QuestionKind("other", PHRASES),
@@ -219,4 +249,5 @@ PLAN = PackPlan(
     tellers=TELLERS,
     unanswered=unanswered,
     disagreements=disagreements,
+    caveats=("mirrored",),
 )

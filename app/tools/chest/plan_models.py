@@ -6,110 +6,273 @@ anyway ("effusion", "heart"): these tools run where they or their work are meant
 
 from __future__ import annotations
 
-from app.tools.planning import TextWords, ValueWords
-
-LABELS = tuple(
-    ValueWords("labels", label, words)
-    for label, words in (
-        ("Atelectasis", ("atelecta*", "atelektas*", "collapse*", "*kollaps*", "collapsed")),
-        ("Consolidation", ("consolidat*", "konsolidi*", "konsolidation*")),
-        ("Infiltration", ("infiltrat*", "*infiltrat*")),
-        ("Pneumothorax", ("pneumothora*", "ptx", "pneu", "*pneumothora*")),
-        ("Edema", ("edema*", "oedema*", "*oedem*", "congestion", "lungenstauung")),
-        ("Emphysema", ("emphysem*",)),
-        ("Fibrosis", ("fibros*", "fibrotic", "*fibrose*")),
-        ("Effusion", ("effusion*", "*erguss*", "*erguesse*", "hydrothorax")),
-        ("Pneumonia", ("pneumoni*", "*lungenentzuendung*")),
-        ("Pleural_Thickening", ("pleural thickening", "pleuraverdickung*", "pleuraschwiele*")),
-        ("Cardiomegaly", ("cardiomegal*", "kardiomegali*")),
-        ("Nodule", ("nodul*", "*knoten", "rundherd*")),
-        ("Mass", ("mass", "masses", "raumforderung*")),
-        ("Hernia", ("hernia*", "*hernie*")),
-        ("Lung Lesion", ("lung lesion*",)),
-        ("Fracture", ("fractur*", "*fraktur*", "broken rib*", "*bruch", "*brueche")),
-        ("Lung Opacity", ("opacit*", "opacification*", "verschattung*")),
-        ("Enlarged Cardiomediastinum", ("enlarged cardiomediastinum",)),
-    )
-)
-"""What users call the classifier's labels."""
+from app.tools.chest.plan_findings import FINDINGS
+from app.tools.planning import TextWords
 
 HEATMAP = (
     *("heatmap*", "heat map*", "grad cam", "gradcam", "saliency", "activation map*"),
     *("attention map*", "class activation*", "where .. model look*", "where .. network look*"),
-    *("waermebild*", "waermekarte*", "aktivierungskarte*", "wo .. modell hingesehen"),
-)
+    *("waermebild*", "waermekarte*", "aktivierungskarte*", "wo .. modell .. gesehen"),
+    *("where .. model looking", "where .. model sees", "wo .. modell hingesehen"),
+    "wo .. modell hinschaut",
+    *("made .. model say", "made .. model think", "wo .. modell schaut", "wo .. modell hinguckt"),
+    *("where .. algorithm look*", "where .. ai look*", "where .. net look*", "wo .. ki hinschaut"),
+    *("what .. model looked at", "where .. model's attention", "wo .. netz hinsieht"),
+    "heatmapdarstellung",
+)  # fmt: skip
 
+_BOXES = ("box", "boxes", "frame", "rectangle", "rectangles", "square")
+_ROUND = ("around", "round", "on", "about", "over")
 BOX = (
-    *("box around", "boxes around", "bounding box*", "phrase grounding", "ground phrase"),
-    *("grounding", "box for", "boxes for", "kasten um", "kaesten um", "rahmen um"),
+    *("box", "boxes", "boxed", "bounding box*", "bbox", "bboxes", "phrase grounding"),
+    *("ground phrase", "grounding", "rectangle", "rectangles", "draw square", "put square"),
+    *(f"frame {where}" for where in _ROUND),
+    *("square around", "square round", "frame it", "frame the", "can you frame", "framed"),
+    *("frame for", "please frame", "kasten", "kaesten", "kaestchen", "rahmen um", "rahmen drum"),
+    *("rahmen herum", "einrahmen", "umrahm*", "eingerahmt", "rahm* .. ein", "rechteck*"),
+    *("viereck*", "einen rahmen", "ein rahmen", "boxen", "bounding boxen", "einkasteln"),
+    *("einkreisen", "kreis* .. ein", "circle .. where"),
 )
-PHRASE = TextWords(
-    "phrase",
-    (
-        *("bounding box around", "bounding boxes around", "bounding box for", "box around"),
-        *("bounding boxes for", "boxes around", "box for", "boxes for", "ground the phrase"),
-        *("ground phrase", "grounding of", "phrase grounding of", "phrase grounding for"),
-        *("kasten um", "rahmen um", "kästen um"),
-    ),
-)
+_BEFORE_PHRASE = (
+    *(f"{box} {where}" for box in _BOXES for where in ("around", "round", "for", "on")),
+    *("bounding {box} {where}", "box", "boxes", "around", "round", "for"),
+    *("ground the phrase", "ground phrase", "grounding o", "phrase grounding of"),
+    *("phrase grounding for", "kasten um", "rahmen um", "kästen um", "rechteck um", "kästchen um"),
+    *("box um", "boxen um", "viereck um"),
+)  # fmt: skip
+PHRASE = TextWords("phrase", _BEFORE_PHRASE, about=FINDINGS)
 
-CHEXAGENT = ("chexagent*", "xray expert", "x-ray expert", "roentgenexperte*")
-LLAVA = ("llava", "llava med", "llavamed")
-MEDGEMMA = ("medgemma", "med gemma")
+CHEXAGENT = (
+    "chexagent*",
+    "chex agent",
+    "xray expert",
+    "x-ray expert",
+    "roentgenexperte*",
+    "chest expert",
+)
+LLAVA = ("llava", "llava med", "llavamed", "lava med", "lavamed")
+MEDGEMMA = ("medgemma", "med gemma", "medgema", "gemma")
 SECOND_OPINION = ("second opinion", "other opinion", "zweitmeinung*", "zweite meinung")
 """Another model's words on the picture, whichever is there."""
 ASKS = {"chest_xray_expert": "prompt", "llava_med_qa": "question", "medgemma_qa": "question"}
 """The argument that takes the user's question."""
 
-_FILMS = (
-    *("x-ray", "xray", "radiograph", "cxr", "chest x-ray", "chest xray", "chest radiograph"),
-    *("pa chest x-ray", "ap chest x-ray", "pa chest radiograph", "chest film", "film"),
-)
-_AUFNAHMEN = ("roentgenbild*", "thoraxaufnahme*", "roentgenaufnahme*", "thoraxbild*")
-_MAKE = ("generate", "synthesize", "synthesise", "simulate", "create")
+
+def _any(*words: str) -> str:
+    """Words of which any may stand."""
+    return "|".join(words)
+
+
+_CHEST_FILM = _any("xray", "radiograph", "cxr", "film", "roentgenogram", "chest")
+_PICTURE = _any("xray", "ray", "radiograph", "cxr", "film", "roentgenogram", "chest", "image",
+                "picture", "example", "case", "one", "thorax")  # fmt: skip
+_AUFNAHME = _any("*roentgenbild*", "*thoraxaufnahme*", "*roentgenaufnahme*", "*thoraxbild*",
+                 "*roentgenthorax", "thorax", "beispielbild*", "bild", "aufnahme", "uebungsbild*",
+                 "*aufnahme", "cxr", "fall")  # fmt: skip
+_A = _any("a", "an", "another", "some")
+_MAKE = _any("generate", "generating", "synthesi*", "simulat*", "invent", "fabricate", "synth",
+             "fake")  # fmt: skip
+_CREATE = _any("create", "make", "produce", "render", "build", "compose", "construct")
+_UNREAL = _any("synthetic", "artificial", "fake", "fictitious", "fictional", "imaginary", "dummy",
+               "simulated", "generated", "fabricated", "synthesized", "synthesised",
+               "pretend", "phantom", "synth")  # fmt: skip
+_KUENSTLICH = _any("synthetisch*", "kuenstlich*", "erfunden*", "fiktiv*", "simuliert*",
+                   "ausgedacht*", "generiert*", "computergeneriert*", "kuenstlich")  # fmt: skip
+_ERZEUGE = _any("erzeug*", "generier*", "synthetisier*", "simulier*", "erfind*", "ausdenk*")
+_ERSTELLE = _any("erstell*", "mach*", "bastel*", "produzier*", "herstell*", "bau*")
+_FINDING = _any(*FINDINGS)
 GENERATE = (
-    *(f"{verb} {noun}" for verb in _MAKE for noun in _FILMS),
-    *(f"{verb} synthetic" for verb in _MAKE),
-    *(f"synthetic {noun}" for noun in _FILMS),
-    *(
-        f"{verb} {noun}"
-        for verb in ("erzeuge*", "generier*", "synthetisier*")
-        for noun in _AUFNAHMEN
-    ),
-    *(f"synthetische* {noun}" for noun in _AUFNAHMEN),
-)
-PROMPT = TextWords(
-    "prompt",
-    (*_MAKE, "erzeuge", "erzeuge mir", "generiere", "generiere mir", "synthetisiere"),
-)
-
-_EARLIER = ("prior*", "previous", "earlier", "old", "older", "last", "baseline")
-_BOTH = ("two", "both", "these two", "beiden", "beide", "zwei")
-_SHOWN = ("images", "films", "x-rays", "xrays", "radiographs", "studies", "scans", "pictures")
-_BILDER = ("bilder", "aufnahmen", "roentgenbilder", "thoraxaufnahmen", "roentgenaufnahmen")
-COMPARE = (
-    *(f"{verb} .. {word}" for verb in ("compare", "compared", "comparison") for word in _EARLIER),
-    *(f"{verb} {which} {noun}" for verb in ("compare", "comparison of") for which in _BOTH
-      for noun in _SHOWN),
-    *(f"vergleich* {which} {noun}" for which in _BOTH for noun in _BILDER),
-    *("interval change*", "changed since", "change since", "changes since", "what has changed"),
-    *("vergleich* .. voraufnahme*", "voraufnahme* .. vergleich*", "vergleich* .. vorbild*"),
-    *("veraendert seit", "veraenderung* seit", "verlaufskontrolle*", "verlaufsbeurteilung*"),
+    *(f"{verb} .. {_A} .. {_PICTURE}" for verb in (_MAKE, _CREATE)),
+    *(f"{verb} {_CHEST_FILM}" for verb in (_MAKE, _CREATE)),
+    *(f"{verb} x ray" for verb in (_MAKE, _CREATE)),
+    *(f"{verb} {kind} {_CHEST_FILM}" for verb in (_MAKE, _CREATE)
+      for kind in (_any("chest", "pa", "ap", "frontal", "portable", "normal", "lateral"),)),
+    *(f"{verb} pa|ap|frontal|portable|normal chest {_CHEST_FILM}"
+      for verb in (_MAKE, _CREATE)),
+    f"{_MAKE} me", f"{_MAKE} .. {_FINDING}",
+    "make|making|made|think|conjure|mock|dream|cook up",
+    "make .. up", f"come up with {_PICTURE}",
+    f"{_UNREAL} .. {_PICTURE}", f"{_UNREAL} .. {_FINDING}",
+    f"{_any(_MAKE, _CREATE, 'give', 'need', 'want', 'show')} .. {_UNREAL}",
+    f"{_PICTURE} .. exist|existing", "synth",
+    f"{_ERZEUGE} .. {_AUFNAHME}", f"{_AUFNAHME} .. {_ERZEUGE}",
+    f"{_ERZEUGE} .. {_FINDING}", f"{_FINDING} .. {_ERZEUGE}",
+    f"denk .. {_AUFNAHME} .. aus",
+    f"{_ERSTELLE} .. ein|eine|einen|nen|n .. {_AUFNAHME}",
+    f"ein|eine|einen .. {_AUFNAHME} .. {_ERSTELLE}",
+    f"{_KUENSTLICH} .. {_AUFNAHME}", f"{_KUENSTLICH} .. {_FINDING}",
 )  # fmt: skip
-
-MARKED = (
-    *("what i marked", "what i drew", "what i have marked", "what i have drawn", "my mark"),
-    *("marked region", "marked area", "marked lesion", "marked spot", "my box", "my point"),
-    *("my points", "my marks", "medsam", "medsam2", "med sam", "was ich markiert"),
-    *("markierte stelle", "markierten bereich", "markierte region", "meine markierung*"),
-    *("meinen punkt", "meinen kasten", "mein kasten"),
+NOT_MADE = (
+    *("report", "bericht*", "heat map", "heatmap*", "outline*", "mask*", "contour*", "segment*"),
+    *("overlay*", "list", "table", "summary", "boxes", "box", "copy", "png", "caption*"),
+    *("print*", "befund*", "umriss*", "maske*", "liste", "tabelle", "zusammenfassung"),
 )
+"""What a tool makes of the film that is there: no film is to be made up."""
+_PROMPTS = (
+    *("generate me", "generate", "synthesize me", "synthesise me", "synthesize", "synthesise"),
+    *("simulate", "create me", "create", "invent", "make up", "make me up", "fabricate", "make me"),
+    *("dream up", "conjure up", "mock up", "synth", "come up with", "give me"),
+    *("erzeuge mir", "erzeuge", "generiere mir", "generiere", "synthetisiere", "simuliere"),
+    *("erstelle mir", "erstelle", "erstell mir", "erfinde mir", "erfinde", "denk dir"),
+)
+PROMPT = TextWords("prompt", _PROMPTS, whole=True)
 
+_EARLIER = _any("prior*", "previous", "earlier", "old", "older", "last", "baseline", "preceding",
+                "former", "first", "yesterday*", "initial", "outside", "admission", "original",
+                "monday*", "tuesday*", "wednesday*", "thursday*", "friday*", "saturday*", "sunday*",
+                "preop*", "comparison")  # fmt: skip
+_PLAINLY = _any("prior", "priors", "previous", "earlier", "baseline", "preceding", "yesterday*",
+                "before", "earlier")  # fmt: skip
+_DAYS = _any("monday*", "tuesday*", "wednesday*", "thursday*", "friday*", "saturday*", "sunday*",
+             "yesterday*")  # fmt: skip
+_STUDY = _any("film", "films", "image", "images", "study", "studies", "exam", "exams", "xray",
+              "ray", "rays", "xrays", "radiograph", "radiographs", "cxr", "cxrs", "one", "scan",
+              "examination", "picture", "chest", "time", "week", "month", "year", "visit", "night",
+              "admission", "comparison", "x")  # fmt: skip
+_VOR = _any("voraufnahme*", "vorbild*", "voruntersuchung*", "vorbefund*", "voraufn", "vortag*",
+            "gestern", "vorgestern", "gestrig*", "vorthorax", "voraufnahmen", "vorherig*",
+            "vorig*", "frueher*", "vorwoche", "vormonat", "vorjahr", "letztens", "mai", "juni",
+            "aufnahmetag", "alten", "altem", "altes", "alte", "letzten", "letzter", "letztes",
+            "letztem", "letzte", "zuletzt", "damals")  # fmt: skip
+_VORBILD = _any("voraufnahme*", "vorbild*", "voruntersuchung*", "vorthorax", "voraufn")
+TREND = (
+    *("chang*", "grown", "growing", "grow", "bigger", "larger", "smaller", "worse", "worsen*"),
+    *("better", "improv*", "progress*", "regress*", "resolved", "resolving", "cleared", "cleared"),
+    *("clearing", "stable", "unchanged", "new", "increas*", "decreas*", "less", "more", "gone"),
+    *("different", "difference*", "shrunk", "shrunken", "same", "evol*", "develop*", "interval"),
+    *("deteriorat*", "reduced", "expanded", "reexpanded", "disappeared", "differ", "enlarg*"),
+    *("moved", "remain*", "still", "persist*", "wider", "longer", "denser", "fewer"),
+    *("veraender*", "gewachsen", "groesser", "kleiner", "schlechter", "besser", "verbessert"),
+    *("verschlechter*", "zugenommen", "zunahme", "abgenommen", "abnahme", "zurueckgebildet"),
+    *("rueckbildung", "rueckgang", "ruecklaeufig", "regredient*", "progredient*", "progress"),
+    *("neu", "neue", "neues", "neuer", "unveraendert", "mehr", "weniger", "anders", "geaendert"),
+    *("aufgeloest", "verschwunden", "unterschied*", "entwickelt", "verlau", "zugenommen"),
+    *("groessenzunahme", "befundaenderung", "aenderung*", "dynamik", "breiter"),
+)
+"""Words of a change; by themselves they ask for no comparison."""
+_CHANGED = _any(*TREND)
+_THAN = _any("than", "since", "versus", "vs", "with", "to", "from", "on", "over", "against",
+             "between", "and")  # fmt: skip
+_WIE = _any("zum", "zur", "mit", "gegenueber", "vs", "versus", "als", "ggue", "gg", "seit", "vom",
+            "gegen")  # fmt: skip
+_COMPARED = _any("compare", "compared", "comparison", "comparing", "compares")
+_VERGLEICH = _any(
+    "vergleich*", "*vergleich", "vergleichen", "verglichen", "abgleich*", "gegenueber"
+)
+COMPARE = (
+    f"{_COMPARED} .. {_EARLIER}", f"{_COMPARED} .. ago|week|month|before",
+    f"{_EARLIER} {_STUDY} .. {_COMPARED}", f"{_EARLIER} .. compared|comparison",
+    f"compare|comparison|compared .. two|both {_STUDY}",
+    f"than|since|versus|vs|with|to|against|and {_EARLIER} {_STUDY}",
+    f"than|since|versus|vs|with|to|from|against {_PLAINLY}",
+    f"than|since|versus|vs|from|against {_DAYS}",
+    "than|since last|then",
+    "prior|previous|old|earlier .. comparison|compare",
+    f"{_CHANGED} .. since|seit|ago", f"since|seit .. {_CHANGED}",
+    f"{_CHANGED} .. {_EARLIER} {_STUDY}", f"{_EARLIER} {_STUDY} .. {_CHANGED}",
+    f"{_CHANGED} .. prior|priors|baseline",
+    f"prior|priors|baseline .. {_CHANGED}",
+    f"{_CHANGED} .. {_DAYS}", f"{_DAYS} .. {_CHANGED}",
+    *("interval change*", "interval progress*", "interval development", "interval increase"),
+    *("what has changed", "what's changed", "what changed", "what is new", "what's new"),
+    "anything new",
+    *("anything changed", "has it changed", "any change", "any changes", "over time"),
+    "any progress*",
+    *("comparison film*", "comparison study", "comparison with", "comparison to", "vs priors"),
+    *("prior film*", "prior x ray*", "prior cxr*", "prior for comparison", "old film*"),
+    f"{_VERGLEICH} .. {_VOR}", f"{_VOR} .. {_VERGLEICH}",
+    f"{_VERGLEICH} .. zwei|beide|beiden .. bilder*|*aufnahmen|*bilder",
+    f"{_CHANGED} .. {_VOR}", f"{_VOR} .. {_CHANGED}", f"{_WIE} {_VOR}", f"{_WIE} .. {_VORBILD}",
+    "im|zum vergleich zu*", "gegenueber .. vor*",
+    *("vorbildvergleich", "verlaufskontrolle*", "verlaufsbeurteilung*", "verlaufsvergleich*"),
+    *("im verlau", "verlauf beurteilen", "verlau", "was .. veraendert", "was .. getan"),
+    *("was .. geaendert", "was neu", "befunddynamik", "verlaufsaufnahme*"),
+)  # fmt: skip
+NOT_COMPARED = (
+    *("left", "right", "side", "sides", "treated", "control*", "re", "li", "links", "rechts"),
+    *("lungs", "beide lungen", "lungenfluegel*", "seiten*", "hemithora*"),
+)
+"""What else than two films is compared."""
+
+_DREW = _any("marked", "drew", "drawn", "boxed", "clicked", "selected", "outlined", "circled",
+             "dragged", "placed", "put", "set", "pointed", "highlighted", "encircled", "dropped",
+             "indicated", "traced", "picked", "pinned", "made", "left")  # fmt: skip
+_MARKS = _any("box", "boxes", "rectangle", "frame", "mark", "marks", "marking", "markings", "point",
+              "points", "click", "clicks", "dot", "dots", "roi", "selection", "square", "prompt",
+              "seed", "seeds", "cross", "bbox")  # fmt: skip
+_MARKE = _any("kasten", "kaestchen", "box", "rechteck", "rahmen", "punkt", "punkte", "punkten",
+              "markierung*", "auswahl", "klick*", "viereck", "boxen", "kastens", "rechtecks",
+              "kreuz*")  # fmt: skip
+_THING = _any(
+    "region",
+    "area",
+    "lesion",
+    "spot",
+    "structure",
+    "thing",
+    "part",
+    "bit",
+    "object",
+    "place",
+    "finding",
+    "nodule",
+    "mass",
+    "piece",
+    "zone",
+    "shadow",
+    "opacity",
+    "blob",
+)
+_THAT = _any("that", "this", "those", "these", "my", "our")
+MARKED = (
+    f"i {_DREW}", f"ive|we|just|have|ve {_DREW}", f"i've {_DREW}",
+    f"i just {_DREW}", f"i have {_DREW}", f"i've just {_DREW}", f"we've {_DREW}",
+    f"my two|three|own|last|little|green|yellow|red {_MARKS}",
+    f"{_THAT} {_MARKS}", f"my {_MARKS}",
+    f"inside|within|in|from|using|use|under|at {_MARKS}",
+    f"inside|within|in|from|using|use|under|at|of {_THAT} {_MARKS}",
+    f"{_MARKS} i", f"{_MARKS} .. clicked|placed|drawn|marked",
+    *("what's inside it", "what is inside it", "whats inside it", "clicked on", "inside it"),
+    f"marked|selected|boxed|clicked|circled|highlighted {_THING}",
+    "what .. marked|clicked|selected|circled|boxed",
+    f"{_THING} .. marked|clicked|selected|circled|boxed|dragged",
+    "marked|clicked|circled|drawn by me",
+    *("marked here", "under my cursor", "medsam*", "med sam*", "by box prompt", "box prompt"),
+    # German
+    "markierte*",
+    "was|habe|hab|von .. markiert|angeklickt|eingekreist|eingezeichnet|umkreist|"
+    "ausgewaehlt|angekreuzt|eingerahmt",
+    "markiert habe|hab|ist|wurde", "angeklickt*", "angekreuzt*", "eingekreist*",
+    *("ausgewaehlte*", "umkreist*", "eingerahmte*"),
+    f"mein|meine|meinen|meinem|meiner|meines {_MARKE}",
+    f"{_MARKE} .. gesetzt*|gezeichnet*|gezogen*|gemacht*|eingezeichnet*|aufgezogen|habe|liegt",
+    f"gesetzt*|gezeichnet*|gezogen*|aufgezogen* {_MARKE}",
+    f"habe .. {_MARKE}", f"im|innerhalb|aus {_MARKE}",
+    f"in|innerhalb|aus .. {_MARKE}",
+)  # fmt: skip
+"""What the user has drawn: not "marked enlargement", nor "mark the heart"."""
+
+WRITTEN_REPORT = (
+    *("report", "reports", "impression", "dictate", "dictation", "write up", "write-up"),
+    "write it up",
+    *("written up", "dictated", "reporting", "put .. in words", "put .. into words"),
+    *("radiology report", "findings and impression", "formal read", "writeup", "reporte", "reprot"),
+    *("bericht*", "*bericht", "*befundbericht*", "befundtext*", "diktier*", "arztbrief*", "diktat"),
+    *("befundung", "befundentwur", "befund und beurteilung", "schriftbefund", "roentgenbefund"),
+    *(f"schriftlich* {noun}" for noun in ("befund*", "beurteilung", "auswertung")),
+    *(f"{verb} .. {noun}" for verb in ("schreib*", "erstell*", "verfass*", "formulier*", "tipp*")
+      for noun in ("befund*", "beurteilung", "roentgenbefund")),
+    *(f"{noun} .. {verb}" for verb in ("schreiben", "erstellen", "verfassen", "formulieren",
+      "diktieren", "aufsetzen", "geschrieben", "schreibst", "erstellst", "ausformulieren")
+      for noun in ("befund*", "beurteilung")),
+    *("befund mit", "befund in textform", "befund als text", "ausformulierter befund"),
+)  # fmt: skip
 REPORT_OF_OTHERS = (
     *("old report", "previous report", "prior report", "earlier report", "last report"),
     *("outside report", "report says", "report said", "report reads", "report read"),
     *("report mentions", "report mentioned", "report states", "report stated", "report claims"),
     *("in report", "according to report", "from report", "report was", "report calls"),
+    *("report if", "report whether", "report any", "report back", "report bug", "bug report"),
     *("alter bericht", "alte bericht", "alten bericht", "laut bericht", "im bericht"),
     *("bericht sagt", "bericht steht", "bericht nennt", "vorbericht*"),
 )

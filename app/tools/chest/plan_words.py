@@ -41,12 +41,17 @@ ANALYSE = (
     *(f"analysier* {noun}" for noun in _BILDER),
 )
 
+GENERIC = (
+    *("finding*", "befund", "befunde", "diagnos*", "diagnose*", "abnormal*", "patholog*"),
+    *("pathologi*", "abnormality"),
+)
+"""Findings of whatever kind: a report speaks of them."""
 DISEASES = (
-    *("disease*", "diagnos*", "abnormal*", "patholog*", "finding*"),
+    "disease*",
     *("classif*", "score", "scores", "scoring"),
     *("labels", "label scores"),
     *("suspicious", "lesion*", "illness"),
-    *("unremarkable", "unusual", "red flags", "rule out", "abnormality"),
+    *("unremarkable", "unusual", "red flags", "rule out"),
     *("probabilities", "probability", "likelihood", "screen for", "screening", "decompensat*"),
     *("heart failure", "cardiac failure", "copd", "hyperinflat*", "empyema", "granuloma*"),
     *(
@@ -77,14 +82,14 @@ DISEASES = (
     *("pneumonia*", "effusion*", "pneumothora*", "ptx", "hydrothorax", "haemothorax"),
     *("hemothorax", "atelecta*", "consolidat*", "infiltrat*", "oedema*", "edema*"),
     *("emphysema*", "fibros*", "fibrotic", "nodul*", "mass", "masses", "hernia*"),
-    *("fractur*", "opacit*", "opacification*", "cardiomegal*", "pleural thickening"),
+    *("fractur*", "opacit*", "opacification*", "pleural thickening"),
     *("lung thickening", "lung lesion", "pleural lesion", "collapse*", "infection", "infected"),
     *("congestion", "congested", "tumor*", "tumour*", "cancer*", "metasta*", "broken rib*"),
     *("broken bone*", "broken collarbone*", "broken clavicle*", "fluid", "shadowing"),
     *("enlarged cardiomediastinum", "tuberculosis", "covid"),
     # German
-    *("krank*", "*erkrankung*", "befund", "befunde", "auffaellig*", "unauffaellig", "klassifi*"),
-    *("pathologi*", "gesund", "pneumoni*", "*lungenentzuendung*", "*erguss*", "*erguesse*"),
+    *("krank*", "*erkrankung*", "auffaellig*", "unauffaellig", "klassifi*"),
+    *("gesund", "pneumoni*", "*lungenentzuendung*", "*erguss*", "*erguesse*"),
     *("pneu", "atelektas*", "konsolidi*", "konsolidation*", "*infiltrat*", "*oedem*"),
     *("emphysem*", "*fibrose*", "*knoten", "rundherd*", "*herde", "raumforderung*", "*hernie*"),
     *(
@@ -95,10 +100,9 @@ DISEASES = (
         "*brueche",
         "verschattung*",
         "verdichtung*",
-        "kardiomegali*",
     ),
     *("pleuraverdickung*", "pleuraschwiele*", "*kollaps*", "stauung*", "*tumore", "*krebs"),
-    *("lungenstauung", "diagnose*", "kollabiert*", "gebrochen*", "fluessigkeit"),
+    *("lungenstauung", "kollabiert*", "gebrochen*", "fluessigkeit"),
     *("lungenkollaps", "was faellt auf", "normalbefund", "herzinsuffizienz", "dekompens*"),
     *("tuberkulose", "ueberblaeht", "ueberblaehung", "narbe", "narben", "vernarbung*"),
     *("transparenzminderung*", "rippenbrueche", "karzinom*", "metastase*", "boesartig*"),
@@ -265,11 +269,6 @@ HEART_SIZE = (
         "thoraxquotient*",
     ),
     *("kardiothorakal*", "grossherz", "herzverbreiterung", "cor .. vergroessert"),
-)
-
-REPORT = (
-    *("report", "reports", "impression", "dictate", "dictation", "write up", "write-up"),
-    *("bericht*", "*bericht", "befundbericht*", "befundtext", "diktier*", "arztbrief*"),
 )
 
 OVERLAY = (

@@ -30,7 +30,15 @@ _METADATA = (
     *("pixel size", "resolution", "matrix", "acquired", "acquisition*", "study date"),
     *("when .. taken", "when .. made", "dimensions", "rows and columns", "photometric*"),
     *("manufacturer", "scanner", "kvp", "exposure", "dicom info*", "dicom data", "dicom"),
-    *("slice thickness", "projection", "ap or pa", "pa or ap", "frontal or lateral", "laterality"),
+    *(
+        "slice thickness",
+        "which projection",
+        "what projection",
+        "ap or pa",
+        "pa or ap",
+        "frontal or lateral",
+        "laterality",
+    ),
     *("image size", "size of image", "image dimensions", "how large .. image", "how big .. image"),
     *("how old .. patient", "patient age", "age of patient", "patient sex", "sex of patient"),
     *("body part", "study description", "series description", "transfer syntax", "date"),
@@ -55,6 +63,8 @@ _METADATA = (
     *("wann .. entstanden", "bildgroesse", "wie gross .. bild", "wie alt .. patient*", "datum"),
     *("gefenstert", "fensterung", "welches geraet", "wie viele bits", "tags"),
 )
+_METADATA_ALONE = ("projection", "patient position", "view")
+"""Of the file where nothing else is asked: "on this projection"."""
 _WHAT = (
     *("what is this", "what is it", "what kind of image", "what type of image", "what image is"),
     *("what file is", "what study is", "what am i seeing", "what am i looking at", "what's this"),
@@ -78,11 +88,27 @@ _PICTURE = (
         for noun in _NOMEN
     ),
     *(f"{noun} {verb}" for verb in ("anzeigen", "zeigen", "darstellen") for noun in _NOMEN),
-    *("colour map", "color map", "colormap", "farbtabelle", "falschfarben*"),
-    *("viridis", "inferno", "magma", "plasma", "jet", "pull up image", "bring up image", "pane"),
-    *("grauwert*", "graustufen", "grayscale", "greyscale", "in gray", "in grey", "rainbow"),
-    *("stell .. dar", "stelle .. dar", "in colour", "in color", "false colour*", "false color*"),
+    *("pull up image", "bring up image", "pane", "stell .. dar", "stelle .. dar"),
+    *("in colour", "in color", "grauwert*"),
 )
+_RECOLOUR = (
+    *("colour map", "color map", "colourmap", "colormap", "farbtabelle", "farbskala"),
+    "farbpalette",
+    *("falschfarb*", "false colour*", "false color*", "pseudo colour*", "pseudo color*"),
+    *("pseudocolour*", "pseudocolor*", "pseudofarb*", "palette", "colour scheme", "color scheme"),
+    *("viridis", "inferno", "magma", "plasma", "jet", "cividis", "turbo", "rainbow", "gray map"),
+    *("hot colour*", "hot color*", "in hot", "hot palette", "bone colour*", "bone palette"),
+    *("graustufen", "grayscale", "greyscale", "in gray", "in grey", "black and white"),
+    *("other colours", "other colors", "different colours", "different colors", "andere farben"),
+    *("anderen farben", "in farbe", "regenbogen*", "invert*", "negative image", "as negative"),
+    *("title", "titled", "heading", "headline", "ueberschrift", "titel", "betitel*"),
+    *("image again", "picture again", "film again", "radiograph again", "x ray again"),
+    *("show .. once more", "see .. once more", "show .. once again", "display .. again"),
+    *("show .. again", "see .. again", "bild .. noch", "noch mal .. bild", "nochmal .. bild"),
+    *("noch einmal .. bild", "nochmal .. aufnahme", "noch mal .. aufnahme", "bild erneut"),
+    *("noch einmal .. aufnahme", "erneut .. bild", "bild nochmal", "wieder .. bild"),
+)  # fmt: skip
+"""How the picture is to be shown: nothing else does that."""
 _THEN_SHOW = (
     *(
         f"{lead} {verb} {noun}"
@@ -127,9 +153,11 @@ PLAN = PackPlan(
         QuestionKind("all", ("everything", "alles"), tools=(_DICOM,), bare=True),
         QuestionKind("analyse", _ANALYSE, tools=(_DICOM,), alone=True),
         QuestionKind("metadata", _METADATA, tools=(_DICOM,), certain=True),
+        QuestionKind("metadata_alone", _METADATA_ALONE, tools=(_DICOM,), alone=True),
         QuestionKind("what", _WHAT, tools=(_DICOM,)),
         QuestionKind("convert", _CONVERT, tools=(_DICOM,)),
         QuestionKind("show", _PICTURE, tools=(_SHOW,), alone=True),
+        QuestionKind("recolour", _RECOLOUR, tools=(_SHOW,)),
         QuestionKind("then_show", _THEN_SHOW, tools=(_SHOW,)),
     ),
     tools=(

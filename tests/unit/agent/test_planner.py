@@ -218,7 +218,7 @@ SEGMENT, RATIO, CLASSIFY = (
         ("Which pixel spacing does it have?", ["dicom_processor"]),
         ("show the image", ["image_visualizer"]),
         ("How big is the heart?", [RATIO]),
-        ("CARDIOMEGALY?", [CLASSIFY, RATIO]),
+        ("CARDIOMEGALY?", [RATIO]),
         ("measure the cardiothoracic ratio", [RATIO]),
         ("pneumonia?", [CLASSIFY]),
         ("Is there a pleural effusion?", [CLASSIFY]),

@@ -1,0 +1,77 @@
+"""How far a kind of question reaches: the words of the question that are said to its tools."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TypeVar
+
+from app.agent.planning.parts import Parts
+from app.agent.planning.scope import said_nothing
+from app.agent.planning.words import Match, Token
+
+_K = TypeVar("_K")
+_ADDRESSING_TEXT = (
+    "ask asks let have use run query medgemma frag frage lass opinion meinung view according to "
+    "says say think thinks sagt meint laut hey dear consult"
+)
+_ADDRESSING = frozenset(_ADDRESSING_TEXT.split())
+
+
+def reaches(
+    kinds: Mapping[_K, Sequence[Match]],
+    whole: Collection[_K],
+    named: Collection[_K],
+    tokens: Sequence[Token],
+    parts: Parts,
+) -> dict[_K, frozenset[int]]:
+    """By kind, the numbers of the words that it has.
+
+    These are the parts in which its own words stand, and what is told beside them: "he mentions a
+    mass, can you frame it". Another request is none of it: "frame it, and measure the heart".
+
+    Args:
+        kinds: The kinds, with the words that make the question one.
+        whole: Those of them that have whole parts.
+        named: Those of them whose words name somebody who is asked.
+        tokens: The question's words.
+        parts: The question's parts.
+    """
+    at = {key: {parts.of[place] for match in found for place in match.at}
+          for key, found in kinds.items()}  # fmt: skip
+    found: dict[_K, frozenset[int]] = {}
+    for key, own in at.items():
+        others = set[int]().union(*(at[other] for other in whole if other != key)) - own
+        reach = set(own)
+        for part in own:
+            reach |= _told(part, -1, parts, own | others)
+            reach |= _told(part, 1, parts, own | others)
+            if key in named and _addressed(part, kinds[key], tokens, parts):
+                reach |= {part + 1} - others
+        found[key] = parts.words(reach)
+    return found
+
+
+def _told(part: int, step: int, parts: Parts, taken: Collection[int]) -> set[int]:
+    """The parts next to one that ask for nothing by themselves."""
+    found: set[int] = set()
+    part += step
+    while 0 <= part < len(parts.asks) and part not in taken and not parts.asks[part]:
+        found.add(part)
+        part += step
+    return found
+
+
+def _addressed(part: int, matches: Sequence[Match], tokens: Sequence[Token], parts: Parts) -> bool:
+    """Whether a part does no more than name whom the next one is for: "MedGemma: lines ok?"."""
+    after = part + 1
+    if after >= len(parts.asks) or parts.follows[after]:
+        return False
+    named = frozenset(place for match in matches for place in match.at)
+    words = [place for place, number in enumerate(parts.of) if number == part]
+    following = parts.of.index(after)
+    if tokens[words[-1]].sentence != tokens[following].sentence:
+        return False
+    return all(
+        place in named or said_nothing(tokens[place]) or tokens[place].text in _ADDRESSING
+        for place in words
+    )

@@ -1,0 +1,38 @@
+"""What users call the findings that the classifier scores, in English and German."""
+
+from __future__ import annotations
+
+from app.tools.planning import ValueWords
+
+LABELS = tuple(
+    ValueWords("labels", label, words)
+    for label, words in (
+        ("Atelectasis", ("atelecta*", "atelektas*", "collapse*", "*kollaps*", "collapsed")),
+        ("Consolidation", ("consolidat*", "konsolidi*", "konsolidation*")),
+        ("Infiltration", ("infiltrat*", "*infiltrat*")),
+        ("Pneumothorax", ("pneumothora*", "ptx", "pneu", "*pneumothora*")),
+        ("Edema", ("edema*", "oedema*", "*oedem*", "congestion", "lungenstauung")),
+        ("Emphysema", ("emphysem*",)),
+        ("Fibrosis", ("fibros*", "fibrotic", "*fibrose*")),
+        ("Effusion", ("effusion*", "eff", "*erguss*", "*erguesse*", "hydrothorax")),
+        ("Pneumonia", ("pneumoni*", "pna", "*lungenentzuendung*")),
+        ("Pleural_Thickening", ("pleural thickening", "pleuraverdickung*", "pleuraschwiele*")),
+        ("Cardiomegaly", ("cardiomegal*", "kardiomegali*")),
+        ("Nodule", ("nodul*", "*knoten", "rundherd*")),
+        ("Mass", ("mass", "masses", "raumforderung*")),
+        ("Hernia", ("hernia*", "*hernie*")),
+        ("Lung Lesion", ("lung lesion*",)),
+        ("Fracture", ("fractur*", "*fraktur*", "broken rib*", "*bruch", "*brueche")),
+        ("Lung Opacity", ("opacit*", "opacification*", "verschattung*")),
+        ("Enlarged Cardiomediastinum", ("enlarged cardiomediastinum",)),
+    )
+)
+"""What users call the classifier's labels."""
+
+FINDINGS = (
+    *(word for item in LABELS for word in item.words if " " not in word),
+    *("lesion*", "fluid", "shadow*", "tumor*", "tumour*", "granuloma*", "cavit*", "metasta*"),
+    *("abnormal*", "infection", "haziness", "density", "calcif*", "herd", "herde", "*metastase*"),
+    *("verdichtung*", "laesion*", "rundschatten", "verkalk*", "fluessigkeit", "stauung"),
+)
+"""Findings, whatever the classifier knows of them."""

@@ -1,0 +1,101 @@
+"""Free questions on a chest film, which a model that answers in words is asked, as data."""
+
+from __future__ import annotations
+
+
+def _any(*words: str) -> str:
+    """Words of which any may stand."""
+    return "|".join(words)
+
+
+_DEVICE = _any(
+    "tube", "tubes", "ett", "endotracheal", "tracheal", "tracheostomy", "nasogastric", "ng", "ngt",
+    "catheter*", "line", "lines", "picc", "cvc", "cvl", "port", "pacemaker*", "lead", "leads",
+    "wire", "wires", "drain", "drains", "chest drain", "device*", "hardware", "icd", "valve",
+    "prosthesis", "stent*", "clips", "swan", "balloon", "electrode*", "dobhof", "intubation",
+    "cannula", "probe", "vad", "aicd",
+    "tubus", "tubuslage", "zvk", "*katheter*", "magensonde*", "sonde", "sonden", "*drainage*",
+    "*schrittmacher*", "elektrode*", "sondenlage", "kabel", "portsystem", "klappe*", "shaldon",
+    "drainagen", "fremdmaterial", "zvd", "bulau", "buelau*", "pleuradrain*", "port*",
+          "trachealkanuele*",
+)  # fmt: skip
+_PLACED = _any(
+    "placed", "placement", "position*", "tip", "tips", "where", "correct*", "right", "well", "ok",
+    "okay", "fine", "good", "deep", "high", "low", "end", "ends", "ending", "terminat*", "far",
+    "sit", "sits", "sitting", "lie", "lies", "lying", "malposition*", "misplac*", "kinked",
+    "proper*", "satisfactory", "adequate*", "safe", "seated", "migrat*", "displaced", "located",
+    "location", "course", "intact", "above", "carina", "go", "goes", "ought", "supposed", "in",
+    "should", "acceptable", "check", "visible", "present", "see",
+    "liegt", "liegen", "lage", "spitze", "richtig", "korrekt", "regelrecht", "tie", "hoch",
+    "position", "platziert", "sitzt", "sitzen", "endet", "gut", "ordentlich", "orthotop",
+          "fehllage",
+    "lagekontrolle", "kontrolle", "verlau", "verlaeuft", "passt", "projiziert", "wo", "weit",
+)  # fmt: skip
+_FINDINGS = _any("congestion", "effusion*", "edema", "oedema", "pneumothora*", "pneumonia", "ptx",
+                 "ef", "pna", "disease", "emphysem*", "fibros*", "opacit*", "consolidation*",
+                 "atelecta*", "collapse", "scoliosis", "it", "this", "that", "infiltrat*",
+                 "cardiomegaly", "failure", "*erguss*", "stauung", "*oedem*", "skoliose", "es",
+                 "pneu", "*fibrose*", "*infiltrat*", "*stauung", "fluid", "damage", "changes",
+                 "findings", "finding", "mass", "nodule", "lesion")  # fmt: skip
+_LUNGS = _any("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", "lunge", "lungen",
+              "seite", "seiten", "lungenfluegel*", "lungenhaelfte*", "apices", "bases", "zones",
+              "fields", "lungenfelder", "diaphragms", "hemidiaphragms", "hila")  # fmt: skip
+_COMPARING = _any("compare", "comparing", "comparison", "vergleich*", "*vergleich", "verglichen")
+
+FREE = (
+    f"{_DEVICE} .. {_PLACED}", f"{_PLACED} .. {_DEVICE}",
+    "lines|tubes|devices|drains and lines|tubes|devices|wires|drains",
+    f"which|what|how|any|many|welche*|viele .. {_DEVICE}",
+    # How bad.
+    f"how severe|bad|extensive|serious|advanced|marked|pronounced|acute|big|large .. {_FINDINGS}",
+    "how severe", "how bad", "how advanced", "how extensive", "severity", "grade it", "grading",
+    f"grade|rate|quantify|stage .. {_FINDINGS}",
+    "mild|slight .. moderate|severe|bad",
+    f"wie schwer|ausgepraegt|schlimm|stark|ausgedehnt|fortgeschritten|gross|weit .. {_FINDINGS}",
+    "wie schwer|ausgepraegt|schlimm|ausgedehnt|fortgeschritten",
+    *("schweregrad*", "auspraegung", "leicht .. schwer", "ausmass"),
+    # Side against side.
+    f"{_COMPARING} .. {_LUNGS}", f"{_LUNGS} .. {_COMPARING}", "seitenvergleich", "side by side",
+    f"{_COMPARING} left|right|li|re|links|rechts",
+    f"which|welche* .. {_LUNGS} .. worse|better|clearer|darker|brighter|whiter|more|"
+    "schlechter|besser|staerker|mehr|heller|dunkler|betroffen*",
+    f"{_LUNGS} .. symmetric*|symmetrisch*|seitengleich*|seitendifferent*",
+    f"symmetric*|symmetrisch*|seitengleich* .. {_LUNGS}",
+    "difference* .. left|right|sides|lungs",
+    "unterschied* .. links|rechts|seiten|lungen|beiden",
+    # How the film is.
+    *("rotated", "well inspired", "inspiratory effort", "inspiration", "inspirium", "expiration"),
+    *("underexposed", "overexposed", "underpenetrated", "overpenetrated", "penetration"),
+    *("technical quality", "film quality", "image quality", "technically adequate", "quality of"),
+    *("diagnostic quality", "adequately inspired", "verdreht", "verkippt", "unterbelichtet"),
+    *("ueberbelichtet", "belichtet", "bildqualitaet", "aufnahmequalitaet", "aufnahmetechnik"),
+    *("tief eingeatmet", "inspirationstiefe", "inspirationslage", "technisch"),
+    # What it may be.
+    *("differential*", "ddx", "dd", "differentialdiagnos*", "what could this be"),
+    "explain .. appearance",
+    *("what could .. be", "what might .. be", "most likely cause o", "could explain"),
+    "might explain",
+    *("was koennte .. sein", "woran koennte", "wofuer spricht", "what else could"),
+    *("acute or chronic", "old or new", "akut oder chronisch", "frisch oder alt"),
+    "benign or malignant",
+    *("characteri*", "margins", "texture", "shape o", "describe .. lung", "describe .. lungs"),
+    "describe .. heart",
+    *("describe .. effusion", "describe .. opacit*", "describe .. mass", "describe .. nodule"),
+    *("describe .. mediastin*", "describe .. bones", "describe .. hilum", "describe .. hila"),
+    *("beschreib* .. lunge", "beschreib* .. lungen"),
+    *("beschreib* .. herz", "beschreib* .. knoech*", "beschreib* .. hilus", "beschreib* .. hilen"),
+    *("how many ribs", "count .. ribs", "wie viele rippen", "ribs .. visible", "which lobe"),
+    *("welcher lappen", "welchem lappen", "how old would", "age would you", "wie alt wirkt"),
+    *("trachea* .. midline", "trachea* .. deviat*", "trachea* .. shift*", "trachea* .. central"),
+    *("trachea* .. mittig", "trachea* .. mittelstaendig", "trachea* .. verlagert"),
+    "mediastinal shift",
+    *("mediastin* .. shift*", "mediastin* .. midline", "mediastin* .. verlagert"),
+)  # fmt: skip
+"""Asked of such a model whatever else the words could mean."""
+
+FREE_ALONE = (
+    *("tube", "tubes", "ett", "ngt", "picc", "cvc", "pacemaker*", "catheter*", "trachea*"),
+    *("surgical clips", "sternotomy", "devices", "hardware", "zvk", "tubus", "magensonde"),
+    *("*schrittmacher*", "drainage*", "katheter*", "luftroehre", "port"),
+)
+"""Asked of it where no other tool is meant."""
