@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,41 @@ def test_a_link_leads_to_the_image_that_holds_the_finding(chat: Chat, wait_until
     chat.workspace.viewport.show(None)
     QTest.mouseClick(chips[0], LEFT)
     assert chat.workspace.viewport.instance is image
+
+
+def test_an_answer_about_one_image_has_no_link_to_a_finding_on_another(
+    chat: Chat, wait_until: Wait
+):
+    earlier = finding("Effusion")  # somebody else's
+    chat.workspace.annotations.add([earlier])
+    other = replace(open_image(chat.workspace), sop_instance_uid="9.9")
+    chat.workspace.viewport.show(other)
+    run_with(chat, wait_until, [], "Effusion 0.64")
+    click_link(chat.run.answers[0].view, "Effusion")
+    assert chat.workspace.annotations.selected == ""
+    assert chat.workspace.viewport.instance is other
+
+
+def test_an_answer_links_what_was_found_before_on_the_image_that_it_is_about(
+    chat: Chat, wait_until: Wait
+):
+    earlier = finding("Effusion")
+    chat.workspace.annotations.add([earlier])
+    open_image(chat.workspace)
+    run_with(chat, wait_until, [], "The Effusion is small.")
+    click_link(chat.run.answers[0].view, "Effusion")
+    assert chat.workspace.annotations.selected == earlier.id
+
+
+def test_of_two_findings_of_one_name_the_one_on_the_image_asked_about_is_linked(
+    chat: Chat, wait_until: Wait
+):
+    open_image(chat.workspace)
+    here = finding("Effusion")
+    there = replace(finding("Effusion"), image=replace(here.image, sop_instance_uid="9.9"))
+    run_with(chat, wait_until, [here, there], "The Effusion is small.")
+    click_link(chat.run.answers[0].view, "Effusion")
+    assert chat.workspace.annotations.selected == here.id
 
 
 def test_a_removed_finding_greys_its_chip_and_undo_brings_it_back(chat: Chat, wait_until: Wait):

@@ -139,8 +139,7 @@ def _overruled(snapshot: ImageSnapshot, look: _Look, context: ToolContext | None
     reason = "; ".join(look.objections)
     detail = (
         f"Against it speaks: {reason}. Chest models answer with confidence on whatever they are "
-        "shown: on an image of anything else their results mean nothing. Your yes holds for this "
-        "image in this conversation, and every result on it will say so."
+        "shown: on an image of anything else their results mean nothing."
     )
     if context is None or not context.confirm(_TITLE, detail, image=snapshot.ref):
         raise ToolFailed(reason, remedy=_REMEDY)

@@ -100,13 +100,30 @@ class FindingLinks:
         for finding in findings:
             self._names[finding.id] = (finding.label, finding.image.sop_instance_uid)
 
-    def targets(self, findings: Iterable[Finding] = ()) -> dict[str, str]:
-        """Label to finding id: those on open images, overruled by `findings`."""
-        everything = (item.finding for item in self._workspace.annotations.all())
+    @property
+    def shown(self) -> str:
+        """SOP Instance UID of the image that is shown; "" for none."""
+        instance = self._workspace.viewport.instance
+        return instance.sop_instance_uid if instance is not None else ""
+
+    def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
+        """Label to finding id, of what a run's text may name.
+
+        Args:
+            findings: What the run found; it overrules what was there before.
+            shown: SOP Instance UID of the image that its question was asked about. What lies on
+                neither that nor an image of `findings` is not meant: it may be another patient's.
+        """
+        own = sorted(findings, key=lambda item: item.image.sop_instance_uid == shown)
+        images = {shown, *(item.image.sop_instance_uid for item in own)}
+        there = (item.finding for item in self._workspace.annotations.all())
         # "Length" in an answer does not mean what the user measured.
-        found = {item.label: item.id for item in everything if not drawing.by_hand(item)}
-        found.update({finding.label: finding.id for finding in findings})
-        return {label: key for label, key in found.items() if label.strip()}
+        before = [
+            item
+            for item in there
+            if item.image.sop_instance_uid in images and not drawing.by_hand(item)
+        ]
+        return {item.label: item.id for item in (*before, *own) if item.label.strip()}
 
     def of_call(self, call_id: str) -> list[Finding]:
         """Findings of an earlier call that are still open."""

@@ -17,8 +17,8 @@ from app.views.widgets import push_button
 
 _MAX_HEIGHT = 240
 _DOUBT = (
-    "What a tool says of an image that it was not made for may mean nothing. If you use it anyway, "
-    "every result says so; it holds for this image in this conversation."
+    "What a tool says of an image that it was not made for may mean nothing. Your yes holds for "
+    "this image in this conversation, and every result on it says so."
 )
 _SCROLL = "Scroll up to see what is asked; then it can be used."
 

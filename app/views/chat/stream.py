@@ -56,6 +56,8 @@ class Stream:
         self._show = show
         self._live = live
         self._findings: list[Finding] = []
+        # Of a run of the past it is not known; what is shown now says nothing of it.
+        self._shown = links.shown if live else ""
         self._mark = _Mark()
 
     def write(self, text: str) -> bool:
@@ -141,5 +143,5 @@ class Stream:
             self._thinking.tick()
 
     def _link(self, view: AnswerView, unknown: Collection[int] = ()) -> None:
-        targets = self._links.targets(self._findings)
+        targets = self._links.targets(self._findings, self._shown)
         view.writer.set_links(targets, self._results(), unknown)
