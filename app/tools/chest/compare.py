@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.imaging.findings import Box, Finding, Polygon, new_id
+from app.imaging.findings import Box, Finding, Polygon
 from app.imaging.studies.patients import Identity, conflict, identity_of
 from app.imaging.types import ImageRef
 from app.tools.api import (
@@ -34,6 +34,7 @@ from app.tools.chest.comparing import Row
 from app.tools.chest.ctr import LEFT_LUNG, RIGHT_LUNG
 from app.tools.chest.laying import Laid, Looked, lay
 from app.tools.chest.pictures import Hanging, model_pixels
+from app.tools.chest.results import placed, with_warnings
 from app.tools.chest.segmenter import Segmenter
 from app.tools.files import plain, save_png
 from app.tools.models.store import ModelStore
@@ -259,20 +260,17 @@ def _boxes(
         )
         for number, (i, j) in enumerate(pairs, 1)
     ]
-    findings = tuple(
-        Finding(
-            id=new_id(),
-            image=current.snapshot.ref,
-            geometry=Polygon(corners[j]),
-            label=f"Prior, marked box {number}",
-            score=None,
-            units="",
-            provenance=context.provenance(SPEC),
-            description="Where the box that was drawn on the prior image lies on this one.",
-            group=f"compare-{context.call_id}",
-        )
+    outlines = [
+        (f"Prior, marked box {number}", Polygon(corners[j]))
         for number, (_, j) in enumerate(pairs, 1)
         if j is not None
+    ]
+    findings = placed(
+        outlines,
+        current.snapshot.ref,
+        context.provenance(SPEC),
+        "Where the box that was drawn on the prior image lies on this one.",
+        f"compare-{context.call_id}",
     )
     return rows, findings
 
@@ -355,4 +353,4 @@ def _summary(rows: Sequence[Row], output: dict[str, Any], warnings: Sequence[str
             else "None changed beyond the method's own error."
         )
     )
-    return f"{text} Warnings: {'; '.join(warnings)}." if warnings else text
+    return with_warnings(text, warnings)
