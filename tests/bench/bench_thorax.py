@@ -213,8 +213,10 @@ def views(segment: Segment, bounds: Bounds, count: int) -> None:
     print()
     real = cases.real_lateral()
     if real is not None:
-        both = all(segment(p).refused for p in (real, 1 - real, real[:, ::-1].copy()))
-        print(f"the real lateral refused, inverted and mirrored too{bounds.hold('lateral', both)}")
+        shown = [p for side in (real, real[:, ::-1].copy()) for p in _turned(side)]
+        held = all(segment(p).refused for p in (1 - real, *shown))
+        mark = bounds.hold("lateral", held)
+        print(f"the real lateral refused, inverted too, mirrored, each turned by 8{mark}")
     for name, draw in (("laterals", negatives.lateral), ("others", negatives.other)):
         images = [displayed(draw(np.random.default_rng([SEED + 1, i]))) for i in range(count)]
         refused = sum(segment(image).refused is not None for image in images)
@@ -234,19 +236,30 @@ def views(segment: Segment, bounds: Bounds, count: int) -> None:
 
 
 def mirrors(segment: Segment, bounds: Bounds) -> None:
-    """Real frontal films mirrored: warned about or refused; and false alarms on the films."""
+    """Real frontal films mirrored, and turned too: warned about; and false alarms on the films."""
     silent: list[str] = []
+    refused: list[str] = []
     alarms: list[str] = []
     shown = [*((n, p) for n, p, _ in films()), *cases.real_frontals()]
     for name, pixels in shown:
-        turned, normal = segment(pixels[:, ::-1].copy()), segment(pixels)
-        if turned.refused is None and not _side_doubted(turned):
-            silent.append(name)
+        normal = segment(pixels)
+        for turned in map(segment, _turned(pixels[:, ::-1].copy())):
+            if turned.refused is not None:
+                refused.append(name)
+            elif not _side_doubted(turned):
+                silent.append(name)
         if normal.refused is None and _side_doubted(normal):
             alarms.append(name)
-    mark = bounds.hold("mirrored", not silent and len(alarms) <= MOST_ALARMS)
-    print(f"\nmirrored: {len(shown)} real films, passed in silence: {silent}{mark}")
+    held = not silent and not refused and len(alarms) <= MOST_ALARMS
+    mark = bounds.hold("mirrored", held)
+    print(f"\nmirrored, each also turned by 8 either way: {len(shown)} real films{mark}")
+    print(f"passed in silence: {silent}; refused: {refused}")
     print(f"warned about although they hang rightly: {alarms}")
+
+
+def _turned(pixels: FloatImage) -> list[FloatImage]:
+    """A picture as it is, and turned by 8 degrees either way."""
+    return [pixels, *(cases.rotated(degrees)(pixels, {})[0] for degrees in (8, -8))]
 
 
 def _side_doubted(found: ThoraxSegmentation) -> bool:

@@ -106,6 +106,8 @@ CHANGES: dict[str, Change] = {
     "noise 5 %": noisy(0.05),
     "noise 10 %": noisy(0.1),
     "mirrored": mirrored,
+    "mirrored, turned 8": together(mirrored, rotated(8)),
+    "mirrored, turned -8": together(mirrored, rotated(-8)),
 }
 """What each has to hold by itself."""
 
@@ -114,8 +116,8 @@ TOGETHER: dict[str, Change] = {
     "turned -8, cropped, gamma, noise": together(
         rotated(-8), cropped(0.05), gamma(1.6), noisy(0.05)
     ),
-    "mirrored, turned 8": together(mirrored, rotated(8)),
-    "mirrored, turned -8": together(mirrored, rotated(-8)),
+    "mirrored, turned 12": together(mirrored, rotated(12)),
+    "mirrored, turned -12": together(mirrored, rotated(-12)),
 }
 """Several at once: measured only."""
 

@@ -26,6 +26,9 @@ TURNS = (0.0, 5.0, -5.0)
 _MARGIN = 0.12  # of the thorax, kept around it in the later looks
 _LATERAL, _OTHER = 0.5, 0.6  # view probabilities from which an image is refused
 _FRONTAL, _INVERTED = VIEWS.index("frontal"), VIEWS.index("inverted")
+_MIRRORED, _IN_THE_MIRROR = 0.5, 0.4
+"""Shares for "shown mirrored" and, seen in the mirror, for "frontal" from which what looks like no
+frontal film is taken for one that hangs the wrong way round."""
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,60 @@ def glances(net: ThoraxNet, batch: torch.Tensor) -> list[tuple[torch.Tensor, flo
     """Returns only views [4] and `Look.mirrored` of each letterboxed image [n, 1, 256, 256]."""
     view, side = net.told(standardised(batch).contiguous(memory_format=torch.channels_last))
     return list(zip(view.softmax(1), side.sigmoid().tolist(), strict=True))
+
+
+@dataclass(frozen=True)
+class Glance:
+    """What the view head made of a picture and its negative.
+
+    Attributes:
+        view: Of the one that looks more like a film.
+        inverted: Whether that is the negative.
+        frontal: The share for a frontal film shown so.
+        lateral: The share for a lateral, of both.
+        other: The share for anything else, of both.
+        mirrored: `Look.mirrored` of the one that looks more like a film.
+    """
+
+    view: View
+    inverted: bool
+    frontal: float
+    lateral: float
+    other: float
+    mirrored: float
+
+
+def glance(net: ThoraxNet, box: torch.Tensor) -> Glance:
+    """Looks at a letterboxed image [1, 1, 256, 256] and its negative."""
+    (upright, side), (negative, negative_side) = glances(net, torch.cat([box, 1 - box]))
+    as_shown, inverted = polarities(upright, negative)
+    is_negative = inverted > as_shown
+    both = (upright + negative) / 2
+    return Glance(
+        view_of(negative if is_negative else upright),
+        is_negative,
+        max(as_shown, inverted),
+        float(both[VIEWS.index("lateral")]),
+        float(both[VIEWS.index("other")]),
+        negative_side if is_negative else side,
+    )
+
+
+def in_the_mirror(net: ThoraxNet, box: torch.Tensor, mirrored: float) -> Glance | None:
+    """What a picture that looks like no frontal film is once it is turned, if it is one then.
+
+    The heart on the wrong side makes a film look odd, the more so where it is turned a little too.
+    A lateral looks like a lateral from either side.
+
+    Args:
+        net: The network.
+        box: The letterboxed image [1, 1, 256, 256].
+        mirrored: Its own share for "shown mirrored".
+    """
+    if mirrored < _MIRRORED:
+        return None
+    seen = glance(net, box.flip(3))
+    return seen if seen.view == "frontal" and seen.frontal >= _IN_THE_MIRROR else None
 
 
 def view_of(views: torch.Tensor) -> View:

@@ -19,16 +19,16 @@ import torch
 from numpy.typing import NDArray
 from safetensors.torch import load as load_tensors
 
-from app.tools.chest.thorax_arch import STRUCTURES, VIEWS, ThoraxNet
+from app.tools.chest.thorax_arch import STRUCTURES, ThoraxNet
 from app.tools.chest.thorax_looks import (
     SMALLEST,
     View,
-    glances,
+    glance,
+    in_the_mirror,
     is_inverted,
     letterboxed,
     looked_closer,
     looks,
-    polarities,
     unboxed,
     view_of,
 )
@@ -154,6 +154,10 @@ def _segmented(pixels: NDArray[np.float32], weights: ThoraxNet) -> ThoraxSegment
     inverted = is_inverted(upright, negative)
     look = negative if inverted else upright
     view = view_of(look.views)
+    turned = None if view == "frontal" else in_the_mirror(weights, box, look.mirrored)
+    if turned is not None:
+        inverted, view = turned.inverted, turned.view
+        look = negative if inverted else upright
     if view != "frontal":
         return ThoraxSegmentation(inverted=inverted, view=view, refused=_REFUSALS[view])
     first = unboxed(look.classes, shape, coarse(shape))
@@ -207,16 +211,14 @@ def pictured(pixels: NDArray[np.float32], weights: ThoraxNet) -> Picture:
     part = film(pixels)
     shown = np.ascontiguousarray(pixels[part.top : part.bottom, part.left : part.right], np.float32)
     box = letterboxed(torch.from_numpy(shown)[None, None])
-    (upright, side), (negative, negative_side) = glances(weights, torch.cat([box, 1 - box]))
-    as_shown, inverted = polarities(upright, negative)
-    view = view_of(negative if inverted > as_shown else upright)
-    if view == "frontal" and inverted > as_shown:
-        return Picture("inverted", inverted, negative_side)
-    if view == "frontal":
-        return Picture("frontal", as_shown, side)
-    both = (upright + negative) / 2
-    lateral, other = float(both[VIEWS.index("lateral")]), float(both[VIEWS.index("other")])
-    return Picture("lateral", lateral) if view == "lateral" else Picture("other", lateral + other)
+    seen = glance(weights, box)
+    film_seen = seen if seen.view == "frontal" else in_the_mirror(weights, box, seen.mirrored)
+    if film_seen is not None:
+        view = "inverted" if film_seen.inverted else "frontal"
+        return Picture(view, film_seen.frontal, seen.mirrored)
+    if seen.view == "lateral":
+        return Picture("lateral", seen.lateral)
+    return Picture("other", seen.lateral + seen.other)
 
 
 def _silent(fraction: float, text: str) -> None:

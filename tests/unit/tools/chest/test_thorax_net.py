@@ -159,6 +159,34 @@ def test_lungs_of_real_films_are_found_however_they_are_shown(net: ThoraxNet):
     assert min(scores.values()) >= 0.89, scores
 
 
+@pytest.mark.parametrize("degrees", [-8, 8])
+def test_a_film_that_is_mirrored_and_turned_is_no_lateral(net: ThoraxNet, degrees: int):
+    """The fourth film, turned by -8 degrees, was taken for one."""
+    pixels, true = real_films()[3]
+    change = cases.together(cases.mirrored, cases.rotated(degrees))
+    shown, masks = change(pixels, {"lungs": true})
+    found = thorax_net.segment(shown, net)
+    assert found.refused is None
+    assert any("mirrored" in note for note in found.warnings)
+    assert dice(lungs_found(shown, net), masks["lungs"]) >= 0.89
+    seen = thorax_net.pictured(shown, net)
+    assert (seen.view, seen.mirrored > 0.8) == ("frontal", True)
+    negative = thorax_net.pictured(1 - shown, net)
+    assert (negative.view, negative.mirrored > 0.5) == ("inverted", True)
+
+
+@pytest.mark.parametrize("degrees", [-8, 0, 8])
+@pytest.mark.parametrize("is_mirrored", [False, True])
+def test_the_real_lateral_is_one_from_either_side(net: ThoraxNet, degrees: int, is_mirrored: bool):
+    lateral = cases.real_lateral()
+    if lateral is None:
+        pytest.skip("the shared lateral is not here")
+    shown, _ = cases.rotated(degrees)(lateral[:, ::-1] if is_mirrored else lateral, {})
+    for pixels in (shown, 1 - shown):
+        assert thorax_net.segment(pixels, net).refused is not None
+        assert thorax_net.pictured(pixels, net).view == "lateral"
+
+
 @pytest.mark.parametrize(
     "name", ["CT_small.dcm", "MR_small.dcm", "examples_rgb_color.dcm", "examples_palette.dcm"]
 )
