@@ -110,6 +110,15 @@ def give_back() -> None:
             ctypes.CDLL(None).malloc_trim(0)
 
 
+def spare_what_stays() -> None:
+    """Take what stands while no model is loaded out of the garbage collector's later rounds.
+
+    It is the modules of torch and its kin, which stay anyway: to go through them took longer than
+    to let go of a model. To be called after `give_back`, or garbage would stay, too.
+    """
+    gc.freeze()
+
+
 def forget_locals(error: BaseException) -> None:
     """Empty the frames that an error came through: half a model may hang there."""
     seen: set[int] = set()

@@ -98,6 +98,8 @@ class Shelf:
             del self._models[key]
         if going:
             memory.give_back()
+            if not self._models:
+                memory.spare_what_stays()
         return len(going)
 
     def make_room(self, need: int, device: str) -> bool:

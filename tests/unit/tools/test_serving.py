@@ -265,6 +265,14 @@ def test_fifty_models_come_and_go_and_memory_returns_to_within_5_percent(
     assert max(held[1:]) <= 1.05 * held[0]
 
 
+def test_to_let_go_of_a_model_the_modules_of_torch_are_not_gone_through(
+    host: ProcessHost, files: Files
+):
+    call(host, files.payload("a"))
+    empty(host)
+    assert call(host, files.payload("a"), "looked_at")["count"] < 20_000
+
+
 def test_states_tell_loading_busy_ready_and_gone(host: ProcessHost, files: Files):
     heard: list[ModelState] = []
     end = host.subscribe(heard.append)
