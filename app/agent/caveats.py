@@ -1,59 +1,87 @@
-"""Tells behind whatever answer is given what the images of a run are not: no patient's, no chest.
+"""Tells behind whatever answer is given what its images are not: no patient's, no chest, not hung.
 
-It is told by the program, not left to a language model, which may leave a warning of a result out
-or describe a picture by itself.
+It is told by the program, not left to a language model, which may leave a warning of a result out,
+describe a picture by itself, or answer a later question from an earlier result.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from app.agent.concerned import Concerned
 from app.agent.ended import Ended
 from app.agent.evidence import cite
-from app.tools.telling import one_line
+from app.tools.planning import Plans
+from app.tools.telling import has_words, one_line
 
 HEAD = "**Mind the images:**"
 SYNTHETIC = "results rest on a synthetic image, made by a model: they say nothing of any patient"
 _OVERRULED = (" although ", "you said that")
 """In the warning of a result on an image that only the user's yes let in."""
+_LONGEST = 600  # characters of one warning: all that was overruled stands in it
 
 
-def caveats(ended: Sequence[Ended], notes: Sequence[Mapping[str, Any]]) -> str:
+def caveats(concerned: Concerned, plans: Plans) -> str:
     """A paragraph on images that prove nothing, "" where there are none.
 
     Args:
-        ended: The calls of the run.
-        notes: What is open, the current image first.
+        concerned: What the answer may rest on.
+        plans: What the packs say.
     """
-    lines = list(dict.fromkeys([*_synthetic(ended), *_open(notes), *_overruled(ended)]))
+    lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
+    lines += _warned(concerned, plans)
     return "\n".join([HEAD, *(f"- {line}." for line in lines)]) if lines else ""
 
 
-def _metadata(item: Ended) -> Mapping[str, Any]:
-    found = item.message.data.get("metadata") if item.message.ok else None
+def _part(item: Ended, key: str) -> Mapping[str, Any]:
+    found = item.message.data.get(key)
     return found if isinstance(found, Mapping) else {}
 
 
-def _synthetic(ended: Sequence[Ended]) -> Iterator[str]:
-    numbers = [item.message.evidence for item in ended if _metadata(item).get("synthetic") is True]
-    if numbers:
-        text = SYNTHETIC
-        for number in dict.fromkeys(numbers):
-            text = cite(text, number)
-        yield text
+def _synthetic(concerned: Concerned) -> Iterator[str]:
+    made = [i for i in concerned.results if _part(i, "metadata").get("synthetic") is True]
+    if made:
+        yield _cited(SYNTHETIC, made)
 
 
-def _open(notes: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    for note in notes[:1]:
+def _open(concerned: Concerned) -> Iterator[str]:
+    for note in concerned.seen:
         if note.get("synthetic"):
             which = note.get("id", "the image")
             yield f"{which} is synthetic, made by a model: it shows no patient"
 
 
-def _overruled(ended: Sequence[Ended]) -> Iterator[str]:
-    for item in ended:
-        warnings = _metadata(item).get("warnings")
-        for said in warnings if isinstance(warnings, list) else ():
-            if isinstance(said, str) and all(part in said for part in _OVERRULED):
-                yield cite(f"{item.call.name}: {one_line(said)}", item.message.evidence)
+def _warned(concerned: Concerned, plans: Plans) -> Iterator[str]:
+    """What several results say alike of one image stands once, with all their numbers."""
+    alike: dict[tuple[str, str], list[Ended]] = {}
+    for item in concerned.results:
+        for said in dict.fromkeys(_warnings(item)):
+            if _minded(said, item.call.name, plans):
+                alike.setdefault((concerned.where(item), said), []).append(item)
+    for (where, said), items in alike.items():
+        tools = ", ".join(dict.fromkeys(item.call.name for item in items))
+        place = f" on {where}" if where else ""
+        yield _cited(f"{tools}{place}: {one_line(said, _LONGEST)}", items)
+
+
+def _warnings(item: Ended) -> Iterator[str]:
+    """The warnings of a result, wherever the tool put them."""
+    for part in (_part(item, "output"), _part(item, "metadata")):
+        told = part.get("warnings")
+        for said in told if isinstance(told, list) else ():
+            if isinstance(said, str):
+                yield said
+
+
+def _minded(said: str, tool: str, plans: Plans) -> bool:
+    return all(part in said for part in _OVERRULED) or any(
+        has_words(said, re.escape(word)) for word in plans.caveats(tool)
+    )
+
+
+def _cited(line: str, items: list[Ended]) -> str:
+    for number in dict.fromkeys(item.message.evidence for item in items):
+        line = cite(line, number)
+    return line

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from app.agent.ended import Ended, Record
+from app.agent.ended import Record
 from app.agent.enforcing import Enforcer
 from app.agent.events import Override
 from app.agent.execute import Outcome, Tools, not_run, schema_of
@@ -65,6 +65,7 @@ class Director:
         results: The results of this run, in the order in which they came.
         notes: What rules that answer have to say of what was looked up.
         seen: The model was sent pictures of this question.
+        record: The calls of the conversation that have ended, with what they rest on.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -74,12 +75,12 @@ class Director:
         self.results: list[Message] = []
         self.notes: list[str] = []
         self.seen = False
+        self.record = Record()
         self._plan = plan
         self._request = request
         self._tools = tools
         self._enforcer: Enforcer | None = None
         self._goal: Goal | None = None
-        self._record = Record()
         self._schemas: dict[str, ToolSchema] = {}
         self._scene = Scene((), {})
         self._orders: dict[str, Order] = {}
@@ -92,19 +93,19 @@ class Director:
 
     def begin(self) -> None:
         """Read the question; before it is part of the conversation."""
+        question, notes = self._request.question, self._request.image_notes
+        history = list(self._request.thread.history)
+        self.record = Record(history, notes, self._request.out_dir)
         if not self.plans:
             return
-        question = self._request.question
         self._schemas = {
             spec.name: ToolSchema(spec.name, "", schema_of(spec.Input), spec.phrases)
             for spec in (tool.spec for tool in self._tools.all())
         }
         self.asked = classify(question, self.plans, self._schemas)
-        history, notes = list(self._request.thread.history), self._request.image_notes
         self._scene = Scene(tuple(notes), self._schemas, tuple(history), self.plans)
-        self._record = Record(history, notes, self._request.out_dir)
-        self._goal = Goal(self.plans, question, notes, self._record, self._schemas)
-        self._enforcer = Enforcer(self.plans, self.asked, question, self._tools, self._record)
+        self._goal = Goal(self.plans, question, notes, self.record, self._schemas)
+        self._enforcer = Enforcer(self.plans, self.asked, question, self._tools, self.record)
 
     def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
         """The model's own plan as it may be followed, and what was mended; called in its thread.
@@ -115,7 +116,7 @@ class Director:
         if self._enforcer is None:
             return list(steps), []
         ran = {message.tool for message in self.results if message.ok}
-        ran |= {item.call.name for item in self._record.earlier()}
+        ran |= {item.call.name for item in self.record.earlier()}
         checked = check_plan(steps, self.plans, self._needed(), self._schemas, ran)
         for override in checked.overrides:
             self._tell(override)
@@ -144,17 +145,15 @@ class Director:
         """How a call of the turn is to be made."""
         return self._orders.get(call.id, PLAIN)
 
-    def ended_here(self) -> tuple[Ended, ...]:
-        """The calls of this run that have ended, with what they rest on."""
-        return tuple(self._record.here())
-
     def ended(self, call: ToolCall, message: Message) -> Judged:
         """Judge a result, before anybody is told of it."""
         order = self.order(call)
-        if self._enforcer is None or order.own or self._tools.get(call.name) is None:
+        if order.own or self._tools.get(call.name) is None:
             return Judged(note=order.note, advice=order.advice)
-        self._record.add(call, message)
+        self.record.add(call, message)
         self.results.append(message)
+        if self._enforcer is None:
+            return Judged(note=order.note, advice=order.advice)
         rule = self.plans.rule(call.name)
         verdict = judge_task(rule, message, self.asked)
         notes = [order.note]

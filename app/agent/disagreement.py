@@ -1,7 +1,8 @@
-"""Tells where the results of a run contradict each other, behind whatever answer is given.
+"""Tells where results on one image contradict each other, behind whatever answer is given.
 
 It is told by the program, not left to a language model: an answer that smooths a contradiction over
-reads better than one that shows it.
+reads better than one that shows it. What an earlier run found is held against what a later one
+finds, and is told again where an answer rests on a result that another one contradicts.
 """
 
 from __future__ import annotations
@@ -10,28 +11,30 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from app.agent.concerned import Concerned
 from app.agent.ended import Ended
 from app.agent.evidence import cite
 from app.tools.planning import Plans
 from app.tools.telling import Disagreement, Given, one_line
 
 _log = logging.getLogger(__name__)
-_IMAGE_ENDINGS = ("_path", "_paths")
 ADVICE = "Nothing of this was averaged: look at the image yourself."
 
 
-def disagreements(ended: Sequence[Ended], plans: Plans) -> str:
-    """A paragraph on what the tools of a run disagree on, "" where they do not.
+def disagreements(concerned: Concerned, plans: Plans) -> str:
+    """A paragraph on what the tools disagree on, "" where they do not.
 
     Args:
-        ended: The calls of the run.
+        concerned: What the answer may rest on.
         plans: What the packs say.
     """
-    good = [item for item in ended if item.message.ok]
-    given = [_given(item) for item in good]
+    results = concerned.results
+    given = [_given(item) for item in results]
     lines = [
-        f"- on {one_line(found.about)}: {'; '.join(_sides(found, good))}."
+        f"- on {one_line(found.about)}{_place(found, concerned)}: "
+        f"{'; '.join(_sides(found, results))}."
         for found in _found(given, plans)
+        if any(results[place].number in concerned.rested_on for _, place in found.sides)
     ]
     return "\n".join(["**The tools disagree:**", *lines, ADVICE]) if lines else ""
 
@@ -46,24 +49,22 @@ def _found(given: Sequence[Given], plans: Plans) -> Iterator[Disagreement]:
             _log.warning("The pack %s could not compare results (%s)", pack.pack, type(error))
 
 
-def _sides(found: Disagreement, good: Sequence[Ended]) -> Iterator[str]:
+def _place(found: Disagreement, concerned: Concerned) -> str:
+    places = (concerned.where(concerned.results[place]) for _, place in found.sides)
+    where = next(filter(None, places), "")
+    return f" in {where}" if where else ""
+
+
+def _sides(found: Disagreement, results: Sequence[Ended]) -> Iterator[str]:
     for text, place in found.sides:
-        yield cite(one_line(text), good[place].message.evidence)
+        yield cite(one_line(text), results[place].message.evidence)
 
 
 def _given(item: Ended) -> Given:
     data = item.message.data
     output, metadata = (_table(data.get(key)) for key in ("output", "metadata"))
-    images = item.images or frozenset(_named(item.call.arguments))
-    return Given(item.call.name, item.call.arguments, output, metadata, images)
+    return Given(item.call.name, item.call.arguments, output, metadata, item.sources)
 
 
 def _table(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
-
-
-def _named(arguments: Mapping[str, Any]) -> Iterator[str]:
-    """What image arguments say, of images that are not open: made by the run itself."""
-    for name, value in arguments.items():
-        if name.endswith(_IMAGE_ENDINGS):
-            yield from (str(item) for item in (value if isinstance(value, list) else [value]))

@@ -15,6 +15,7 @@ from typing import Any, cast
 from app.agent.messages import Message, ToolCall
 
 _MADE = re.compile(r"[^\n]{0,500}[/\\.][^\n]{0,500}")  # what may be the name of a file
+_PATHS = ("_path", "_paths")  # how names of arguments and of outputs end
 _STRINGS = 2_000  # of one result, or of one call's arguments, that are looked at
 
 
@@ -26,6 +27,7 @@ class Ended:
         call: The call.
         message: Its result.
         images: The open images that it rests on, by `key_of`; empty when that is not known.
+        sources: The same with pictures that tools made from nothing, as `Record.sources` has them.
         here: It was made in this run.
         number: In the order in which results came.
     """
@@ -35,6 +37,7 @@ class Ended:
     images: frozenset[str]
     here: bool
     number: int
+    sources: frozenset[str] = frozenset()
 
     def about(self, images: Collection[str]) -> bool:
         """Whether it may rest on one of these images; what is not known does not rule it out."""
@@ -65,6 +68,7 @@ class Record:
         self._ended: list[Ended] = []
         self._names: dict[str, str] = {}
         self._made: dict[str, frozenset[str]] = {}
+        self._made_of: dict[str, frozenset[str]] = {}
         self._notes: dict[str, Mapping[str, Any]] = {}
         self._read(history)
         self._open(notes)
@@ -94,13 +98,43 @@ class Record:
     def add(self, call: ToolCall, message: Message, *, here: bool = True) -> Ended:
         """Take a result."""
         images = self.images_of(call.arguments)
-        ended = Ended(call, message, images, here, len(self._ended))
+        made = [*self._made_by(message)]
+        sources = self._sources(call.arguments) or self._named_in(message.data.get("output"))
+        ended = Ended(call, message, images, here, len(self._ended), sources)
         self._ended.append(ended)
-        if message.ok and images:
-            for text in _strings(message.data.get("output")):
-                if not self._open_image(text) and _MADE.fullmatch(text):
-                    self._made[self._path(text)] = images
+        self._made |= dict.fromkeys(made, images) if images else {}
+        self._made_of |= dict.fromkeys(made, sources)
         return ended
+
+    def _made_by(self, message: Message) -> Iterator[str]:
+        """The files that a call made, as far as its result names them."""
+        for text in _strings(message.data.get("output") if message.ok else None):
+            if not self._open_image(text) and _MADE.fullmatch(text):
+                yield self._path(text)
+
+    def _sources(self, arguments: Mapping[str, Any]) -> frozenset[str]:
+        """What arguments name: open, made of what is, or else their files as they stand."""
+        found: set[str] = set()
+        for text in _strings(arguments):
+            name = self._open_image(text)
+            made = self._made_of.get(self._path(text), frozenset())
+            found |= {self._path(name)} if name else made
+        return frozenset(found) or self._named_in(arguments)
+
+    def _named_in(self, table: Any) -> frozenset[str]:
+        """The files that are named by keys that say so, of arguments or an output."""
+        entries = cast("dict[str, Any]", table).items() if isinstance(table, Mapping) else ()
+        texts = (text for key, value in entries if key.endswith(_PATHS) for text in _strings(value))
+        return frozenset(self._path(text) for text in texts)
+
+    def sources(self, note: Mapping[str, Any]) -> frozenset[str]:
+        """An open image as it stands in `Ended.sources`; with what it was made of, if it was."""
+        own = self._path(key_of(note))
+        return self._made_of.get(own, frozenset()) | {own}
+
+    def all(self) -> tuple[Ended, ...]:
+        """All of them, in the order in which their results came."""
+        return tuple(self._ended)
 
     def note(self, key: str) -> Mapping[str, Any] | None:
         """The note on an image."""

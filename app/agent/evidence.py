@@ -9,7 +9,7 @@ result however long the conversation is. A call that failed has no number: nothi
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.agent.messages import Message
@@ -65,21 +65,30 @@ class Evidence:
         self._fresh.append(self._last)
         return message.model_copy(update={"evidence": self._last})
 
-    def check(self, answer: str, before: Iterable[str] = ()) -> Checked:
+    def check(
+        self,
+        answer: str,
+        before: Iterable[str] = (),
+        behind: Callable[[frozenset[int]], str] = lambda _: "",
+    ) -> Checked:
         """Look up what an answer cites.
 
         Args:
             answer: The answer.
             before: What else the model said in the run; it is looked up, and stays as it is.
+            behind: What the program says behind an answer that cites these results. It cites
+                results of its own, on which the answer does not rest.
         """
         said = [self._look_up(text) for text in before]
         text, cited, unknown = self._look_up(answer)
-        closing = self._closing(cited, sorted(unknown.union(*(item[2] for item in said))))
+        every = frozenset(cited.union(*(item[1] for item in said)))
+        lost = sorted(unknown.union(*(item[2] for item in said)))
+        told = behind(every)
         return Checked(
             text,
-            closing,
-            tuple(sorted(cited.union(*(item[1] for item in said)))),
-            tuple(sorted(unknown.union(*(item[2] for item in said)))),
+            self._closing(cited, lost) + told,
+            tuple(sorted(every | self._look_up(told)[1])),
+            tuple(lost),
         )
 
     def _look_up(self, answer: str) -> tuple[str, set[int], set[int]]:

@@ -5,8 +5,9 @@
 Around these two stand the promises of a run: every event is on disk before anybody sees it, but for
 streamed text, which follows; one terminal event ends it; the transcript is valid wherever it is
 cut; a limit ends it with what was found so far. `asking.py` asks the user what may be sent,
-`answers.py` is `process` and `calls.py` is `execute`; `limits.py` counts, `retry.py` says when to
-ask again, `transcript.py` keeps the conversation in order.
+`answers.py` is `process` and `calls.py` is `execute`; `by_rules.py` does without a model,
+`behind.py` adds what no answer may leave out, `limits.py` counts, `retry.py` says when to ask
+again, `transcript.py` keeps the conversation in order.
 """
 
 from __future__ import annotations
@@ -22,12 +23,12 @@ from app.agent.answers import CANCEL_GRACE_S, Answers, Reply
 from app.agent.approvals import Gate
 from app.agent.asking import Asking
 from app.agent.audited import Audit
+from app.agent.behind import behind
+from app.agent.by_rules import ByRules
 from app.agent.calls import NOT_RUN, Calls
-from app.agent.caveats import caveats
 from app.agent.chains import with_planning
 from app.agent.consents import Consents
 from app.agent.director import Director
-from app.agent.disagreement import disagreements
 from app.agent.emitter import Emitter
 from app.agent.events import TERMINAL, RunEvent, RunFinished, RunStarted, TextDelta
 from app.agent.evidence import Evidence, said_on_the_way
@@ -39,22 +40,17 @@ from app.agent.messages import Message, ToolCall
 from app.agent.offered import Offered
 from app.agent.plan_state import PlanState
 from app.agent.plan_tool import UpdatePlan
-from app.agent.planning.rules import Act, Finished, NoRule
 from app.agent.policy import Grants, Policy
 from app.agent.read_result import ReadResult
 from app.agent.request import Approve, Limits, RunRequest
 from app.agent.retry import Retry
-from app.agent.summary import summarise, write_summary
+from app.agent.summary import summarise
 from app.agent.transcript import Transcript
 from app.agent.window import ContextWindow
 from app.errors import Cancelled, SightlineError
 from app.tools.planning import NO_PLANS, Plans
 
 __all__ = ["AgentLoop", "Approve", "Audit", "Limits", "RunRequest"]
-
-
-BY_RULES = "Answered by rules, no language model was asked: "
-"""How an answer begins that no model gave."""
 
 
 class AgentLoop:
@@ -185,6 +181,14 @@ class _Run:
             director=self.director,
             evidence=Evidence(request.thread.history),
         )
+        self.rules = ByRules(
+            question=request.question,
+            plans=agent.plans,
+            director=self.director,
+            work=self._work,
+            emitter=emitter,
+            transcript=self.transcript,
+        )
         self.asking = Asking(
             request=request,
             model=agent.model,
@@ -212,9 +216,10 @@ class _Run:
         try:
             answer, stop = await self._within_time()
             self.director.finish(stop.text if stop else "")
-            answer = self._with_what_is_told(answer)
             checked = self.calls.evidence.check(
-                answer, said_on_the_way(self.request.thread.history)
+                answer,
+                said_on_the_way(self.request.thread.history),
+                lambda cited: behind(self.director, self.request, self.agent.plans, cited),
             )
             if checked.closing:
                 self.emitter.emit(TextDelta, text=checked.closing)
@@ -240,16 +245,6 @@ class _Run:
             reason = f"Something unexpected went wrong ({type(error).__name__})."
             self.emitter.fail(reason, "The log says where. Please try again, or report it.")
 
-    def _with_what_is_told(self, answer: str) -> str:
-        """The answer; behind it, what the tools contradict each other on, and doubtful images."""
-        ended = self.director.ended_here()
-        told = disagreements(ended, self.agent.plans), caveats(ended, self.request.image_notes)
-        if not any(told):
-            return answer
-        text = "".join(f"\n\n{part}" for part in told if part)
-        self.emitter.emit(TextDelta, text=text)
-        return answer + text
-
     def stop_after_tool(self, task: asyncio.Task[None]) -> None:
         """Let the calls that run now end, then stop; at once when none does."""
         self.calls.stop_after = True
@@ -274,9 +269,10 @@ class _Run:
         self._start()
         self.request.cancel.check()
         self.director.begin()
-        if self._rules_begin():
+        rules_first = self.agent.rules_first and not self.answers.window.info.rules
+        if rules_first and self.rules.begin():
             await self.asking.keep()
-            answer = await self._by_rules()
+            answer = await self.rules.answer()
             if answer is not None:
                 self.ruled = True
                 return answer
@@ -294,39 +290,6 @@ class _Run:
             stop = await self._work(message.text, calls)
             if stop is not None:
                 return stop
-
-    def _rules_begin(self) -> bool:
-        """Whether rules take up the question, so that the model need not be asked."""
-        if not self.agent.rules_first or self.answers.window.info.rules:
-            return False
-        return not isinstance(self.director.decide(), NoRule)
-
-    async def _by_rules(self) -> str | Stop | None:
-        """The answer of rules alone; None where it takes the model after all."""
-        self.director.by_rules = True
-        while not isinstance(decision := self.director.decide(), NoRule):
-            if isinstance(decision, Act):
-                calls = [self.director.rules_call(decision.step)]
-            else:
-                calls = self.director.before_answer()
-            if not calls and isinstance(decision, Finished):
-                return self._rules_answer(decision)
-            stop = await self._work("", calls)
-            if stop is not None:
-                return stop
-        self.director.by_rules = False
-        return None
-
-    def _rules_answer(self, finished: Finished) -> str:
-        director, request = self.director, self.request
-        notes = [*finished.notes, *director.notes]
-        told = write_summary(
-            director.results, [], notes, finished.topics, request.question, self.agent.plans
-        )
-        text = f"{BY_RULES}{told}"
-        self.emitter.emit(TextDelta, text=text)
-        self.transcript.say(Message(role="assistant", text=text))
-        return text
 
     async def _work(self, text: str, calls: Sequence[ToolCall]) -> Stop | None:
         """Make the calls of one message of the model, and those that rules put between them.

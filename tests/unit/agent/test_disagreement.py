@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
+
+import pytest
 
 from app.agent.llm.base import LanguageModel
 from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop
+from app.agent.sessions import Thread
 from app.tools.planning import PackPlan, Plans
 from app.tools.registry import load_packs
 from tests.support.fake_tools import (
@@ -37,10 +41,16 @@ def tools(score: float = 0.9, finding: str = "No pleural effusion.") -> FakeRegi
 
 
 def play(
-    folder: Path, model: LanguageModel, registry: FakeRegistry, question: str, plans: Plans = PLANS
+    folder: Path,
+    model: LanguageModel,
+    registry: FakeRegistry,
+    question: str,
+    plans: Plans = PLANS,
+    **changes: Any,
 ) -> list[Any]:
     loop = AgentLoop(model, registry, plans=plans)
-    asked = request(folder, question=question, notes=(DICOM_NOTE, OTHER))
+    facts: dict[str, Any] = {"notes": (DICOM_NOTE, OTHER), **changes}
+    asked = request(folder, question=question, **facts)
     return asyncio.run(collect(loop, asked))
 
 
@@ -101,3 +111,62 @@ def test_a_pack_that_breaks_spoils_no_answer(tmp_path: Path, caplog: Any):
     assert "on pleural effusion" in scripted(tmp_path, both(), tools(), plans)[-1].answer
     assert "could not compare" in caplog.text
     caplog.clear()
+
+
+def later(
+    folder: Path,
+    *runs: tuple[list[Any], str],
+    registry: FakeRegistry | None = None,
+    notes: Sequence[Mapping[str, Any]] = (DICOM_NOTE, OTHER),
+) -> str:
+    """The last of the answers of one conversation; each question runs a turn of tools, or none."""
+    thread, events = Thread.in_memory(), list[Any]()
+    for number, (turn, said) in enumerate(runs):
+        turns = (turn, says(said)) if turn else (says(said),)
+        changes: dict[str, Any] = {"thread": thread, "run_id": f"run-{number}"}
+        changes |= {"notes": notes} if number == len(runs) - 1 else {}
+        with ScriptedModel(*turns) as model:
+            events = play(folder, model, registry or tools(), "Go on.", **changes)
+    return events[-1].answer
+
+
+CLASSIFY = [call("chest_xray_classifier", image_path=OPEN)]
+REPORT = [call("chest_xray_report_generator", image_path=OPEN)]
+ASKED = (CLASSIFY, "An effusion [1]."), (REPORT, "No effusion [2].")
+
+
+def test_what_an_earlier_question_found_is_held_against_what_a_later_one_finds(tmp_path: Path):
+    said = later(tmp_path, *ASKED)
+    assert "**The tools disagree:**\n- on pleural effusion: chest_xray_classifier" in said
+    assert "0.5) [1]; chest_xray_report_generator says no (“No pleural effusion.”) [2]" in said
+
+
+@pytest.mark.parametrize("said", ["Yes, an effusion [1].", "No, as the report says [2].", "Yes."])
+def test_a_follow_up_that_rests_on_one_side_is_told_the_other(tmp_path: Path, said: str):
+    assert "on pleural effusion" in later(tmp_path, *ASKED, ([], said))
+
+
+def test_a_follow_up_that_rests_on_something_else_is_not_told_again(tmp_path: Path):
+    asked = [call("llava_med_qa", question="Where is the heart?", image_path=OPEN)]
+    assert "disagree" not in later(tmp_path, *ASKED, (asked, "In the middle [3]."))
+
+
+def test_what_was_found_on_another_image_contradicts_nothing(tmp_path: Path):
+    other = [call("chest_xray_report_generator", image_path="image-2")]
+    assert "disagree" not in later(tmp_path, ASKED[0], (other, "No effusion [2]."))
+    assert "disagree" not in later(tmp_path, *ASKED, ([], "Normal."), notes=(OTHER,))
+
+
+def test_on_which_image_they_disagree_is_told_where_another_is_shown(tmp_path: Path):
+    said = later(tmp_path, *ASKED, ([], "An effusion [1]."), notes=(OTHER, DICOM_NOTE))
+    assert "- on pleural effusion in image-1: chest_xray_classifier says yes" in said
+
+
+def test_what_an_earlier_answer_said_of_no_image_is_no_side(tmp_path: Path):
+    registry = FakeRegistry(
+        FakeTool("chest_xray_classifier", ImageInput, ok("18 scores.", {"Effusion": 0.9})),
+        FakeTool("llava_med_qa", LlavaInput, ok("Told.", {"response": "No pleural effusion."})),
+    )
+    asked = [call("llava_med_qa", question="How is normal described?")]
+    runs = (asked, "So [1]."), (CLASSIFY, "An effusion [2].")
+    assert "disagree" not in later(tmp_path, *runs, registry=registry)
