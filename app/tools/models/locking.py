@@ -17,7 +17,7 @@ _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 
 class ChangeLock:
-    """Held while models of a folder are gathered, put in place or deleted.
+    """Held while models of a folder are gathered, put in place, noted, packed or deleted.
 
     Two programs that replace one model at once would take what the other has moved aside for left
     behind. The lock is the system's: it goes with the program that held it, also by kill -9. Where
@@ -34,6 +34,11 @@ class ChangeLock:
         self._depth = 0
         self._handle: int | None = None
 
+    @property
+    def sure(self) -> bool:
+        """Whether, while it is held, nobody else can be at work: the folder knows locks."""
+        return self._handle is not None
+
     @contextlib.contextmanager
     def held(self) -> Generator[bool]:
         """Hold it; another thread of this program is waited for.
@@ -47,12 +52,12 @@ class ChangeLock:
         with self._thread:
             if not self._enter():
                 raise SightlineError(
-                    "another Sightline is installing, fetching or removing a model",
+                    "another Sightline is installing, fetching, packing or removing a model",
                     subject=str(self._path.parent),
                     remedy="Wait until it is done there, or cancel it; then try again.",
                 )
             try:
-                yield self._handle is not None
+                yield self.sure
             finally:
                 self._leave()
 

@@ -25,6 +25,8 @@ class InstalledModel:
         programs: Digests of the programs with its weights, by name, where the user has said yes to
             running them and they are the same still; else none.
         accepted: The terms on its card are accepted, or it has none.
+        files: Size and time (nanoseconds) of each file, by name, when its digest was told: what
+            is loaded must be these.
     """
 
     card: ModelCard
@@ -33,6 +35,7 @@ class InstalledModel:
     warnings: tuple[str, ...] = ()
     programs: Mapping[str, str] = field(default_factory=dict[str, str])
     accepted: bool = True
+    files: Mapping[str, tuple[int, int]] = field(default_factory=dict[str, tuple[int, int]])
 
     @property
     def code_allowed(self) -> bool:
@@ -49,6 +52,7 @@ class InstalledModel:
                 "memory": self._memory(),
                 "trust_remote_code": self.code_allowed,
                 "programs": dict(self.programs),
+                "files": {name: list(found) for name, found in self.files.items()},
             },
             "device": device,
         }

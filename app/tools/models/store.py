@@ -9,6 +9,7 @@ import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from app import paths
 from app.errors import SightlineError, UsageError
@@ -16,17 +17,15 @@ from app.tools.api import CancelToken, ModelHost, ToolFailed
 from app.tools.models import planning, states
 from app.tools.models.accepting import accepted_record, now_text
 from app.tools.models.cards import ModelCard, cards
-from app.tools.models.digests import (
-    list_sha256,
-)
 from app.tools.models.getting import Getting, forget
 from app.tools.models.install import Installation
 from app.tools.models.locking import ChangeLock
+from app.tools.models.looking import BeingReplaced, steadily
 from app.tools.models.packs import Manifest, write_pack
 from app.tools.models.places import Place
 from app.tools.models.plans import Agreed, InstallPlan
-from app.tools.models.programs import allowed_programs, code
 from app.tools.models.records import Record, write_record
+from app.tools.models.seeing import being_replaced, found, quick_status
 from app.tools.models.states import InstalledModel, ModelStatus
 from app.tools.models.swap import delete, forget_aside, is_aside, recover, sweep
 from app.tools.models.verifying import Verifying, check_loads
@@ -37,6 +36,9 @@ __all__ = ["InstallPlan", "InstalledModel", "ModelStatus", "ModelStore"]
 Progress = Callable[[float, str], None]
 
 _ABANDONED_S = 86_400.0
+_SWAP_S = 60.0  # longer than any swap: what was moved aside before that was left behind
+
+Seen = TypeVar("Seen")
 
 
 class ModelStore:
@@ -81,27 +83,21 @@ class ModelStore:
     def has(self, name: str) -> bool:
         """Whether the model of that name is there; quick, nothing is read."""
         known = self.cards.get(name)
-        return known is not None and not self.place(known).missing()
+        if known is None:
+            return False
+        place = self.place(known)
+        # One that is being replaced is there: missing, aside, or again in place.
+        return not place.missing() or is_aside(place) or not place.missing()
 
     def find(self, wanted: ModelCard) -> InstalledModel | None:
         """The installed model, or None where a file of its card that is not optional is missing.
 
         Files that changed since they were last read are read, which takes long for large ones.
+
+        Raises:
+            BeingReplaced: Another Sightline does not end replacing it.
         """
-        place = self._recovered(wanted)
-        if place.missing():
-            return None
-        record = place.record()
-        digests = {name: place.digest(name, record) for name in place.names(record)}
-        total = list_sha256(digests.items()) if wanted.folder else next(iter(digests.values()))
-        return InstalledModel(
-            wanted,
-            place.path,
-            total,
-            states.warnings(place, record, digests),
-            allowed_programs(record) if code(place, record) == "allowed" else {},
-            states.accepted(wanted, record),
-        )
+        return self._seen(wanted, found)
 
     def require(self, name: str, feature: str) -> InstalledModel:
         """The installed model of that name.
@@ -137,25 +133,10 @@ class ModelStore:
 
     def status(self, wanted: ModelCard) -> ModelStatus:
         """Of one model, quickly: no file of weights is read."""
-        place = self._recovered(wanted)
-        record = place.record()
-        names, missing = place.names(record), place.missing()
-        state, note = states.quick_state(place, record, names, missing)
-        there = sum(place.file(name).stat().st_size for name in names)
-        return ModelStatus(
-            card=wanted,
-            state=state,
-            path=place.path,
-            bytes=there or wanted.size,
-            accepted=states.accepted(wanted, record),
-            code=code(place, record) if state != "not installed" else states.code_of(wanted),
-            note=note,
-            sha256=place.expected(place.path.name) if not wanted.folder else "",
-            revision=(record.revision if record else "") or wanted.revision,
-            missing=missing,
-            how_to_get=self.how_to_get(wanted),
-            installed=record.installed if record else "",
-        )
+        try:
+            return self._seen(wanted, quick_status)
+        except BeingReplaced as error:
+            return being_replaced(self.place(wanted), error.reason)
 
     def verify(
         self,
@@ -175,12 +156,13 @@ class ModelStore:
 
         Raises:
             UsageError: There is no model of that name.
+            BeingReplaced: Another Sightline does not end replacing it.
             Cancelled: `cancel` was set.
         """
         wanted = [self.card(name)] if name else list(self.cards.values())
         total = sum(self.status(one).bytes for one in wanted if self.has(one.name))
         verifying = Verifying(total, progress, cancel, host)
-        return tuple(verifying.verified(self.place(one), self.status(one)) for one in wanted)
+        return tuple(self._seen(one, verifying.verified) for one in wanted)
 
     def accept(
         self, name: str, *, code: bool = False, cancel: CancelToken | None = None
@@ -343,15 +325,20 @@ class ModelStore:
     ) -> Manifest:
         """Write installed models into a model pack; see `packs.write_pack`."""
         places = [self.place(self.card(name)) for name in dict.fromkeys(names)]
-        return write_pack(places, out, progress=progress, cancel=cancel)
+        with self._changing.held():  # a pack is of one version of each
+            return write_pack(places, out, progress=progress, cancel=cancel)
 
     def _recovered(self, wanted: ModelCard) -> Place:
         place = self.place(wanted)
         if not wanted.embedded and is_aside(place) and place.missing():
             with self._changing.held_if_free() as free:
                 if free:  # else it may be moved aside for a moment only
-                    recover([place])
+                    recover([place], math.inf if self._changing.sure else time.time() - _SWAP_S)
         return place
+
+    def _seen(self, wanted: ModelCard, look: Callable[[Place], Seen]) -> Seen:
+        """What a look shows, also while another program replaces the model."""
+        return steadily(lambda: self._recovered(wanted), look)
 
     def _sweep(self, alone: bool) -> None:
         """Delete what was left by installations that were killed: gigabytes that nobody sees."""

@@ -11,6 +11,7 @@ files of which one is used the other one goes first. `looking` rests on that.
 from __future__ import annotations
 
 import contextlib
+import math
 import shutil
 import threading
 from collections.abc import Iterable
@@ -61,12 +62,18 @@ def swap(staged: Iterable[tuple[Place, Path]]) -> None:
             _forget(_aside(place))
 
 
-def recover(places: Iterable[Place]) -> None:
-    """Put back what an installation that was cut off had moved aside."""
+def recover(places: Iterable[Place], before: float = math.inf) -> None:
+    """Put back what an installation that was cut off had moved aside.
+
+    Args:
+        places: Of the models.
+        before: Seconds since 1970: what was moved later may be under way in another program.
+    """
     for place in places:
         with _swapping, contextlib.suppress(OSError):
             gone = not place.base.exists() if place.card.folder else bool(place.missing())
-            if gone and _aside(place).is_dir():
+            aside = _aside(place)
+            if gone and aside.is_dir() and aside.stat().st_mtime < before:
                 _take_back(place)
 
 

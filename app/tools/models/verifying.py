@@ -12,6 +12,7 @@ from app.tools.models import states
 from app.tools.models.cards import ModelCard
 from app.tools.models.digests import key_of, list_sha256, read_sha256, remember
 from app.tools.models.places import Place
+from app.tools.models.seeing import quick_status
 from app.tools.models.states import InstalledModel, ModelStatus
 from app.tools.needs import is_installed
 
@@ -35,13 +36,14 @@ class Verifying:
     host: ModelHost | None = None
     _read: int = 0
 
-    def verified(self, place: Place, status: ModelStatus) -> ModelStatus:
-        """What a quick look said, corrected by what is in the files.
+    def verified(self, place: Place) -> ModelStatus:
+        """What a quick look says, corrected by what is in the files.
 
         Raises:
             Cancelled: `cancel` was set.
             OSError: A file cannot be read.
         """
+        status = quick_status(place)
         if status.missing:
             return status
         record = place.record()
