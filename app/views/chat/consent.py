@@ -29,7 +29,7 @@ from app.views.chat.consent_pictures import SIDE, SentPicture
 from app.views.chat.request_card import Answer, RequestCard
 from app.views.chat.style import sheet
 from app.views.chat.text import one_line
-from app.views.chat.textview import TextView
+from app.views.chat.textview import BULLET, TextView
 from app.views.chat.widgets import Flow, icon_label, label, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import push_button
@@ -77,7 +77,7 @@ class ConsentView(QWidget):
         facts.setVerticalSpacing(6)
         facts.setColumnStretch(1, 1)
         self.facts: dict[str, TextView] = {}
-        sent = "\n".join(f"•  {item}" for item in event.sent)
+        sent = "\n".join(f"{BULLET}{item}" for item in event.sent)
         rows = (("Host", event.host, "place"), ("Model", event.model, ""), ("What", sent, ""))
         for number, (name, text, tone) in enumerate(rows):
             view = TextView()

@@ -24,6 +24,8 @@ from app.views.chat.text import clean
 from app.views.chat.writer import LINK_SCHEME, RESULT_SCHEME
 from app.views.theme import THEME
 
+BULLET = "•  "
+
 
 class TextView(QTextBrowser):
     """Selectable text without scroll bars of its own.
@@ -69,8 +71,10 @@ class TextView(QTextBrowser):
         self._fit(self.document().size())
 
     def set_plain(self, text: str) -> None:
-        """Show `text` literally."""
+        """Show `text` literally; lines that begin with `BULLET` are items whose rest hangs."""
         self.setPlainText(clean(text))
+        if BULLET in text:
+            self._hang()
 
     def plain(self) -> str:
         """All text, as it is shown."""
@@ -154,6 +158,17 @@ class TextView(QTextBrowser):
             self.finding_clicked.emit(target.removeprefix(LINK_SCHEME))
         elif target.startswith(RESULT_SCHEME):
             self.result_clicked.emit(int(target.removeprefix(RESULT_SCHEME)))
+
+    def _hang(self) -> None:
+        room = self.fontMetrics().horizontalAdvance(BULLET)
+        block = self.document().begin()
+        while block.isValid():
+            if block.text().startswith(BULLET):
+                shape = block.blockFormat()
+                shape.setLeftMargin(room)
+                shape.setTextIndent(-room)
+                QTextCursor(block).setBlockFormat(shape)
+            block = block.next()
 
     def _fit(self, size: QSizeF) -> None:
         margins = self.contentsMargins()

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt
-from PySide6.QtWidgets import QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from app.tools.models.states import ModelStatus
 from app.views import icons, wording
 from app.views.chat import names
-from app.views.chat.textview import TextView
+from app.views.chat.textview import BULLET, TextView
 from app.views.chat.widgets import row
 from app.views.models import words
 from app.views.models.table import TONES
@@ -46,7 +46,8 @@ class Details(QScrollArea):
         self._column.addSpacing(SPACE.s)
         self._column.addLayout(line)
         self._column.addWidget(self.state_more)
-        self.parts: dict[str, tuple[QLabel, TextView]] = {}
+        # With the box that holds heading and text: they go together, gap and all.
+        self.parts: dict[str, tuple[QWidget, TextView]] = {}
         for name in (
             "Made for",
             "Limits",
@@ -72,7 +73,7 @@ class Details(QScrollArea):
         self.tools.setText(used)
         texts = {
             "Made for": card.intended_use,
-            "Limits": "\n".join(f"•  {limit}" for limit in card.limits),
+            "Limits": "\n".join(f"{BULLET}{limit}" for limit in card.limits),
             "What of it was tried": card.tried,
             "Licence": card.licence,
             "Terms": _terms(status),
@@ -84,11 +85,10 @@ class Details(QScrollArea):
             "How to get it": "" if status.there else status.how_to_get,
         }
         for name, text in texts.items():
-            heading, view = self.parts[name]
+            box, view = self.parts[name]
             view.set_plain(text)
             view.setAccessibleName(f"{name}: {wording.one_line(text)[:300]}")
-            heading.setVisible(bool(text))
-            view.setVisible(bool(text))
+            box.setVisible(bool(text))
 
     def tell(self, told: words.Told) -> None:
         """Say what it does now."""
@@ -103,10 +103,14 @@ class Details(QScrollArea):
         heading = label(name, "section")
         view = TextView(max_height=_TERMS_HEIGHT if name == "Terms" else 0)
         view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
-        self._column.addSpacing(SPACE.s)
-        self._column.addWidget(heading)
-        self._column.addWidget(view)
-        self.parts[name] = (heading, view)
+        box = QWidget()
+        inside = QVBoxLayout(box)
+        inside.setContentsMargins(0, SPACE.s, 0, 0)
+        inside.setSpacing(SPACE.xs)
+        inside.addWidget(heading)
+        inside.addWidget(view)
+        self._column.addWidget(box)
+        self.parts[name] = (box, view)
 
 
 def _terms(status: ModelStatus) -> str:

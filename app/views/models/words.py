@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.tools.hosting.estimates import in_words
 from app.tools.hosting.states import ModelState, State
 from app.tools.models.cards import ModelCard
 from app.tools.models.states import ModelStatus
 from app.views import wording
+from app.views.chat.textview import BULLET
 
 _STATES = {
     "embedded": ("Comes with Sightline", "ok", "circle-check"),
@@ -44,7 +45,7 @@ def told(status: ModelStatus, live: ModelState | None = None) -> Told:
     if live is not None and status.there:
         doing = _doing(live)
         if doing is not None:
-            return doing
+            return _beside(doing, status)
     text, tone, icon = _STATES.get(status.state, (status.state, "warning", "triangle-alert"))
     more = wording.sentence(status.note)
     if status.there and not status.accepted:
@@ -52,6 +53,17 @@ def told(status: ModelStatus, live: ModelState | None = None) -> Told:
     if status.there and status.code == "changed":
         return Told("Its code was changed", "error", "circle-alert", more)
     return Told(text, tone, icon, more)
+
+
+def _beside(doing: Told, status: ModelStatus) -> Told:
+    """What it does, and that its files are not the published ones, which holds all the same."""
+    if status.state != "other":
+        return doing
+    what, tone, icon = _STATES["other"]
+    more = ". ".join(part for part in (doing.more, wording.sentence(status.note) or what) if part)
+    if doing.tone != "ok":
+        return replace(doing, more=more)
+    return Told(f"{doing.text}, not as published", tone, icon, more)
 
 
 def _doing(live: ModelState) -> Told | None:
@@ -116,5 +128,5 @@ def files(status: ModelStatus) -> str:
             "not needed" if file.optional else "",
         ]
         about = ", ".join(fact for fact in facts if fact)
-        lines.append(f"•  {file.name}" + (f"  ({about})" if about else ""))
+        lines.append(f"{BULLET}{file.name}" + (f"  ({about})" if about else ""))
     return "\n".join(lines)
