@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pydicom.encaps import get_frame
 from pydicom.multival import MultiValue
 from pydicom.pixels.processing import apply_color_lut
+from pydicom.pixels.utils import pixel_array
 from pydicom.uid import ExplicitVRBigEndian, ExplicitVRLittleEndian, ImplicitVRLittleEndian
 
 Array = NDArray[Any]
@@ -73,9 +74,7 @@ def stored_pixels(path: Path, ds: pydicom.Dataset, index: int) -> Array:
         warnings.simplefilter("ignore")
         if ds.BitsAllocated == 1 and syntax(ds) in PACKED_BITS:
             return PACKED_BITS[syntax(ds)](ds, index)
-        array: Array = ds.pixel_array
-    frames = array.ndim - (3 if whole(ds, "SamplesPerPixel", 1) == 3 else 2)
-    return _value_bits(ds, array[index] if frames else array)
+        return _value_bits(ds, pixel_array(ds, index=index))
 
 
 def _by_gdcm(path: Path, ds: pydicom.Dataset, index: int) -> Array:

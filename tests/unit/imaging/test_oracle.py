@@ -67,11 +67,9 @@ def test_a_file_is_shown_as_the_standard_says(name: str):
     frames = read_instance(path).frames
     for index in {0, frames - 1}:
         frame = read_frame(path, index)
-        window = None
-        by_hand = stretched(witness, index)
-        if not (frame.is_color or frame.voi.windows or frame.voi.luts):
-            window = Window(*by_hand)
-        picture = render(frame, window)
+        windowed = frame.is_color or frame.voi.windows or frame.voi.luts
+        by_hand = None if windowed else stretched(witness, index)
+        picture = render(frame, None if by_hand is None else Window(*by_hand))
         expected = oracle.expected(witness, index, by_hand)
         assert picture.dtype == np.uint8
         assert picture.shape == expected.shape
