@@ -61,6 +61,11 @@ class FakeHost:
         return self.answer(payload)
 
 
+def call(host: ModelHost, entry: str, **payload: Any) -> dict[str, Any]:
+    """What a function in the model process answers, on the processor."""
+    return host.call(entry, {**payload, "device": "cpu"}, cancel=CancelToken(), timeout_s=120)
+
+
 def write_dicom(path: Path, pixels: np.ndarray, **attributes: Any) -> Path:
     """A grey DICOM file; `attributes` are set as given, None leaves one out."""
     values: dict[str, Any] = {

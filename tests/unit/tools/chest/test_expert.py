@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import astuple
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +18,6 @@ from app.tools.api import ToolFailed, ToolRetry
 from app.tools.chest.expert import MODEL, ChestXRayExpert
 from app.tools.files import save_png
 from app.tools.host import ProcessHost
-from tests.support.tiny_making import install
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom
 
@@ -36,25 +34,12 @@ SAID = {
 }
 
 
-@pytest.fixture(scope="session")
-def tiny(model_process: ProcessHost, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Models folders with a model that writes a certain text, made once."""
-
-    @cache
-    def made(says: str) -> Path:
-        models = tmp_path_factory.mktemp(f"chexagent-{says}")
-        install(model_process, TOOL, models, MODEL, says=SAID[says])
-        return models
-
-    return made
-
-
 @pytest.fixture
-def expert(bench: Bench, model_process: ProcessHost, tiny: Any) -> Any:
+def expert(bench: Bench, model_process: ProcessHost, tiny_models: Any) -> Any:
     """Asks the tool, with a model that writes a certain text."""
 
     def ask(says: str = "found", images: tuple[str, ...] = ("image-1",), **more: Any) -> Any:
-        bench.models = tiny(says)
+        bench.models = tiny_models(TOOL, MODEL, says=SAID[says])
         if not bench.opened:
             bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
         bench.host = model_process

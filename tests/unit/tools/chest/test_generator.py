@@ -28,12 +28,10 @@ SMALL: dict[str, Any] = {"prompt": PROMPT, "height": 256, "width": 256, "num_inf
 
 
 @pytest.fixture(scope="session")
-def roentgen(model_process: ModelHost, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def roentgen(tiny_models: Any) -> Path:
     """A models folder with a tiny RoentGen."""
     pytest.importorskip("diffusers")
-    models = tmp_path_factory.mktemp("roentgen")
-    making.install(model_process, "chest_xray_generator", models, "roentgen")
-    return models
+    return tiny_models("chest_xray_generator", "roentgen")
 
 
 @pytest.fixture

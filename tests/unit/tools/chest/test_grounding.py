@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +19,6 @@ from app.tools.chest.grounding import MODEL, XRayPhraseGrounding
 from app.tools.host import ProcessHost
 from app.tools.models.store import ModelStore
 from app.tools.models.verifying import check_loads
-from tests.support.tiny_making import install
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, FakeHost, write_dicom
 
@@ -37,25 +35,12 @@ SAID = {
 }
 
 
-@pytest.fixture(scope="session")
-def tiny(model_process: ProcessHost, tmp_path_factory: pytest.TempPathFactory) -> Any:
-    """Models folders with a model that writes a certain text, made once."""
-
-    @cache
-    def made(says: str) -> Path:
-        models = tmp_path_factory.mktemp(f"maira-{says}")
-        install(model_process, TOOL, models, MODEL, says=SAID[says])
-        return models
-
-    return made
-
-
 @pytest.fixture
-def grounding(bench: Bench, model_process: ProcessHost, tiny: Any) -> Any:
+def grounding(bench: Bench, model_process: ProcessHost, tiny_models: Any) -> Any:
     """Asks the tool, with a model that writes a certain text."""
 
     def ask(says: str = "found", phrase: str = PHRASE, **more: Any) -> Any:
-        bench.models = tiny(says)
+        bench.models = tiny_models(TOOL, MODEL, says=SAID[says])
         if not bench.opened:
             bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
         bench.host = model_process
@@ -256,8 +241,8 @@ def test_a_cancel_stops_it(grounding: Any, bench: Bench):
         grounding()
 
 
-def test_a_missing_shard_is_named(bench: Bench, model_process: ProcessHost, tiny: Any):
-    shutil.copytree(tiny("found") / MODEL, bench.models / MODEL)
+def test_a_missing_shard_is_named(bench: Bench, model_process: ProcessHost, tiny_models: Any):
+    shutil.copytree(tiny_models(TOOL, MODEL, says=SAID["found"]) / MODEL, bench.models / MODEL)
     shards = sorted((bench.models / MODEL).glob("model-*.safetensors"))
     shards[-1].unlink()
     ModelStore(bench.models).accept(MODEL)
@@ -268,8 +253,10 @@ def test_a_missing_shard_is_named(bench: Bench, model_process: ProcessHost, tiny
     assert caught.value.subject == shards[-1].name
 
 
-def test_verify_finds_weights_that_do_not_fit(bench: Bench, model_process: ProcessHost, tiny: Any):
-    shutil.copytree(tiny("found") / MODEL, bench.models / MODEL)
+def test_verify_finds_weights_that_do_not_fit(
+    bench: Bench, model_process: ProcessHost, tiny_models: Any
+):
+    shutil.copytree(tiny_models(TOOL, MODEL, says=SAID["found"]) / MODEL, bench.models / MODEL)
     store = ModelStore(bench.models)
     folder = bench.models / MODEL
     check_loads(store.card(MODEL), folder, model_process)

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from app.tools.api import CancelToken, ModelHost, ToolFailed, ToolRetry
+from app.tools.api import ModelHost, ToolFailed, ToolRetry
 from app.tools.chest.llava_med import CONVERTED, MODEL, LlavaMed
 from app.tools.general.colormaps import table
 from app.tools.general.image_visualizer import ImageVisualizer
@@ -19,7 +19,7 @@ from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
 from tests.support.tiny_making import make
 from tests.unit.tools.chest.synthetic import radiograph
-from tests.unit.tools.support import Bench, FakeHost, write_dicom
+from tests.unit.tools.support import Bench, FakeHost, call, write_dicom
 
 pytest.importorskip("transformers")
 pytest.importorskip("sentencepiece")
@@ -65,10 +65,6 @@ def opened(bench: Bench, tiny: Path) -> Bench:
 def ask(bench: Bench, host: ModelHost | None = None, **arguments: Any) -> Any:
     bench.host = host or bench.host
     return bench.run(LlavaMed(), **{"question": QUESTION, **arguments})
-
-
-def call(host: ProcessHost, entry: str, **payload: Any) -> dict[str, Any]:
-    return host.call(entry, {**payload, "device": "cpu"}, cancel=CancelToken(), timeout_s=60.0)
 
 
 def test_it_answers_about_an_image_and_says_who_does(opened: Bench, model_process: ProcessHost):

@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from app.tools.api import CancelToken, ModelHost, ToolFailed, ToolRetry
+from app.tools.api import ModelHost, ToolFailed, ToolRetry
 from app.tools.chest.medgemma import MODEL, MedGemma
 from app.tools.host import ProcessHost
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
 from tests.support.tiny_making import make
 from tests.unit.tools.chest.synthetic import radiograph
-from tests.unit.tools.support import Bench, FakeHost, write_dicom
+from tests.unit.tools.support import Bench, FakeHost, call, write_dicom
 
 pytest.importorskip("transformers")
 
@@ -48,10 +48,6 @@ def opened(bench: Bench, tiny: Path) -> Bench:
 def ask(bench: Bench, host: ModelHost | None = None, **arguments: Any) -> Any:
     bench.host = host or bench.host
     return bench.run(MedGemma(), **{"question": "What do you see?", **arguments})
-
-
-def call(host: ProcessHost, entry: str, **payload: Any) -> dict[str, Any]:
-    return host.call(entry, {**payload, "device": "cpu"}, cancel=CancelToken(), timeout_s=60.0)
 
 
 @pytest.mark.parametrize("images", [None, ["image-1"], ["image-1", "image-2"]])

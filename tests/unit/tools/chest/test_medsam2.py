@@ -22,20 +22,16 @@ SPACED: dict[str, Any] = {"Modality": "CT", "PixelSpacing": [0.5, 0.25]}
 
 
 @pytest.fixture(scope="session")
-def medsam2(model_process: ModelHost, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def medsam2(tiny_models: Any) -> Path:
     """A models folder with a MedSAM2 whose second mask, the best by score, is what is bright."""
     pytest.importorskip("transformers")
-    models = tmp_path_factory.mktemp("medsam2")
-    making.install(model_process, "medsam2_segment", models, "medsam2")
-    return models
+    return tiny_models("medsam2_segment", "medsam2")
 
 
 @pytest.fixture(scope="session")
-def random_medsam2(model_process: ModelHost, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def random_medsam2(tiny_models: Any) -> Path:
     pytest.importorskip("transformers")
-    models = tmp_path_factory.mktemp("random")
-    making.install(model_process, "medsam2_segment", models, "medsam2", planted=False)
-    return models
+    return tiny_models("medsam2_segment", "medsam2", planted=False)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from app.tools.chest.report import FINDINGS, IMPRESSION, ChestXRayReportGenerato
 from app.tools.host import ProcessHost
 from tests.support.tiny_making import make
 from tests.unit.tools.chest.synthetic import radiograph
-from tests.unit.tools.support import Bench, FakeHost, write_dicom
+from tests.unit.tools.support import Bench, FakeHost, call, write_dicom
 
 pytest.importorskip("transformers")
 
@@ -213,7 +213,3 @@ def test_the_text_depends_on_the_image(tiny: Path, model_process: ProcessHost):
         for grey in (0, 255)
     }
     assert len(texts) == 2
-
-
-def call(host: ProcessHost, entry: str, **payload: Any) -> dict[str, Any]:
-    return host.call(entry, {**payload, "device": "cpu"}, cancel=CancelToken(), timeout_s=60.0)

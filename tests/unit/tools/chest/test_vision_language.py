@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from app.tools.api import CancelToken, ToolFailed
+from app.tools.api import ToolFailed
 from app.tools.chest.grounding import XRayPhraseGrounding
 from app.tools.host import ProcessHost
 from tests.support.tiny_making import make
-from tests.unit.tools.support import Bench, write_dicom
+from tests.unit.tools.support import Bench, call, write_dicom
 
 pytest.importorskip("transformers")
 
@@ -27,12 +27,8 @@ def ask(model_process: ProcessHost, tmp_path_factory: pytest.TempPathFactory) ->
 
     def asked(function: str, **payload: Any) -> dict[str, Any]:
         which = function.partition("_")[0]
-        return model_process.call(
-            f"{WITNESS}:{function}",
-            {"folder": str(folder / which), "device": "cpu", **payload},
-            cancel=CancelToken(),
-            timeout_s=120,
-        )
+        entry = f"{WITNESS}:{function}"
+        return call(model_process, entry, folder=str(folder / which), **payload)
 
     return asked
 
