@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from app.tools.chest.decoding import Ids, Tokens, write  # noqa: E402
+from app.tools.chest.decoding import Ids, Tokens, embedded_inputs, write  # noqa: E402
 from app.tools.model_process.placement import Placement  # noqa: E402
 from app.tools.model_process.serving import Work  # noqa: E402
 
@@ -85,3 +85,11 @@ def test_without_beams_no_share_is_asked_for():
             raise AssertionError
 
     write(Writes(5, END), {}, IDS, cast("Work", Unshared()), most=7)
+
+
+def test_a_prompt_of_embeddings_is_read_whole_and_is_no_part_of_what_comes_back():
+    inputs = embedded_inputs(torch.zeros(1, 3, 4))
+    assert inputs["attention_mask"].tolist() == [[1, 1, 1]]
+    model = Writes(5, 6, 7, 8, END)
+    assert write(model, inputs, Ids.of(END), work(), most=9) == Tokens([5, 6, 7, 8], finished=True)
+    assert model.asked["generation_config"].pad_token_id == END
