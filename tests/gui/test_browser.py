@@ -385,6 +385,35 @@ def test_a_finding_of_another_image_says_so_first(desk: Desk):
     assert row.detail.startswith("on another image")
 
 
+def test_a_finding_on_another_frame_of_the_shown_image_says_on_which(desk: Desk):
+    panel = desk.add(FindingsList(desk.workspace))
+    desk.workspace.add(found(study(instance("1.1", frames=9))))
+    desk.wait_until(lambda: desk.workspace.viewport.frame is not None)
+    desk.workspace.annotations.add([finding(frame("1.1", 4).ref, Point(1, 2), "Valve")])
+    desk.wait_until(lambda: panel.model.count == 1)
+    row: Any = panel.model.row(panel.model.index_of("finder-Valve"))
+    assert row.detail == "on frame 5", "as the corner of the image counts"
+
+
+def test_what_is_found_is_seen_in_a_long_list_and_another_frame_does_not_move_it(desk: Desk):
+    panel = desk.add(FindingsList(desk.workspace), size=(320, 200))
+    desk.workspace.add(found(study(instance("1.1", frames=9))))
+    desk.wait_until(lambda: desk.workspace.viewport.frame is not None)
+    ref, notes = desk.workspace.viewport.frame.ref, desk.workspace.annotations
+    notes.add([finding(ref, Point(1, 2), f"A{number}") for number in range(20)])
+    desk.wait_until(lambda: panel.model.count == 20)
+    notes.select("finder-A0")
+    notes.add([finding(ref, Point(1, 2), "New", tool="other")])
+    desk.wait_until(lambda: panel.model.count == 21)
+    rect, area = panel.view.visualRect(panel.model.index_of("other-New")), panel.view.viewport()
+    assert area.rect().contains(rect)
+    scrolled = panel.view.verticalScrollBar().value()
+    assert scrolled > 0
+    desk.workspace.viewport.scroll_to(3)
+    desk.wait_until(lambda: not panel.model.row(panel.model.index_of("finder-A0")).here)
+    assert panel.view.verticalScrollBar().value() == scrolled
+
+
 def test_findings_of_a_closed_study_are_not_listed_and_come_back_with_it(desk: Desk):
     opened = found(study(instance("1.1")), study(instance("1.9"), uid="other"))
     desk.workspace.add(opened)

@@ -231,6 +231,9 @@ class FindingsList(QWidget):
         self.delegate.deleted.connect(self.remove)
         self.view.toggle_pressed.connect(lambda: self.toggle(self._selected()))
         self.view.delete_pressed.connect(lambda: self.remove(self._selected()))
+        self._listed: set[str] = set()
+        self._scrolled = 0
+        self.model.modelAboutToBeReset.connect(self._keep_place)
         self.model.modelReset.connect(self._reset)
         self._disconnect: Callable[[], None] = workspace.annotations.selection_changed.connect(
             self._mark
@@ -283,8 +286,24 @@ class FindingsList(QWidget):
         selection.blockSignals(blocked)
         self.view.viewport().update()
 
+    def _keep_place(self) -> None:
+        self._scrolled = self.view.verticalScrollBar().value()
+
     def _reset(self) -> None:
         count = self.model.count
         self._stack.setCurrentIndex(1 if count else 0)
         self._mark(self._workspace.annotations.selected)
+        self._bring_new()
         self.count_changed.emit(count)
+
+    def _bring_new(self) -> None:
+        """What was just found is seen, its first line above all; else the list stays put."""
+        ids = self.model.finding_ids
+        new = [number for number, key in ids.items() if key not in self._listed]
+        self._listed = set(ids.values())
+        if not new:
+            self.view.verticalScrollBar().setValue(self._scrolled)
+            return
+        first = new[0] - 1 if new[0] - 1 not in ids else new[0]  # with the heading above it
+        for number in (new[-1], first):
+            self.view.scrollTo(self.model.index(number))

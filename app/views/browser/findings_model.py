@@ -42,6 +42,7 @@ class FindingRow:
 
     annotation: Annotation
     here: bool  # it belongs to the image that is shown
+    frame: int = 0  # counted from 1: where the shown image has it; 0 where it does not
 
     @property
     def finding(self) -> Finding:
@@ -71,7 +72,8 @@ class FindingRow:
         if finding.value is not None and finding.score is not None:
             parts.append(f"score {finding.score:.2f}")
         if not self.here:
-            parts.insert(0, "on another image")  # first: the end is cut off in a narrow list
+            # First: the end is cut off in a narrow list.
+            parts.insert(0, f"on frame {self.frame}" if self.frame else "on another image")
         return "  ·  ".join(part for part in parts if part)
 
 
@@ -128,13 +130,22 @@ class FindingsModel(QAbstractListModel):
             ids = tuple(item.finding.id for item in members)
             by_hand = drawing.by_hand(members[0].finding)
             rows.append(MakerRow(maker, ids, any(item.visible for item in members), by_hand))
-            rows.extend(FindingRow(item, item.finding.image == shown) for item in members)
+            rows.extend(_row(item, shown) for item in members)
         return rows
 
     @property
     def count(self) -> int:
         """How many findings are listed."""
         return sum(isinstance(row, FindingRow) for row in self._rows)
+
+    @property
+    def finding_ids(self) -> dict[int, str]:
+        """Row number to finding id, of the rows that are findings."""
+        return {
+            number: row.finding.id
+            for number, row in enumerate(self._rows)
+            if isinstance(row, FindingRow)
+        }
 
     def rowCount(self, parent: Index | None = None) -> int:
         return 0 if parent is not None and parent.isValid() else len(self._rows)
@@ -164,6 +175,12 @@ class FindingsModel(QAbstractListModel):
         if isinstance(self.row(index), FindingRow):
             return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
         return Qt.ItemFlag.ItemIsEnabled
+
+
+def _row(annotation: Annotation, shown: ImageRef | None) -> FindingRow:
+    image = annotation.finding.image
+    same = shown is not None and image.sop_instance_uid == shown.sop_instance_uid
+    return FindingRow(annotation, image == shown, image.frame + 1 if same else 0)
 
 
 def _tip(row: Row) -> str:
