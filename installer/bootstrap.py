@@ -158,6 +158,8 @@ def no_display(app_arguments: Sequence[str]) -> SetupError:
 
 def test(pytest_arguments: list[str], console: Console) -> int:
     """Sets up with the test tools and runs every check; 0 if all passed."""
+    # The tests start some hundred processes: each would compile the whole app anew.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     environment = Environment(REPO, console)
     system.provide([system.venv_need()], console)
     needs = [*system.DRAWING, system.FONT, *system.WINDOW, system.SCREENLESS_X]

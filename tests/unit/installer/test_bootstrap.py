@@ -43,7 +43,9 @@ def entries(wheels: Path) -> dict[str, str]:
         "ruff.py": says % "ruff" + b"sys.exit(1)\n",
         "pyright.py": says % "pyright",
         "importlinter/cli.py": b"def lint_imports_command():\n    print('contracts')\n",
-        "pytest.py": says % "pytest" + b"print('=== 7 passed in 0.01s ===')\n",
+        "pytest.py": says % "pytest"
+        + b"print('compiled once:', not sys.dont_write_bytecode)\n"
+        + b"print('=== 7 passed in 0.01s ===')\n",
     }
     test = write_wheel(wheels, "tinytest", "1.0", tools)
     return {"pip": pip, "viewer": viewer, "newer": newer, "ai": ai, "test": test}
@@ -321,7 +323,8 @@ def test_after_a_kill_in_mid_download_the_next_start_goes_on(
 
 
 def test_test_runs_every_step_and_fails_if_one_did(copy: TinyCopy) -> None:
-    done = copy.start("test", "-k", "something")
+    variables = {"PYTHONDONTWRITEBYTECODE": "1"}
+    done = copy.start("test", "-k", "something", variables=variables)
     assert done.code == 1
     steps = [line for line in done.out.splitlines() if line]
     assert steps[:4] == [
@@ -332,7 +335,7 @@ def test_test_runs_every_step_and_fails_if_one_did(copy: TinyCopy) -> None:
     ]
     assert steps[4].startswith("pytest ['-k', 'something'] ")
     assert steps[4].endswith(" xcb") == (not system.missing([system.SCREENLESS_X]))
-    assert steps[5] == "=== 7 passed in 0.01s ==="
+    assert steps[5:7] == ["compiled once: True", "=== 7 passed in 0.01s ==="]
     assert "ruff check FAILED, ruff format FAILED, pyright ok" in done.err
 
 
