@@ -59,7 +59,7 @@ def concerned_by(
     asked = [note for note in notes if which.unclear or note.get("id") in which.ids]
     asked = asked or list(notes[:1])
     ended = [item for item in record.all() if item.message.ok]
-    named = [item for item in ended if item.here or item.message.evidence in {*cited} - {0}]
+    named = [item for item in ended if item.here or item.message.evidence in cited]
     # Rules that cite nothing of an image say nothing of it; of a model nobody knows.
     about = [] if by_rules else [record.sources(note) for note in asked]
     images = frozenset[str]().union(*about, *(item.sources for item in named))

@@ -121,6 +121,14 @@ def test_a_synthetic_image_that_is_only_looked_at_is_told_too(tmp_path: Path):
     assert "image-1 is synthetic, made by a model: it shows no patient" in said
 
 
+def test_a_synthetic_image_that_is_not_shown_is_told_where_the_question_names_it(tmp_path: Path):
+    notes = (DICOM_NOTE, {**OTHER, "synthetic": True})
+    for question, told in (("What of image-2?", True), ("What of this one?", False)):
+        turns, thread = [says("Fine.")], Thread.in_memory()
+        said = ask(tmp_path, tools({}), turns, thread, question, notes).answer
+        assert ("image-2 is synthetic" in said) is told
+
+
 @pytest.mark.parametrize("which", ["", "image 2: "])
 def test_an_image_that_only_the_users_yes_let_in_is_told(tmp_path: Path, which: str):
     said = answer(tmp_path, warned("small", which + OVERRULED))
@@ -267,6 +275,14 @@ def test_a_picture_made_of_the_image_is_that_image(tmp_path: Path):
     thread = Thread.in_memory()
     ask(tmp_path, registry, (first, second, says("Seen [2].")), thread)
     assert HEAD in ask(tmp_path, registry, [says("Yes.")], thread, "Sure?").answer
+
+
+def test_a_picture_made_of_the_image_that_is_opened_itself_is_that_image(tmp_path: Path):
+    shown = {**DICOM_NOTE, "id": "image-2", "path": str(tmp_path / "shown.png")}
+    turns = [[call("image_visualizer", image_path=FILM)]]
+    registry, thread = tools({FILM: warned(OVERRULED)}), Thread.in_memory()
+    ask(tmp_path, registry, (*turns, *TWO_TURNS), thread)
+    assert "used although" in ask(tmp_path, registry, [says("Yes.")], thread, notes=[shown]).answer
 
 
 def test_a_result_on_no_image_is_carried_only_where_it_is_cited(tmp_path: Path):
