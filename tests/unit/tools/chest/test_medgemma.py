@@ -10,14 +10,14 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from app.tools.api import ModelHost, ToolFailed, ToolRetry
+from app.tools.api import ModelHost, ToolFailed
 from app.tools.chest.medgemma import MODEL, MedGemma
 from app.tools.host import ProcessHost
 from app.tools.models.cards import card
 from app.tools.models.store import ModelStore
 from tests.support.tiny_making import make
 from tests.unit.tools.chest.synthetic import radiograph
-from tests.unit.tools.support import Bench, FakeHost, call, write_dicom
+from tests.unit.tools.support import Bench, call, write_dicom
 
 pytest.importorskip("transformers")
 
@@ -57,11 +57,6 @@ def test_it_answers_about_no_one_or_several_images(
     result = ask(opened, model_process, image_paths=images)
     assert result.output == {"answer": SAYS}
     assert result.metadata["image_paths"] == images
-    assert result.metadata["model"] == card(MODEL).title
-    assert result.metadata["status"] == "completed"
-    assert card(MODEL).title in result.summary
-    assert "Not for diagnosis" in result.summary
-    assert result.findings == ()
     several = any("single images only" in text for text in result.metadata["warnings"])
     assert several == (images is not None and len(images) > 1)
 
@@ -72,13 +67,6 @@ def test_googles_terms_are_to_be_accepted_first(bench: Bench, tiny: Path):
         ask(bench)
     assert "developers.google.com/health-ai-developer-foundations/terms" in card(MODEL).terms
     assert card(MODEL).gated
-
-
-def test_without_weights_it_says_what_is_missing_and_how_to_get_it(bench: Bench):
-    with pytest.raises(ToolFailed) as caught:
-        ask(bench)
-    assert card(MODEL).title in caught.value.reason
-    assert f"models get {MODEL}" in caught.value.remedy
 
 
 def test_more_images_than_it_can_hold_are_refused():
@@ -160,25 +148,6 @@ def test_a_turns_end_ends_the_answer_and_nothing_is_drawn_by_lot(
 def test_float16_is_too_narrow_for_it(tiny: Path, model_process: ProcessHost):
     made = call(model_process, f"{WITNESS}:in_half", path=str(tiny / MODEL))
     assert made["dtype"] == "torch.float32"
-
-
-def test_an_answer_that_was_cut_off_says_so(opened: Bench, model_process: ProcessHost):
-    result = ask(opened, model_process, image_paths=["image-1"], max_new_tokens=3)
-    assert result.output == {"answer": "There is cardiomegaly"}
-    assert result.metadata["finished"] is False
-    assert "cut off at the limit of 3 tokens" in result.summary
-
-
-def test_a_question_that_does_not_fit_is_to_be_asked_shorter(
-    opened: Bench, model_process: ProcessHost
-):
-    with pytest.raises(ToolRetry, match="too long"):
-        ask(opened, model_process, question="ß中語 " * 990)
-
-
-def test_an_answer_that_is_no_text_is_no_answer(opened: Bench):
-    with pytest.raises(ToolFailed, match="no usable answer: what the model wrote is no text"):
-        ask(opened, FakeHost({"text": "-- ** -- ** --", "finished": False}))
 
 
 def test_before_an_install_its_files_are_looked_at_without_loading_them(
