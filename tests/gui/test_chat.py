@@ -147,6 +147,23 @@ def test_what_a_tool_warns_of_is_on_its_card(chat: Chat, wait_until: Wait):
     assert warning.plain() == "⚠ the patient is rotated\n⚠ <b>supine</b>"
 
 
+def test_a_warning_that_ends_the_summary_is_on_the_card_once(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="cardiothoracic_ratio", arguments={})
+    chat.runner.say(
+        ToolFinished,
+        call_id="c", tool="cardiothoracic_ratio", status="ok",
+        summary="About 0.50. Warnings: rotated; supine.",
+        metadata={"warnings": ["rotated", "supine"]},
+    )  # fmt: skip
+    wait_until(lambda: chat.run.cards and not chat.run.cards["c"].running)
+    card = chat.run.cards["c"]
+    assert card.summary is not None
+    assert card.summary.plain() == "About 0.50."
+    assert card.warning is not None
+    assert card.warning.plain() == "⚠ rotated\n⚠ supine"
+
+
 def test_a_picture_that_cannot_be_read_leaves_the_card_whole(
     chat: Chat, wait_until: Wait, tmp_path: Path
 ):

@@ -23,7 +23,7 @@ from app.views import wording
 from app.views.background import Background
 from app.views.chat import missing, names
 from app.views.chat.disclosure import Disclosures
-from app.views.chat.facts import as_json, facts, named_images, warnings
+from app.views.chat.facts import as_json, facts, named_images, warnings, without_warnings
 from app.views.chat.links import FindingChip, FindingLinks
 from app.views.chat.table import FactsTable
 from app.views.chat.text import one_line, tooltip
@@ -212,8 +212,8 @@ class ToolCard(QFrame):
             self.error = _text(short, "error")
             parts.append(self.error)
         elif event.status == "ok":
-            parts.extend(self._summary(event))
             warned = warnings(event.output, event.metadata)
+            parts.extend(self._summary(event, without_warnings(event.summary, warned)))
             if warned:
                 self.warning = _text("\n".join(f"⚠ {text}" for text in warned), "warning")
                 parts.append(self.warning)
@@ -252,10 +252,10 @@ class ToolCard(QFrame):
         head.addLayout(row(self._duration, self._word, self._mark, self._number, spacing=6))
         self._body.addLayout(head)
 
-    def _summary(self, event: ToolFinished) -> list[QWidget]:
+    def _summary(self, event: ToolFinished, text: str) -> list[QWidget]:
         """The summary, a single picture beside it, several below it."""
-        if event.summary:
-            self.summary = _text(event.summary, "muted")
+        if text:
+            self.summary = _text(text, "muted")
         pictures = self._pictures(event)
         if self.summary is None or len(pictures) != 1:
             parts: list[QWidget] = [self.summary] if self.summary is not None else []

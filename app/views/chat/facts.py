@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePath
 from typing import Any
@@ -59,6 +59,11 @@ def warnings(*parts: Mapping[str, Any]) -> list[str]:
             items = value if isinstance(value, list) else [value]
             found += [text for text in items if isinstance(text, str) and text.strip()]
     return list(dict.fromkeys(found))
+
+
+def without_warnings(summary: str, warned: Sequence[str]) -> str:
+    """A summary without the warnings at its end, where these are told by themselves."""
+    return summary.removesuffix(f"Warnings: {'; '.join(warned)}.").rstrip() if warned else summary
 
 
 def named_images(arguments: Mapping[str, Any]) -> str:
