@@ -18,10 +18,11 @@ from typing import Any, TypeVar
 from tqdm import tqdm
 
 from app.errors import Cancelled
+from app.tools.api import ToolFailed
 from app.tools.hosting import protocol
 from app.tools.model_process import memory
 from app.tools.model_process.placement import Placement, less_precise, place
-from app.tools.model_process.shelf import Key, Shelf, need_of
+from app.tools.model_process.shelf import Key, Shelf, as_found, need_of
 
 Model = TypeVar("Model")
 Progress = Callable[[float, str], None]
@@ -44,7 +45,7 @@ class Work:
             so call it often.
         share: 1.0, or less after memory ran out: how much of the usual batch to do at once.
         notes: Sentences for the user, e.g. that memory ran out and what was done about it.
-        source: The call's payload["model"]: name, path, sha256, trust_remote_code.
+        source: The call's payload["model"]: name, path, sha256, files, programs.
     """
 
     placement: Placement
@@ -146,9 +147,36 @@ def report(payload: Mapping[str, Any]) -> dict[str, Any]:
     return {"models": _shelf.told(), "resident": memory.resident()}
 
 
+def _as_found(source: Mapping[str, Any], load: Callable[[], Model]) -> Model:
+    """A model of the files that were looked at, and of no others.
+
+    Another program may put a new version in place at any moment: half of each could be loaded, and
+    the answer would name the digest of what was there before.
+    """
+    try:
+        model = load()
+    except Exception as error:
+        if memory.is_exhausted(error) or isinstance(error, Cancelled) or as_found(source):
+            raise
+        raise _replaced() from error
+    if not as_found(source):
+        raise _replaced()
+    return model
+
+
+def _replaced() -> ToolFailed:
+    return ToolFailed(
+        "the model's files were replaced or removed while it was being loaded",
+        remedy="Ask again: it is then done with the files that are there now.",
+    )
+
+
 def _once(doing: _Watched, load: Callable[[Path, Work], Any], work: Callable[..., Any]) -> Any:
     """Load if need be, and work."""
-    key = Key.of(doing.source, doing.placement)
+    try:
+        key = Key.of(doing.source, doing.placement)
+    except OSError as error:
+        raise _replaced() from error
     model = _shelf.get(key)
     if model is None:
         model = _load(key, doing, load)
@@ -168,7 +196,7 @@ def _load(key: Key, doing: Work, load: Callable[[Path, Work], Any]) -> Any:
         free = memory.room(device, _shelf.held(device)).alone
         raise memory.Exhausted(f"it needs {_gigabytes(need)} and {_gigabytes(free)} are free")
     before = memory.in_use(device)
-    model = load(Path(key.path), doing)
+    model = _as_found(doing.source, lambda: load(Path(key.path), doing))
     # Its tensors where they can be counted: a first load also imports what it needs.
     _shelf.put(key, model, memory.size_of(model) or memory.in_use(device) - before)
     doing.progress(0.02, protocol.told(protocol.LOADED, models=_shelf.told()))
@@ -238,10 +266,13 @@ def _tidy(doing: Work, error: BaseException) -> None:
     A cancelled call must be done with quickly, so memory is looked through only where a load broke
     off.
     """
-    with suppress(OSError):
-        if _shelf.get(Key.of(doing.source, doing.placement)) is None:
-            memory.forget_locals(error)
-            memory.give_back()
+    try:
+        there = _shelf.get(Key.of(doing.source, doing.placement)) is not None
+    except OSError:  # its files are gone
+        there = False
+    if not there:
+        memory.forget_locals(error)
+        memory.give_back()
     with suppress(Cancelled):
         doing.progress(0.0, protocol.told(protocol.LOADED, models=_shelf.told()))
 

@@ -114,6 +114,24 @@ class Shelf:
             self.drop(lambda key, oldest=oldest: key == oldest)
 
 
+def as_found(source: Mapping[str, Any]) -> bool:
+    """Whether the files are those whose digest was told: by size and time, where these are known.
+
+    Args:
+        source: The call's payload["model"].
+    """
+    path = Path(source["path"])
+    known: Mapping[str, Any] = source.get("files") or {}
+    for name, told in known.items():
+        try:
+            found = (path / name if path.is_dir() else path).stat()
+        except OSError:
+            return False
+        if [found.st_size, found.st_mtime_ns] != list(told):
+            return False
+    return True
+
+
 def need_of(source: Mapping[str, Any], dtype: str) -> int:
     """Bytes that a model will need: its card's figure, else from another dtype's, else its files'.
 

@@ -16,10 +16,13 @@ from app.tools.api import CancelToken, ToolFailed
 from app.tools.host import ProcessHost
 from app.tools.hosting.protocol import ProcessorOutOfMemory
 from app.tools.hosting.states import ModelState, State
+from app.tools.models.store import ModelStore
+from tests.unit.tools.model_support import CONTENT, FILES, foldered, store, write_files
 
 pytest.importorskip("torch")
 
 from app.tools.model_process import memory
+from app.tools.model_process.shelf import as_found
 
 ENTRIES = "tests.unit.tools.serving_entries"
 MIB = 2**20
@@ -206,6 +209,60 @@ def test_what_failed_to_load_leaves_nothing_behind(host: ProcessHost, files: Fil
         assert "a shard is missing" in caught.value.detail
     assert report(host)["resident"] - before < 18 * MIB
     assert loaded(host) == []
+
+
+@pytest.fixture
+def installed(tmp_path: Path) -> ModelStore:
+    """A models folder with an installed model, and a program of its own that may change it."""
+    made = store(tmp_path)
+    made.install(made.plan_install(write_files(tmp_path, {"test-net.pt": CONTENT}) / "test-net.pt"))
+    return made
+
+
+def wanted(made: ModelStore, **more: Any) -> dict[str, Any]:
+    return {**made.require("test-net", "A tool").payload("cpu"), **more}
+
+
+@pytest.mark.parametrize("change", ["replaced", "removed"])
+@pytest.mark.parametrize("fails", [False, True])
+def test_what_is_replaced_while_it_is_loaded_answers_nothing_and_is_not_kept(
+    host: ProcessHost, installed: ModelStore, tmp_path: Path, change: str, fails: bool
+):
+    """The answer would name files that it does not come from, or half of them."""
+    (tmp_path / "later").write_bytes(CONTENT)
+    payload = wanted(installed, load_fails=fails, **{change: str(tmp_path / "later")})
+    with pytest.raises(ToolFailed, match="replaced or removed while it was being loaded") as caught:
+        call(host, payload)
+    assert "Ask again" in caught.value.remedy
+    assert loaded(host) == []
+    if change == "replaced":
+        assert call(host, wanted(installed))["loads"] == 1
+
+
+def test_what_was_replaced_before_it_is_loaded_is_not_taken_for_what_was_looked_at(
+    host: ProcessHost, installed: ModelStore, tmp_path: Path
+):
+    payload = wanted(installed)
+    assert call(host, payload)["loads"] == 1
+    installed.install(installed.plan_install(tmp_path / "test-net.pt"))
+    with pytest.raises(ToolFailed, match="replaced or removed"):
+        call(host, payload)
+    assert call(host, wanted(installed))["loads"] == 1
+    payload = wanted(installed)
+    installed.remove("test-net")
+    with pytest.raises(ToolFailed, match="replaced or removed"):
+        call(host, payload)
+
+
+def test_of_a_folder_each_file_is_one_that_was_looked_at(tmp_path: Path):
+    made = store(tmp_path, foldered())
+    folder = write_files(made.folder / "test-folder", FILES)
+    source = made.require("test-folder", "A tool").payload("cpu")["model"]
+    assert set(source["files"]) == set(FILES)
+    assert as_found(source)
+    (folder / "tokenizer" / "vocab.txt").write_bytes(b"b\na\n")
+    os.utime(folder / "tokenizer" / "vocab.txt", ns=(1, 1))
+    assert not as_found(source)
 
 
 def test_what_went_for_a_model_that_failed_to_load_is_not_told_as_ready(

@@ -100,6 +100,29 @@ def test_at_each_step_of_a_swap_a_model_is_whole_or_seen_to_be_aside(
     assert folders.ours.verify()[0].state == "intact"
 
 
+def test_at_each_step_back_from_a_swap_that_fails_a_model_is_whole_or_seen_to_be_aside(
+    folders: Folders, monkeypatch: pytest.MonkeyPatch
+):
+    monkeypatch.setattr(looking, "PATIENCE_S", 0.0)
+
+    def full(_folder: Path) -> None:
+        raise OSError(5, "Input/output error")
+
+    def fails() -> None:
+        with pytest.raises(SightlineError, match="Input/output error"):
+            folders.replace()
+
+    before = contents(folders.ours.folder)
+    monkeypatch.setattr(swap, "settle_names", full)
+    said = at_each_step(monkeypatch, fails, lambda: folders.ours.status(folders.card))
+    assert {(one.state, bool(one.note)) for one in said} == {
+        ("installed", False),
+        ("not installed", True),
+    }
+    assert all(one.accepted for one in said if one.state == "installed")
+    assert contents(folders.ours.folder) == before
+
+
 def test_the_tool_says_that_its_model_is_being_replaced_and_not_that_it_is_missing(
     folders: Folders, monkeypatch: pytest.MonkeyPatch
 ):
