@@ -202,8 +202,9 @@ def test(pytest_arguments: list[str], console: Console) -> int:
 
 def sessions_of(processes: int) -> dict[str, list[str]]:
     """The pytest sessions of a whole run, by name, with their arguments."""
-    # A file's tests stay in one process: they share what takes long to make.
-    beside = ["-n", str(processes), "--dist", "loadfile"]
+    # A file's tests stay in one process: they share what takes long to make. In their order, which
+    # ends with many short ones, so that all processes are done at about the same time.
+    beside = ["-n", str(processes), "--dist", "loadfile", "--no-loadscope-reorder"]
     return {
         "windows, timed": ["-m", TIMED, "tests/gui"],
         "pytest": [*beside, "-m", f"not {TIMED}"],
