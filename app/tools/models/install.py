@@ -234,8 +234,9 @@ def _not_written(error: OSError, models: Path) -> SightlineError:
 def _remedy(error: OSError) -> str:
     if is_in_use(error):
         return (
-            "Close what uses it (another Sightline, or wait for the answer under way), "
-            "then try again."
+            "Close what uses it (another Sightline, or wait for the answer under way), then try "
+            "again. Where nothing does, ask whoever looks after this computer for the right to "
+            "write there."
         )
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return "Make space there, or set SIGHTLINE_MODELS to a folder with space."
