@@ -127,6 +127,9 @@ def test_a_synthetic_image_that_is_not_shown_is_told_where_the_question_names_it
         turns, thread = [says("Fine.")], Thread.in_memory()
         said = ask(tmp_path, tools({}), turns, thread, question, notes).answer
         assert ("image-2 is synthetic" in said) is told
+        turns, thread = [says("Fine.")], Thread.in_memory()
+        said = ask(tmp_path, tools({}), turns, thread, question, notes[::-1]).answer
+        assert "image-2 is synthetic" in said  # it is what the reader looks at
 
 
 @pytest.mark.parametrize("which", ["", "image 2: "])
@@ -155,6 +158,13 @@ def test_all_that_was_overruled_is_told(tmp_path: Path):
 @pytest.mark.parametrize("how", [MIRRORED, LOOKS_MIRRORED])
 def test_a_mirrored_image_is_told(tmp_path: Path, how: str):
     assert f"- chest_xray_classifier: {how} [1]." in answer(tmp_path, warned("small", how))
+
+
+def test_a_pack_says_it_of_its_own_tools_results(tmp_path: Path):
+    pane = ok("Shown.", {}, **warned("the pane is mirrored"))
+    registry = FakeRegistry(FakeTool("image_visualizer", VisualizerInput, pane))
+    turns = [call("image_visualizer", image_path=FILM)], says("Shown [1].")
+    assert HEAD not in ask(tmp_path, registry, turns, Thread.in_memory()).answer
 
 
 def test_a_sound_image_has_no_caveat(tmp_path: Path):
@@ -241,6 +251,12 @@ def test_a_question_about_the_image_carries_it_though_another_is_shown(
     assert "on image-1: used although" in said
 
 
+def test_a_question_about_an_image_that_is_closed_by_now_carries_it(tmp_path: Path):
+    question = "How is it on the previous film?"
+    said = follow_up(tmp_path, warned(OVERRULED), "It is.", question=question, notes=(OTHER,))
+    assert "on an image that is not open now: used although" in said
+
+
 def test_a_question_about_another_image_does_not_carry_it(tmp_path: Path):
     notes = (OTHER, DICOM_NOTE)
     assert HEAD not in follow_up(tmp_path, warned(OVERRULED), "It is normal.", notes=notes)
@@ -290,6 +306,7 @@ def test_a_result_on_no_image_is_carried_only_where_it_is_cited(tmp_path: Path):
     turns = ([call("llava_med_qa", question="What is an effusion?")], says("Fluid [1]."))
     assert HEAD in ask(tmp_path, registry, turns, thread).answer
     assert HEAD not in ask(tmp_path, registry, [says("Normal.")], thread).answer
+    assert HEAD not in ask(tmp_path, registry, [says("Normal.")], thread, notes=()).answer
     assert HEAD in ask(tmp_path, registry, [says("See [1].")], thread).answer
 
 
