@@ -19,8 +19,10 @@ class Foreign:
 
     name = "foreign"
 
-    def __init__(self, *kinds: QuestionKind, rules: tuple[ToolRule, ...] = ()) -> None:
-        self._plan = PackPlan("foreign", kinds=kinds, tools=rules)
+    def __init__(
+        self, *kinds: QuestionKind, rules: tuple[ToolRule, ...] = (), caveats: tuple[str, ...] = ()
+    ) -> None:
+        self._plan = PackPlan("foreign", kinds=kinds, tools=rules, caveats=caveats)
 
     def load(self) -> Any:
         def register(registry: Any) -> None:
@@ -64,3 +66,10 @@ def test_it_rules_over_its_own():
     registry = loaded(rules=(ToolRule(MINE, priority=Priority.EXCLUDED),))
     assert registry.problems == ()
     assert registry.plans.rule(MINE).priority is Priority.EXCLUDED
+
+
+def test_its_caveats_are_telling_words_of_its_own_tools_warnings():
+    rules, caveats = (ToolRule(MINE),), ("the image", "*", "upside down")
+    registry = load_packs([Foreign(rules=rules, caveats=caveats)])  # type: ignore[list-item]
+    assert registry.plans.caveats(MINE) == ("upside down",)
+    assert "upside down" not in registry.plans.caveats("chest_xray_classifier")
