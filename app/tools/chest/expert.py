@@ -32,7 +32,9 @@ from app.tools.files import plain, save_png
 from app.tools.models.store import InstalledModel
 
 MODEL = "chexagent-2-3b"
-MOST_IMAGES = 4
+MOST_IMAGES = 2
+"""As many as its authors ask it about at once: of the 2,048 tokens that it was made for each takes
+1,026, so two overstep them by a few, and a third image would lie wholly beyond."""
 _FEATURE = "The chest X-ray expert"
 _PACKAGES = ("torch", "transformers")
 _ENTRY = "app.tools.chest.chexagent:entry"
@@ -47,9 +49,9 @@ class ExpertInput(BaseModel):
 
     image_paths: list[str] = Field(
         min_length=1,
-        max_length=MOST_IMAGES,
-        description="The chest radiographs: the app's image ids or their paths, in the order in "
-        "which the question speaks of them.",
+        json_schema_extra={"maxItems": MOST_IMAGES},
+        description="One or two chest radiographs: the app's image ids or their paths, in the "
+        "order in which the question speaks of them; for a change the earlier one first.",
     )
     prompt: str = Field(min_length=1, max_length=4000, description="The question or instruction.")
     max_new_tokens: int = Field(
@@ -77,7 +79,7 @@ class ExpertOutput(BaseModel):
 SPEC = ToolSpec(
     name="chest_xray_expert",
     description=(
-        "Answers a question on one or more chest radiographs with CheXagent-2 (3b): descriptions, "
+        "Answers a question on one or two chest radiographs with CheXagent-2 (3b): descriptions, "
         "yes or no, comparison, views; with boxes where the question asks for a place on a single "
         "image. Text by a model that answers with confidence also where it is wrong; check it "
         "against other tools. Needs installed weights."
@@ -114,6 +116,7 @@ class ChestXRayExpert:
         if not args.prompt.strip() or _MARKS.search(args.prompt):
             # "<|img|>path<|/img|>" in a question would make the model's program open that file.
             raise ToolRetry('the question must be plain words, without "<|"')
+        _check_number(args.image_paths)
         context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in args.image_paths]
         remarks = by_image(
@@ -137,11 +140,33 @@ class ChestXRayExpert:
             *boxes.warnings,
         ]
         if answer["too_long"]:
-            warnings.append(
-                f"question and answer are longer than the {answer['context']} tokens that the "
-                "model was made for: its answer is doubtful. Ask on fewer images"
-            )
+            warnings.append(_too_long(len(snapshots), answer["context"]))
         return _result(args, snapshots, model, answer, written, boxes, context, warnings)
+
+
+def _check_number(names: Sequence[str]) -> None:
+    """Refuse more images than the model can be asked about, before it is loaded for them.
+
+    Raises:
+        ToolRetry: There are more.
+    """
+    if len(names) > MOST_IMAGES:
+        raise ToolRetry(
+            f"CheXagent-2 can be asked about one or two images, not {len(names)}: each takes half "
+            "of what it reads at once",
+            remedy="Ask about two of them at a time. medgemma_qa looks at up to eight images, and "
+            "chest_xray_compare compares two films of one patient.",
+        )
+
+
+def _too_long(images: int, context: int) -> str:
+    longer = f"longer than the {context} tokens that the model was made for"
+    if images < MOST_IMAGES:
+        return f"question and answer are {longer}: its answer is doubtful. Ask a shorter question"
+    return (
+        f"two images are {longer}. Its authors ask it about two all the same (for a change: the "
+        "earlier one first); how right it is then is not known here"
+    )
 
 
 @contextmanager

@@ -196,6 +196,32 @@ def test_a_picture_of_this_run_is_given_as_it_is(looking: Any, bench: Bench):
     assert np.array_equal(host.pictures[0], source.display // 2)
 
 
+def test_two_images_are_taken_and_their_length_is_told(looking: Any, bench: Bench):
+    """As the model's authors ask it whether a finding has changed; a few tokens beyond 2,048."""
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
+    bench.open(write_dicom(bench.folder / "b.dcm", radiograph(300, 260)))
+    result = looking(Looks(too_long=True), "image-1", "image-2")
+    assert result.output["response"] == "Fine."
+    (told,) = [text for text in result.metadata["warnings"] if "2048 tokens" in text]
+    assert told.startswith("two images are longer than the 2048 tokens")
+
+
+@pytest.mark.parametrize("count", [3, 4, 9])
+def test_more_than_two_are_refused_before_a_model_is_looked_for(bench: Bench, count: int):
+    for number in range(count):
+        bench.open(write_dicom(bench.folder / f"{number}.dcm", radiograph()))
+    named = [f"image-{number}" for number in range(1, count + 1)]
+    with pytest.raises(ToolRetry, match=f"one or two images, not {count}") as caught:
+        bench.run(ChestXRayExpert(), image_paths=named, prompt=PROMPT)
+    assert "two of them at a time" in caught.value.remedy
+    assert bench.source.count == 0, "nor is one read"
+
+
+def test_a_language_model_is_told_how_many_it_may_name():
+    named = ChestXRayExpert().spec.Input.model_json_schema()["properties"]["image_paths"]
+    assert (named["minItems"], named["maxItems"]) == (1, 2)
+
+
 def test_images_are_given_in_the_order_of_the_question(looking: Any, bench: Bench):
     for name, rows in {"a": 240, "b": 250, "c": 260}.items():
         bench.open(write_dicom(bench.folder / f"{name}.dcm", radiograph(rows, 200)))
@@ -236,7 +262,6 @@ def test_a_loop_is_cut_and_said(looking: Any):
     "arguments",
     [
         {"image_paths": []},
-        {"image_paths": ["image-1"] * 5},
         {"image_paths": ["image-1"], "max_new_tokens": 0},
         {"image_paths": ["image-1"], "prompt": ""},
     ],

@@ -113,6 +113,14 @@ def test_chexagent_sees_the_last_layer_before_the_tower_s_own_norm(ask: Any):
     assert np.allclose(_inside(found["prompt"], found["ours"]), 0, atol=1e-5)
 
 
+def test_chexagent_reads_beyond_its_length_as_before(ask: Any):
+    """Two images overstep it; a decoder that told positions by a table would end there."""
+    found = ask("chexagent_far", image=noise(90, 70))
+    assert found["context"] == 2048
+    assert np.ptp(found["near"]) > 0.01
+    np.testing.assert_allclose(found["far"], found["near"], atol=2e-3 * np.ptp(found["near"]))
+
+
 def _inside(prompt: np.ndarray, seen: np.ndarray) -> np.ndarray:
     """The prompt's part that is nearest to what was seen, less that."""
     count = len(seen)

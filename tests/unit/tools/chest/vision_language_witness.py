@@ -200,6 +200,24 @@ def chexagent_prompt(payload: Payload) -> Payload:
     }
 
 
+def chexagent_far(payload: Payload) -> Payload:
+    """What comes next after two images, and the same read around the end of the context."""
+    model = _chexagent(payload)
+    image = Image.fromarray(payload["image"])
+    with torch.inference_mode():
+        found = model.embedded(model.prompt(2, "What has changed?"), [image, image])
+        count = found.shape[1]
+        near, far = (
+            model.language(inputs_embeds=found, position_ids=torch.arange(at, at + count)[None])
+            for at in (0, model.context - count // 2)
+        )
+    return {
+        "near": near.logits[0, -1].numpy(),
+        "far": far.logits[0, -1].numpy(),
+        "context": model.context,
+    }
+
+
 def maira_sizes(payload: Payload) -> Payload:
     """Parameters and tensors of both models at the published size; nothing is held in memory."""
     del payload
