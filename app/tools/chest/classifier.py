@@ -97,12 +97,7 @@ class ChestXRayClassifier:
         admission = gate.admit(snapshot, context, turns=True, needs=(MODEL,))
         model = required(MODEL, "The chest classifier", _PACKAGES, context)
         shown = Shown.of(snapshot)
-        payload = {
-            "pixels": shown.pixels,
-            "weights": str(model.path),
-            "labels": list(asked),
-            "spread": bool(asked),
-        }
+        payload = {"pixels": shown.pixels, "labels": list(asked), "spread": bool(asked)}
         answer = ask(_ENTRY, model, payload, context, _TIMEOUT_S)
         scores: dict[str, float] = {k: round(float(v), 6) for k, v in answer["scores"].items()}
         warnings = [*admission.warnings, *shown.hanging.warnings, *model.warnings]

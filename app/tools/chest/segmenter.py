@@ -164,11 +164,7 @@ class Segmenter:
         context: ToolContext,
     ) -> Segmentation:
         shown = Shown.of(snapshot, pixels)
-        payload = {
-            "pixels": shown.pixels,
-            "weights": str(model.installed.path),
-            "organs": list(model.organs),
-        }
+        payload = {"pixels": shown.pixels, "organs": list(model.organs)}
         module = "psp_net" if model.spec.name == PSPNET else "thorax_net"
         entry = f"app.tools.chest.{module}:entry"
         answer = ask(entry, model.installed, payload, context, _TIMEOUT_S)

@@ -10,7 +10,7 @@ import hashlib
 import threading
 from collections import OrderedDict
 from dataclasses import dataclass
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -97,8 +97,7 @@ def plain_problem(pixels: NDArray[np.uint8]) -> str | None:
 
 
 def _asked(shown: NDArray[np.uint8], model: InstalledModel, context: ToolContext) -> Look:
-    weights = {"weights": str(model.path), **model.payload(context.device)}
-    payload: dict[str, Any] = {"pixels": shown, **weights}
+    payload = {"pixels": shown, **model.payload(context.device)}
     answer = context.host.call(_ENTRY, payload, cancel=context.cancel, timeout_s=_TIMEOUT_S)
     view: View = answer["view"]
     mirrored = round(float(answer.get("mirrored", 0.0)), 3)
