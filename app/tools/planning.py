@@ -24,6 +24,18 @@ from enum import IntEnum
 from app.tools.telling import Disagreement, Given, Teller, Told
 
 
+def any_of(*words: str) -> str:
+    """Alternatives for one word of an entry.
+
+    Raises:
+        ValueError: One of them is more than a word.
+    """
+    phrases = [word for word in words if " " in word or "-" in word]
+    if phrases:
+        raise ValueError(f"alternatives are single words: {', '.join(phrases)}")
+    return "|".join(words)
+
+
 class Priority(IntEnum):
     """How readily a tool is chosen among those that do the same work."""
 

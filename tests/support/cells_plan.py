@@ -197,7 +197,7 @@ _KINDS = (
                 "vignett*",
             ),
             *("flatfield", "smooth*", "despeckl*", "speckle*", "grainy", "grain", "uneven*"),
-            *("even .. out", "even out", "evened out", "lighting", "flatten*", "haze", "deblur*"),
+            *("even .. out", "even out", "evened out", "lighting", "haze", "deblur*"),
             *(
                 "vorverarbeit*",
                 "entrausch*",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from types import MappingProxyType
@@ -27,7 +27,7 @@ from app.agent.planning.words import (
     telling,
     tokens_of,
 )
-from app.tools.planning import AnyOf, PackPlan
+from app.tools.planning import AnyOf, PackPlan, QuestionKind
 
 Key = tuple[str, str]
 """A kind's pack and name."""
@@ -147,14 +147,7 @@ class Found:
         matches = telling(asking)
         beyond = beyond_tools(tokens, matches)
         gone = self._gone() | self.told
-        past = history(tokens, self.parts)
-        if self._beyond_asked():
-            gone |= past
-        if any(
-            not match.at & (past | gone) and match not in beyond and self._works(match)
-            for match in matches
-        ):
-            gone |= past  # only beside what is asked: "known effusion" alone asks for it
+        gone |= self._past(matches, beyond, gone)
         unless: dict[tuple[str, int], None] = {
             (match.owner, tokens[match.first].clause): None
             for match in book.unless.find(tokens)
@@ -169,14 +162,35 @@ class Found:
             if match not in beyond and not barred and not match.at & gone:
                 self.asking.setdefault((pack, name), []).append(match)
 
+    def _past(
+        self, matches: Sequence[Match], beyond: Collection[Match], gone: frozenset[int]
+    ) -> frozenset[int]:
+        """The words that only tell what is known, beside what is asked.
+
+        "Known effusion" alone asks for it.
+        """
+        past = history(self.tokens, self.parts)
+        asked = any(
+            not match.at & (past | gone) and match not in beyond and self._works(match)
+            for match in matches
+        )
+        if not asked and not self._beyond_asked():
+            return frozenset()
+        # "Compared with yesterday" tells as well, and asks.
+        kept = (match.at for match in matches if self._kind(match).whole)
+        return past - frozenset[int]().union(*kept)
+
+    def _kind(self, match: Match) -> QuestionKind:
+        pack, _, name = match.owner.partition("\n")
+        return self.book.kinds[pack, name]
+
     def _beyond_asked(self) -> bool:
         """Whether a part that asks does so for what no tool answers: "what dose ...?"."""
         return any(self.parts.asks[self.parts.of[place]] for place in beyond_words(self.tokens))
 
     def _works(self, match: Match) -> bool:
         """Whether what a word asks for is answered by tools."""
-        pack, _, name = match.owner.partition("\n")
-        return bool(self.book.kinds[pack, name].tools)
+        return bool(self._kind(match).tools)
 
     def _strange_clauses(self) -> frozenset[int]:
         """The clauses that hold a word which no pack knows and which has weight."""

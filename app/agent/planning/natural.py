@@ -198,7 +198,8 @@ def _values(
         [key for key in reading.kinds if tool in _tools_of(_kind(key, scene))] if rule.texts else []
     )
     said = [reading.said_to(own, text) for text in texts]
-    words = {name: text for name, text in find_texts(rule, *said).items() if name in known}
+    texts_said = find_texts(rule, *texts) | find_texts(rule, *said)
+    words = {name: said for name, said in texts_said.items() if name in known}
     return words | found | find_numbers(rule, texts[0], schema)
 
 

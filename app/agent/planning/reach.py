@@ -10,9 +10,15 @@ from app.agent.planning.scope import said_nothing
 from app.agent.planning.words import Match, Token
 
 _K = TypeVar("_K")
+_IT_TEXT = (
+    "it its that them this these those inside there darin drin es ihn sie das dies davon diesen "
+    "darum drum dessen deren dort"
+)
+_IT = frozenset(_IT_TEXT.split())
 _ADDRESSING_TEXT = (
-    "ask asks let have use run query medgemma frag frage lass opinion meinung view according to "
-    "says say think thinks sagt meint laut hey dear consult"
+    "ask asks let have use run query frag frage lass opinion meinung view according to "
+    "says say past by put question "
+    "forward pass hand on over think thinks sagt meint laut hey dear consult"
 )
 _ADDRESSING = frozenset(_ADDRESSING_TEXT.split())
 
@@ -45,6 +51,8 @@ def reaches(
         for part in own:
             reach |= _told(part, -1, parts, own | others)
             reach |= _told(part, 1, parts, own | others)
+            if key in whole:
+                reach |= _spoken_of(part, tokens, parts) - others
             if key in named and _addressed(part, kinds[key], tokens, parts):
                 reach |= {part + 1} - others
         found[key] = parts.words(reach)
@@ -59,6 +67,21 @@ def _told(part: int, step: int, parts: Parts, taken: Collection[int]) -> set[int
         found.add(part)
         part += step
     return found
+
+
+def _spoken_of(part: int, tokens: Sequence[Token], parts: Parts) -> set[int]:
+    """The request after a part that only tells, if it is about what that told: "outline it"."""
+    if parts.asks[part]:
+        return set()
+    after = [
+        number
+        for number in range(part + 1, min(part + 3, len(parts.asks)))
+        if not parts.follows[number]
+    ]
+    for number in after:
+        if any(tokens[place].text in _IT for place in parts.words((number,))):
+            return set(range(part + 1, number + 1))
+    return set()
 
 
 def _addressed(part: int, matches: Sequence[Match], tokens: Sequence[Token], parts: Parts) -> bool:

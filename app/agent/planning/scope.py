@@ -5,236 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Sequence
 
+from app.agent.planning.beyond import ERRANDS, KNOWLEDGE
 from app.agent.planning.parts import Parts
 from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary
 
-_KNOWLEDGE = (
-    "cause",
-    "causes",
-    "caused",
-    "who discovered",
-    "how accurate",
-    "how reliable",
-    "how good is",
-    "accuracy",
-    "sensitivity",
-    "specificity",
-    "sensitivitaet",
-    "spezifitaet",
-    "wie zuverlaessig",
-    "good for",
-    "bad for",
-    "gut fuer",
-    "schlecht fuer",
-    "medication*",
-    "which drug*",
-    "what drug*",
-    "drug of choice",
-    "how do i",
-    "how to",
-    "medicine*",
-    "medikament*",
-    "entsteht",
-    "entstehen",
-    "wie lange dauert",
-    "how long does .. last",
-    "who invented",
-    "kill",
-    "kills",
-    "fatal",
-    "deadly",
-    "contagious",
-    "hereditary",
-    "heal",
-    "heals",
-    "heilt",
-    "heilen",
-    "toedlich",
-    "ansteckend",
-    "wofuer steht",
-    "wer hat .. entdeckt",
-    "wer hat .. erfunden",
-    "why does",
-    "why do",
-    "how .. treat",
-    "how .. treated",
-    "how .. cure",
-    "how .. managed",
-    "treatment of",
-    "treatment for",
-    "therapy",
-    "antibiotic*",
-    "dose of",
-    "dosage",
-    "prescri*",
-    "prognosis",
-    "symptoms",
-    "risk factors",
-    "icd",
-    "guideline*",
-    "literature",
-    "definition",
-    "define",
-    "meaning of",
-    "what .. mean",
-    "what .. means",
-    "what .. stand for",
-    "explain how",
-    "explain why",
-    "explain what",
-    "erklaer* wie",
-    "erklaer* warum",
-    "erklaer* was",
-    "normal range",
-    "reference range",
-    "normal value*",
-    "how common",
-    "what is difference between",
-    "what's difference between",
-    "was ist unterschied zwischen",
-    "worin .. unterschied*",
-    "a human",
-    "humans",
-    "human body",
-    "how dangerous",
-    "how long .. live",
-    "how do .. work",
-    "how does .. work",
-    "wie behandel*",
-    "wie .. behandelt",
-    "behandlung von",
-    "behandlung der",
-    "behandlung einer",
-    "behandlung eines",
-    "therapie*",
-    "ursache*",
-    "was verursacht",
-    "wodurch",
-    "symptome",
-    "bedeutet",
-    "bedeutung von",
-    "normwert*",
-    "normalwert*",
-    "antibioti*",
-    "leitlinie*",
-    "wie gefaehrlich",
-    "wie haeufig ist",
-    # Of what was done or said already, and why something is as it is.
-    *("how did", "why did", "why was", "why were", "why is", "why are", "how long did"),
-    *("who wrote", "who made", "thanks for"),
-    *("thank you for", "warum", "wieso", "weshalb", "wie hast", "danke fuer"),
-    # What to give.
-    *(
-        "can i give",
-        "should i give",
-        "may i give",
-        "should we give",
-        "can we give",
-    ),
-    *("kann ich .. geben", "soll ich .. geben", "kann man .. geben"),
-    *("*cillin", "*mycin", "*floxacin", "furosemid*", "lasix", "heparin*", "prednisolon*"),
-    *("diuretic*", "diuretik*", "steroid*", "paracetamol", "ibuprofen", "mg"),
-    *("dose", "dosis", "dosier*", "dosage*", "start him on", "start her on", "put him on"),
-    *("antibod*", "antikoerper*", "reagent*", "which medication", "what medication", "mg", "iv"),
-    *("would you recommend", "do you recommend", "empfiehlst du", "empfehlen sie", "empfehlung"),
-    *("wuerdest du empfehlen", "wuerden sie empfehlen", "wuerden sie geben", "wuerdest du geben"),
-    *("should i treat", "should we treat", "how should .. treat", "discharge*", "send home"),
-    *("can he go home", "can she go home", "entlassen", "nach hause", "operieren", "surgery"),
-    *("survive*", "life expectancy", "ueberleb*", "lebenserwartung", "passage number", "passage"),
-    *("incubat*", "inkubier*", "freez*", "einfrier*", "protocol for", "protokoll fuer"),
-    *("who first", "who was", "in which year", "in welchem jahr", "nobel*", "wer war", "wer hat"),
-    # Of somebody else.
-    *(f"{other} patient" for other in ("other", "another", "last", "previous", "next", "former")),
-    *("yesterday's", "patient in room", "patient from", "patient .. yesterday", "patient before"),
-    *(f"{other} patient*" for other in ("anderer", "andere", "anderen", "vorherige*", "letzte*")),
-    *("patient* .. gestern", "patient* aus zimmer", "patient* in zimmer", "naechste* patient*"),
-)
-_ERRANDS = (
-    *("billing", "bill", "cpt", "abrechn*", "goae", "ebm", "drg", "icd", "insurance", "reimburs*"),
-    *("menu", "menue", "button", "toolbar", "shortcut*", "keyboard", "screen brightness", "undo"),
-    *("install*", "licence", "license", "update", "crash*", "version", "oberflaeche"),
-    *(
-        "user interface",
-        "language of",
-        "english interface",
-        "log out",
-        "logout",
-        "login",
-        "monitor",
-    ),
-    *("cafeteria", "canteen", "kantine", "lunch", "coffee", "kaffee", "weather", "wetter"),
-    *("drucke*", "ausdrucken", "drucker", "printer", "speicher*", "pager", "piep*", "dienstplan"),
-    "send",
-    "e-mail",
-    "email",
-    "mail",
-    "write letter",
-    "call dr",
-    "fax",
-    "upload",
-    "print",
-    "delete",
-    "erase",
-    "book",
-    "appointment",
-    "schedule",
-    "buy",
-    "order a",
-    "order an",
-    "order ct",
-    "order another",
-    "price",
-    "invoice",
-    "poem",
-    "joke",
-    "translat*",
-    "font",
-    "dark mode",
-    "open settings",
-    "change settings",
-    "my settings",
-    "password",
-    "software",
-    "theme",
-    "schriftgroesse",
-    "schriftart",
-    "einstellungen",
-    "passwort",
-    "sprache",
-    "spell",
-    "remind",
-    "rename",
-    "share image",
-    "share it",
-    "share with",
-    "burn",
-    "schick*",
-    "sende",
-    "senden",
-    "versende*",
-    "loesch*",
-    "drucke*",
-    "ausdrucken",
-    "bestell*",
-    "kaufe*",
-    "termin",
-    "gedicht",
-    "witz",
-    "uebersetz*",
-    "maile",
-    "mailen",
-    "umbenennen",
-    "hochladen",
-    *(
-        f"{verb} {whom}"
-        for verb in ("call", "tell", "text", "page", "inform", "notify", "alert", "message")
-        for whom in (
-            *("dr", "doctor", "ward", "nurse", "team", "radiolog*", "surg*", "clinician*"),
-            *("referr*", "colleague*", "family", "registrar", "physician*", "consultant*"),
-        )
-    ),
-    *("ruf* .. an", "informier*", "benachrichtig*", "verstaendig*"),
-)
 _HISTORY = Vocabulary(
     [
         ("history", entry)
@@ -251,14 +25,14 @@ _TELLS = Vocabulary(
             *("he", "she", "he's", "she's", "patient", "pt", "pat", "patientin", "yo", "year old"),
             *("y o", "mentions", "mentioned", "says", "said", "thinks", "thought", "wrote"),
             *("writes", "presented", "presents", "presenting", "admitted", "complain*", "had"),
-            *("was", "were", "drained", "yesterday", "ago", "since", "last week", "treated for"),
+            *("was", "were", "drained", "treated for", "yesterday", "ago", "since", "last week"),
             *("jaehrig*", "seit", "gestern", "vor .. tagen", "vor .. wochen", "hatte", "klagt"),
             *("meint", "schreibt", "vermutet", "suspects", "suspected", "behandelt", "hausarzt"),
             *("kommt mit", "kam mit", "aufgenommen mit", "j"),
         )
     ]
 )
-_BEYOND = Vocabulary([("knows", entry) for entry in _KNOWLEDGE + _ERRANDS])
+_BEYOND = Vocabulary([("knows", entry) for entry in KNOWLEDGE + ERRANDS])
 _WHAT_IS = Vocabulary(
     [
         *(("what", entry) for entry in ("what is", "what's", "what are", "was ist", "was sind")),
@@ -289,6 +63,7 @@ _LIGHT_TEXT = (
 _LIGHT = DETERMINERS | frozenset(_LIGHT_TEXT.split())
 _NEAR = 2
 _REPORTED = 4
+_ORDERED = frozenset(("a", "with", "as", "ein", "einen", "einem", "mit", "als"))
 _TITLES = frozenset(("title", "titled", "caption", "heading", "titel", "ueberschrift"))
 _QUOTED = re.compile("[\"'][\x00]+[\"']")
 _REPORTS = Vocabulary(
@@ -377,11 +152,16 @@ def _told_parts(tokens: Sequence[Token], parts: Parts) -> frozenset[int]:
 def reported(blank: str, tokens: Sequence[Token]) -> frozenset[int]:
     """The words that tell what somebody else wrote: "the tag says "..."". They ask for nothing."""
     found: set[int] = set()
-    titles = {place for place, token in enumerate(tokens) if token.text in _TITLES}
+    # "With a title saying ..." orders one; "the title says ..." tells of one.
+    titles = {
+        place
+        for place, token in enumerate(tokens)
+        if token.text in _TITLES and place and tokens[place - 1].text in _ORDERED
+    }
     verbs = [
         match.first
         for match in _REPORTS.find(tokens)
-        if not titles & set(range(match.first - 2, match.first + 2))
+        if not titles & set(range(match.first - 2, match.first + 1))
     ]
     for quoted in _QUOTED.finditer(blank):
         before = [number for number, token in enumerate(tokens) if token.end <= quoted.start() + 1]

@@ -6,6 +6,7 @@ account stay what they are.
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
@@ -58,14 +59,20 @@ class Speller:
         if len(word) < _SHORTEST or not word.isalpha() or word in GERMAN:
             return ""
         found = [
-            (distance, abs(len(word) - len(read)), read)
+            # What sounds alike first; a whole word is likelier than a part of a compound.
+            (
+                distance + edits(_sound(word), _sound(read)),
+                read != meant,
+                abs(len(word) - len(read)),
+                read,
+            )
             for distance, part, meant, read in self._near(word)
             if 0 < distance <= _allowed(meant, whole=read == meant)
             and _begins_alike(part, meant, distance)
         ]
         if not found or _is_word(word):
             return ""
-        return _written(word, min(found)[2], self._words)
+        return _written(word, min(found)[3], self._words)
 
     def _near(self, word: str) -> Iterator[tuple[int, str, str, str]]:
         """Distance, the part of the word that is compared, the pack's word, and the whole as meant.
@@ -87,6 +94,12 @@ class Speller:
                 if start >= _SAFE:
                     for meant, distance in closest(word[start:], stems):
                         yield distance, word[start:], meant, word[:start] + meant
+
+
+def _sound(word: str) -> str:
+    """A word without what is seldom heard: doubled letters, umlauts, h behind a vowel."""
+    plain = word.replace("ae", "e").replace("oe", "o").replace("ue", "u").replace("ph", "f")
+    return re.sub(r"(.)\1", r"\1", plain)
 
 
 def _allowed(literal: str, *, whole: bool) -> int:

@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
+from app.tools.planning import any_of
 
-def _any(*words: str) -> str:
-    """Words of which any may stand."""
-    return "|".join(words)
-
-
-_DEVICE = _any(
+_DEVICE = any_of(
     "tube", "tubes", "ett", "endotracheal", "tracheal", "tracheostomy", "nasogastric", "ng", "ngt",
     "catheter*", "line", "lines", "picc", "cvc", "cvl", "port", "pacemaker*", "lead", "leads",
-    "wire", "wires", "drain", "drains", "chest drain", "device*", "hardware", "icd", "valve",
-    "prosthesis", "stent*", "clips", "swan", "balloon", "electrode*", "dobhof", "intubation",
+    "wire", "wires", "drain", "drains", "device*", "hardware", "icd", "valve",
+    "prosthesis", "stent*", "clips", "swan", "balloon", "electrode*", "dobhoff", "intubation",
     "cannula", "probe", "vad", "aicd",
     "tubus", "tubuslage", "zvk", "*katheter*", "magensonde*", "sonde", "sonden", "*drainage*",
     "*schrittmacher*", "elektrode*", "sondenlage", "kabel", "portsystem", "klappe*", "shaldon",
     "drainagen", "fremdmaterial", "zvd", "bulau", "buelau*", "pleuradrain*", "port*",
           "trachealkanuele*",
 )  # fmt: skip
-_PLACED = _any(
+_PLACED = any_of(
     "placed", "placement", "position*", "tip", "tips", "where", "correct*", "right", "well", "ok",
     "okay", "fine", "good", "deep", "high", "low", "end", "ends", "ending", "terminat*", "far",
     "sit", "sits", "sitting", "lie", "lies", "lying", "malposition*", "misplac*", "kinked",
     "proper*", "satisfactory", "adequate*", "safe", "seated", "migrat*", "displaced", "located",
-    "location", "course", "intact", "above", "carina", "go", "goes", "ought", "supposed", "in",
-    "should", "acceptable", "check", "visible", "present", "see",
-    "liegt", "liegen", "lage", "spitze", "richtig", "korrekt", "regelrecht", "tie", "hoch",
+    "location", "course", "intact", "above", "carina", "ought", "supposed", "acceptable", "check",
+    "visible",
+    "present", "far", "slipped", "moved",
+    "liegt", "liegen", "lage", "spitze", "richtig", "korrekt", "regelrecht", "tief", "hoch",
     "position", "platziert", "sitzt", "sitzen", "endet", "gut", "ordentlich", "orthotop",
           "fehllage",
-    "lagekontrolle", "kontrolle", "verlau", "verlaeuft", "passt", "projiziert", "wo", "weit",
+    "lagekontrolle", "kontrolle", "verlauf", "verlaeuft", "passt", "projiziert", "wo", "weit",
 )  # fmt: skip
-_FINDINGS = _any("congestion", "effusion*", "edema", "oedema", "pneumothora*", "pneumonia", "ptx",
+_FINDINGS = any_of("congestion", "effusion*", "edema", "oedema", "pneumothora*", "pneumonia", "ptx",
                  "ef", "pna", "disease", "emphysem*", "fibros*", "opacit*", "consolidation*",
                  "atelecta*", "collapse", "scoliosis", "it", "this", "that", "infiltrat*",
                  "cardiomegaly", "failure", "*erguss*", "stauung", "*oedem*", "skoliose", "es",
                  "pneu", "*fibrose*", "*infiltrat*", "*stauung", "fluid", "damage", "changes",
                  "findings", "finding", "mass", "nodule", "lesion")  # fmt: skip
-_LUNGS = _any("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", "lunge", "lungen",
-              "seite", "seiten", "lungenfluegel*", "lungenhaelfte*", "apices", "bases", "zones",
+_LUNGS = any_of("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", "lunge", "lungen",
+              "seite", "seiten", "lungenseite*", "hemithorax*", "lungenfluegel*",
+              "lungenhaelfte*", "apices", "bases", "zones",
               "fields", "lungenfelder", "diaphragms", "hemidiaphragms", "hila")  # fmt: skip
-_COMPARING = _any("compare", "comparing", "comparison", "vergleich*", "*vergleich", "verglichen")
+_COMPARING = any_of("compare", "comparing", "comparison", "vergleich*", "*vergleich", "verglichen")
 
 FREE = (
     f"{_DEVICE} .. {_PLACED}", f"{_PLACED} .. {_DEVICE}",
@@ -48,7 +46,7 @@ FREE = (
     f"which|what|how|any|many|welche*|viele .. {_DEVICE}",
     # How bad.
     f"how severe|bad|extensive|serious|advanced|marked|pronounced|acute|big|large .. {_FINDINGS}",
-    "how severe", "how bad", "how advanced", "how extensive", "severity", "grade it", "grading",
+    "how severe", "how advanced", "how extensive", "severity", "grade it", "grading",
     f"grade|rate|quantify|stage .. {_FINDINGS}",
     "mild|slight .. moderate|severe|bad",
     f"wie schwer|ausgepraegt|schlimm|stark|ausgedehnt|fortgeschritten|gross|weit .. {_FINDINGS}",
@@ -63,22 +61,32 @@ FREE = (
     f"symmetric*|symmetrisch*|seitengleich* .. {_LUNGS}",
     "difference* .. left|right|sides|lungs",
     "unterschied* .. links|rechts|seiten|lungen|beiden",
+    # What a structure is like, of which there is no figure.
+    "aorta*|aortic|hilum|hila|hilar|mediastin*|diaphragm*|hemidiaphragm*|trachea*|spine|bone*|rib*|"
+    "scapula*|clavicle*|zwerchfell*|hilus|hili|hilen|wirbelsaeule|rippe*|knochen|aortenbogen .. "
+    "elongat*|tortuous|unfolded|prominent|bulky|elevated|raised|flat|flattened|displaced|deviated|"
+    "straight|curved|symmetric*|sharp|blurred|obscured|crisp|height|level|higher|lower|intact|"
+    "osteopor*|elongiert|prominent|hochstand|hoehe|hochstehend|gerade|scharf|unscharf|betont|"
+    "seitengleich|symmetrisch|verlagert|verzogen|plump|abgeflacht",
     # How the film is.
-    *("rotated", "well inspired", "inspiratory effort", "inspiration", "inspirium", "expiration"),
+    *("rotated", "breathe* in", "breath* .. deep*", "deep* .. breath*", "deep breath"),
+    *("inspiratory", "inspired", "inspiriert", "well inspired", "inspiratory effort"),
+    *("inspiration good|adequate|deep|ok|enough", "inspirium", "expiration"),
     *("underexposed", "overexposed", "underpenetrated", "overpenetrated", "penetration"),
-    *("technical quality", "film quality", "image quality", "technically adequate", "quality of"),
+    *("technical quality", "film quality", "image quality", "technically adequate",
+    "quality of image|film|picture|exposure|radiograph"),
     *("diagnostic quality", "adequately inspired", "verdreht", "verkippt", "unterbelichtet"),
     *("ueberbelichtet", "belichtet", "bildqualitaet", "aufnahmequalitaet", "aufnahmetechnik"),
-    *("tief eingeatmet", "inspirationstiefe", "inspirationslage", "technisch"),
+    *("tief eingeatmet", "inspirationstiefe", "inspirationslage"),
     # What it may be.
     *("differential*", "ddx", "dd", "differentialdiagnos*", "what could this be"),
     "explain .. appearance",
-    *("what could .. be", "what might .. be", "most likely cause o", "could explain"),
+    *("what could .. be", "what might .. be", "most likely cause of", "could explain"),
     "might explain",
     *("was koennte .. sein", "woran koennte", "wofuer spricht", "what else could"),
     *("acute or chronic", "old or new", "akut oder chronisch", "frisch oder alt"),
     "benign or malignant",
-    *("characteri*", "margins", "texture", "shape o", "describe .. lung", "describe .. lungs"),
+    *("characteri*", "margins", "texture", "shape of", "describe .. lung", "describe .. lungs"),
     "describe .. heart",
     *("describe .. effusion", "describe .. opacit*", "describe .. mass", "describe .. nodule"),
     *("describe .. mediastin*", "describe .. bones", "describe .. hilum", "describe .. hila"),

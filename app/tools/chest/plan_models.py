@@ -7,7 +7,7 @@ anyway ("effusion", "heart"): these tools run where they or their work are meant
 from __future__ import annotations
 
 from app.tools.chest.plan_findings import FINDINGS
-from app.tools.planning import TextWords
+from app.tools.planning import TextWords, any_of
 
 HEATMAP = (
     *("heatmap*", "heat map*", "grad cam", "gradcam", "saliency", "activation map*"),
@@ -27,6 +27,7 @@ BOX = (
     *("box", "boxes", "boxed", "bounding box*", "bbox", "bboxes", "phrase grounding"),
     *("ground phrase", "grounding", "rectangle", "rectangles", "draw square", "put square"),
     *(f"frame {where}" for where in _ROUND),
+    "with|in|by|using frame|rectangle|square",
     *("square around", "square round", "frame it", "frame the", "can you frame", "framed"),
     *("frame for", "please frame", "kasten", "kaesten", "kaestchen", "rahmen um", "rahmen drum"),
     *("rahmen herum", "einrahmen", "umrahm*", "eingerahmt", "rahm* .. ein", "rechteck*"),
@@ -36,7 +37,7 @@ BOX = (
 _BEFORE_PHRASE = (
     *(f"{box} {where}" for box in _BOXES for where in ("around", "round", "for", "on")),
     *("bounding {box} {where}", "box", "boxes", "around", "round", "for"),
-    *("ground the phrase", "ground phrase", "grounding o", "phrase grounding of"),
+    *("ground the phrase", "ground phrase", "grounding of", "phrase grounding of"),
     *("phrase grounding for", "kasten um", "rahmen um", "kästen um", "rechteck um", "kästchen um"),
     *("box um", "boxen um", "viereck um"),
 )  # fmt: skip
@@ -58,42 +59,38 @@ ASKS = {"chest_xray_expert": "prompt", "llava_med_qa": "question", "medgemma_qa"
 """The argument that takes the user's question."""
 
 
-def _any(*words: str) -> str:
-    """Words of which any may stand."""
-    return "|".join(words)
-
-
-_CHEST_FILM = _any("xray", "radiograph", "cxr", "film", "roentgenogram", "chest")
-_PICTURE = _any("xray", "ray", "radiograph", "cxr", "film", "roentgenogram", "chest", "image",
+_CHEST_FILM = any_of("xray", "radiograph", "cxr", "film", "roentgenogram", "chest")
+_PICTURE = any_of("xray", "ray", "radiograph", "cxr", "film", "roentgenogram", "chest", "image",
                 "picture", "example", "case", "one", "thorax")  # fmt: skip
-_AUFNAHME = _any("*roentgenbild*", "*thoraxaufnahme*", "*roentgenaufnahme*", "*thoraxbild*",
+_AUFNAHME = any_of("*roentgenbild*", "*thoraxaufnahme*", "*roentgenaufnahme*", "*thoraxbild*",
                  "*roentgenthorax", "thorax", "beispielbild*", "bild", "aufnahme", "uebungsbild*",
                  "*aufnahme", "cxr", "fall")  # fmt: skip
-_A = _any("a", "an", "another", "some")
-_MAKE = _any("generate", "generating", "synthesi*", "simulat*", "invent", "fabricate", "synth",
+_A = any_of("a", "an", "another", "some")
+_MAKE = any_of("generate", "generating", "synthesi*", "simulat*", "invent", "fabricate", "synth",
              "fake")  # fmt: skip
-_CREATE = _any("create", "make", "produce", "render", "build", "compose", "construct")
-_UNREAL = _any("synthetic", "artificial", "fake", "fictitious", "fictional", "imaginary", "dummy",
+_CREATE = any_of("create", "make", "produce", "render", "build", "compose", "construct")
+_UNREAL = any_of("synthetic", "artificial", "fake", "fictitious", "fictional", "imaginary", "dummy",
                "simulated", "generated", "fabricated", "synthesized", "synthesised",
                "pretend", "phantom", "synth")  # fmt: skip
-_KUENSTLICH = _any("synthetisch*", "kuenstlich*", "erfunden*", "fiktiv*", "simuliert*",
+_KUENSTLICH = any_of("synthetisch*", "kuenstlich*", "erfunden*", "fiktiv*", "simuliert*",
                    "ausgedacht*", "generiert*", "computergeneriert*", "kuenstlich")  # fmt: skip
-_ERZEUGE = _any("erzeug*", "generier*", "synthetisier*", "simulier*", "erfind*", "ausdenk*")
-_ERSTELLE = _any("erstell*", "mach*", "bastel*", "produzier*", "herstell*", "bau*")
-_FINDING = _any(*FINDINGS)
+_ERZEUGE = any_of("erzeug*", "generier*", "synthetisier*", "simulier*", "erfind*", "ausdenk*")
+_ERSTELLE = any_of("erstell*", "mach*", "bastel*", "produzier*", "herstell*", "bau*")
+_FINDING = any_of(*FINDINGS)
 GENERATE = (
-    *(f"{verb} .. {_A} .. {_PICTURE}" for verb in (_MAKE, _CREATE)),
+    f"{_MAKE} .. {_A} .. {_PICTURE}",
+    f"{_CREATE} .. {_A} .. xray|radiograph|cxr|film|roentgenogram|chest|image|picture|ray",
     *(f"{verb} {_CHEST_FILM}" for verb in (_MAKE, _CREATE)),
     *(f"{verb} x ray" for verb in (_MAKE, _CREATE)),
     *(f"{verb} {kind} {_CHEST_FILM}" for verb in (_MAKE, _CREATE)
-      for kind in (_any("chest", "pa", "ap", "frontal", "portable", "normal", "lateral"),)),
+      for kind in (any_of("chest", "pa", "ap", "frontal", "portable", "normal", "lateral"),)),
     *(f"{verb} pa|ap|frontal|portable|normal chest {_CHEST_FILM}"
       for verb in (_MAKE, _CREATE)),
     f"{_MAKE} me", f"{_MAKE} .. {_FINDING}",
     "make|making|made|think|conjure|mock|dream|cook up",
     "make .. up", f"come up with {_PICTURE}",
     f"{_UNREAL} .. {_PICTURE}", f"{_UNREAL} .. {_FINDING}",
-    f"{_any(_MAKE, _CREATE, 'give', 'need', 'want', 'show')} .. {_UNREAL}",
+    f"{any_of(_MAKE, _CREATE, 'give', 'need', 'want', 'show')} .. {_UNREAL}",
     f"{_PICTURE} .. exist|existing", "synth",
     f"{_ERZEUGE} .. {_AUFNAHME}", f"{_AUFNAHME} .. {_ERZEUGE}",
     f"{_ERZEUGE} .. {_FINDING}", f"{_FINDING} .. {_ERZEUGE}",
@@ -117,24 +114,24 @@ _PROMPTS = (
 )
 PROMPT = TextWords("prompt", _PROMPTS, whole=True)
 
-_EARLIER = _any("prior*", "previous", "earlier", "old", "older", "last", "baseline", "preceding",
+_EARLIER = any_of("prior*", "previous", "earlier", "old", "older", "last", "baseline", "preceding",
                 "former", "first", "yesterday*", "initial", "outside", "admission", "original",
                 "monday*", "tuesday*", "wednesday*", "thursday*", "friday*", "saturday*", "sunday*",
                 "preop*", "comparison")  # fmt: skip
-_PLAINLY = _any("prior", "priors", "previous", "earlier", "baseline", "preceding", "yesterday*",
+_PLAINLY = any_of("prior", "priors", "previous", "earlier", "baseline", "preceding", "yesterday*",
                 "before", "earlier")  # fmt: skip
-_DAYS = _any("monday*", "tuesday*", "wednesday*", "thursday*", "friday*", "saturday*", "sunday*",
+_DAYS = any_of("monday*", "tuesday*", "wednesday*", "thursday*", "friday*", "saturday*", "sunday*",
              "yesterday*")  # fmt: skip
-_STUDY = _any("film", "films", "image", "images", "study", "studies", "exam", "exams", "xray",
+_STUDY = any_of("film", "films", "image", "images", "study", "studies", "exam", "exams", "xray",
               "ray", "rays", "xrays", "radiograph", "radiographs", "cxr", "cxrs", "one", "scan",
               "examination", "picture", "chest", "time", "week", "month", "year", "visit", "night",
               "admission", "comparison", "x")  # fmt: skip
-_VOR = _any("voraufnahme*", "vorbild*", "voruntersuchung*", "vorbefund*", "voraufn", "vortag*",
+_VOR = any_of("voraufnahme*", "vorbild*", "voruntersuchung*", "vorbefund*", "voraufn", "vortag*",
             "gestern", "vorgestern", "gestrig*", "vorthorax", "voraufnahmen", "vorherig*",
             "vorig*", "frueher*", "vorwoche", "vormonat", "vorjahr", "letztens", "mai", "juni",
             "aufnahmetag", "alten", "altem", "altes", "alte", "letzten", "letzter", "letztes",
             "letztem", "letzte", "zuletzt", "damals")  # fmt: skip
-_VORBILD = _any("voraufnahme*", "vorbild*", "voruntersuchung*", "vorthorax", "voraufn")
+_VORBILD = any_of("voraufnahme*", "vorbild*", "voruntersuchung*", "vorthorax", "voraufn")
 TREND = (
     *("chang*", "grown", "growing", "grow", "bigger", "larger", "smaller", "worse", "worsen*"),
     *("better", "improv*", "progress*", "regress*", "resolved", "resolving", "cleared", "cleared"),
@@ -146,17 +143,17 @@ TREND = (
     *("verschlechter*", "zugenommen", "zunahme", "abgenommen", "abnahme", "zurueckgebildet"),
     *("rueckbildung", "rueckgang", "ruecklaeufig", "regredient*", "progredient*", "progress"),
     *("neu", "neue", "neues", "neuer", "unveraendert", "mehr", "weniger", "anders", "geaendert"),
-    *("aufgeloest", "verschwunden", "unterschied*", "entwickelt", "verlau", "zugenommen"),
+    *("aufgeloest", "verschwunden", "unterschied*", "entwickelt", "verlauf", "zugenommen"),
     *("groessenzunahme", "befundaenderung", "aenderung*", "dynamik", "breiter"),
 )
 """Words of a change; by themselves they ask for no comparison."""
-_CHANGED = _any(*TREND)
-_THAN = _any("than", "since", "versus", "vs", "with", "to", "from", "on", "over", "against",
+_CHANGED = any_of(*TREND)
+_THAN = any_of("than", "since", "versus", "vs", "with", "to", "from", "on", "over", "against",
              "between", "and")  # fmt: skip
-_WIE = _any("zum", "zur", "mit", "gegenueber", "vs", "versus", "als", "ggue", "gg", "seit", "vom",
+_WIE = any_of("zum", "zur", "mit", "gegenueber", "vs", "versus", "als", "ggue", "gg", "seit", "vom",
             "gegen")  # fmt: skip
-_COMPARED = _any("compare", "compared", "comparison", "comparing", "compares")
-_VERGLEICH = _any(
+_COMPARED = any_of("compare", "compared", "comparison", "comparing", "compares")
+_VERGLEICH = any_of(
     "vergleich*", "*vergleich", "vergleichen", "verglichen", "abgleich*", "gegenueber"
 )
 COMPARE = (
@@ -174,7 +171,7 @@ COMPARE = (
     f"prior|priors|baseline .. {_CHANGED}",
     f"{_CHANGED} .. {_DAYS}", f"{_DAYS} .. {_CHANGED}",
     *("interval change*", "interval progress*", "interval development", "interval increase"),
-    *("what has changed", "what's changed", "what changed", "what is new", "what's new"),
+    *("what has changed", "what's changed", "what changed"),
     "anything new",
     *("anything changed", "has it changed", "any change", "any changes", "over time"),
     "any progress*",
@@ -183,27 +180,28 @@ COMPARE = (
     f"{_VERGLEICH} .. {_VOR}", f"{_VOR} .. {_VERGLEICH}",
     f"{_VERGLEICH} .. zwei|beide|beiden .. bilder*|*aufnahmen|*bilder",
     f"{_CHANGED} .. {_VOR}", f"{_VOR} .. {_CHANGED}", f"{_WIE} {_VOR}", f"{_WIE} .. {_VORBILD}",
-    "im|zum vergleich zu*", "gegenueber .. vor*",
+    "im|zum vergleich zu*",
     *("vorbildvergleich", "verlaufskontrolle*", "verlaufsbeurteilung*", "verlaufsvergleich*"),
-    *("im verlau", "verlauf beurteilen", "verlau", "was .. veraendert", "was .. getan"),
+    *("im verlauf", "verlauf beurteilen", "verlauf", "was .. veraendert", "was .. getan"),
     *("was .. geaendert", "was neu", "befunddynamik", "verlaufsaufnahme*"),
 )  # fmt: skip
-NOT_COMPARED = (
-    *("left", "right", "side", "sides", "treated", "control*", "re", "li", "links", "rechts"),
-    *("lungs", "beide lungen", "lungenfluegel*", "seiten*", "hemithora*"),
-)
+NOT_COMPARED = ("treated", "untreated", "control", "controls", "kontrolle", "kontrollen")
 """What else than two films is compared."""
 
-_DREW = _any("marked", "drew", "drawn", "boxed", "clicked", "selected", "outlined", "circled",
-             "dragged", "placed", "put", "set", "pointed", "highlighted", "encircled", "dropped",
-             "indicated", "traced", "picked", "pinned", "made", "left")  # fmt: skip
-_MARKS = _any("box", "boxes", "rectangle", "frame", "mark", "marks", "marking", "markings", "point",
+_DREW = any_of("marked", "drew", "drawn", "boxed", "clicked", "selected", "outlined", "circled",
+             "dragged", "pointed", "highlighted", "encircled", "indicated", "traced")  # fmt: skip
+_PUT = any_of("put", "set", "placed", "dropped", "left", "made", "picked", "pinned", "have")
+_MARKS = any_of("box", "boxes", "rectangle", "frame", "mark", "marks", "marking", "markings",
+"point",
               "points", "click", "clicks", "dot", "dots", "roi", "selection", "square", "prompt",
               "seed", "seeds", "cross", "bbox")  # fmt: skip
-_MARKE = _any("kasten", "kaestchen", "box", "rechteck", "rahmen", "punkt", "punkte", "punkten",
+_DRAWN = any_of("box", "boxes", "rectangle", "marking", "markings", "points", "clicks", "dots",
+"roi",
+                "selection", "bbox")  # fmt: skip
+_MARKE = any_of("kasten", "kaestchen", "box", "rechteck", "rahmen", "punkt", "punkte", "punkten",
               "markierung*", "auswahl", "klick*", "viereck", "boxen", "kastens", "rechtecks",
               "kreuz*")  # fmt: skip
-_THING = _any(
+_THING = any_of(
     "region",
     "area",
     "lesion",
@@ -223,14 +221,16 @@ _THING = _any(
     "opacity",
     "blob",
 )
-_THAT = _any("that", "this", "those", "these", "my", "our")
+_THAT = any_of("that", "this", "those", "these", "my", "our")
 MARKED = (
     f"i {_DREW}", f"ive|we|just|have|ve {_DREW}", f"i've {_DREW}",
+    f"i|ive|we|i've|we've {_PUT} .. {_MARKS}",
     f"i just {_DREW}", f"i have {_DREW}", f"i've just {_DREW}", f"we've {_DREW}",
     f"my two|three|own|last|little|green|yellow|red {_MARKS}",
-    f"{_THAT} {_MARKS}", f"my {_MARKS}",
-    f"inside|within|in|from|using|use|under|at {_MARKS}",
-    f"inside|within|in|from|using|use|under|at|of {_THAT} {_MARKS}",
+    "clicks|points|dots|crosses on|in|over|inside|onto",
+    "those|these points|clicks|dots|marks|boxes", f"my|our {_MARKS}",
+    f"inside|within|in|from|using|use|under|at {_DRAWN}",
+    f"inside|within|in|from|using|use|under|at|of {_THAT} {_DRAWN}",
     f"{_MARKS} i", f"{_MARKS} .. clicked|placed|drawn|marked",
     *("what's inside it", "what is inside it", "whats inside it", "clicked on", "inside it"),
     f"marked|selected|boxed|clicked|circled|highlighted {_THING}",
@@ -248,7 +248,7 @@ MARKED = (
     f"{_MARKE} .. gesetzt*|gezeichnet*|gezogen*|gemacht*|eingezeichnet*|aufgezogen|habe|liegt",
     f"gesetzt*|gezeichnet*|gezogen*|aufgezogen* {_MARKE}",
     f"habe .. {_MARKE}", f"im|innerhalb|aus {_MARKE}",
-    f"in|innerhalb|aus .. {_MARKE}",
+    "in|innerhalb|aus .. kasten|kaestchen|box|rechteck|rahmen|markierung|auswahl|viereck",
 )  # fmt: skip
 """What the user has drawn: not "marked enlargement", nor "mark the heart"."""
 
@@ -257,6 +257,8 @@ WRITTEN_REPORT = (
     "write it up",
     *("written up", "dictated", "reporting", "put .. in words", "put .. into words"),
     *("radiology report", "findings and impression", "formal read", "writeup", "reporte", "reprot"),
+    *("preliminary read", "prelim", "wet read", "write .. up", "paste .. into", "type .. up"),
+    *("type up", "typed up", "written read", "written findings", "befund .. schriftlich"),
     *("bericht*", "*bericht", "*befundbericht*", "befundtext*", "diktier*", "arztbrief*", "diktat"),
     *("befundung", "befundentwur", "befund und beurteilung", "schriftbefund", "roentgenbefund"),
     *(f"schriftlich* {noun}" for noun in ("befund*", "beurteilung", "auswertung")),

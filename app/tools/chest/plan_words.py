@@ -47,9 +47,21 @@ GENERIC = (
 )
 """Findings of whatever kind: a report speaks of them."""
 DISEASES = (
+    *("laesion*", "rundschatten", "herd", "schatten auf", "density", "shadow on", "shadow in"),
     "disease*",
     *("classif*", "score", "scores", "scoring"),
-    *("labels", "label scores"),
+    *(
+        "labels",
+        "label scores",
+        "worried about",
+        "worrying",
+        "worrisome",
+        "concerning",
+        "film clean",
+        "lungs clean",
+        "findings",
+    ),
+    *("eff", "ptx", "pleff", "amiss", "out of the ordinary", "something off", "anything off"),
     *("suspicious", "lesion*", "illness"),
     *("unremarkable", "unusual", "red flags", "rule out"),
     *("probabilities", "probability", "likelihood", "screen for", "screening", "decompensat*"),

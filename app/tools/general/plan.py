@@ -27,9 +27,27 @@ _METADATA = (
     *("level", "modality", "attribute", "attributes", "tag", "tags", "header", "headers"),
     *("pixel spacing", "pixelspacing", "spacing", "bits", "bit depth"),
     *("which view", "what view"),
-    *("pixel size", "resolution", "matrix", "acquired", "acquisition*", "study date"),
+    *(
+        "pixel size",
+        "pixel .. mm|millimet*",
+        "mm|millimet* .. pixel",
+        "resolution",
+        "matrix",
+        "acquired",
+        "acquisition*",
+        "study date",
+    ),
     *("when .. taken", "when .. made", "dimensions", "rows and columns", "photometric*"),
-    *("manufacturer", "scanner", "kvp", "exposure", "dicom info*", "dicom data", "dicom"),
+    *(
+        "manufacturer",
+        "scanner",
+        "kvp",
+        "kv",
+        "exposure time",
+        "dicom info*",
+        "dicom data",
+        "dicom",
+    ),
     *(
         "slice thickness",
         "which projection",
@@ -63,7 +81,7 @@ _METADATA = (
     *("wann .. entstanden", "bildgroesse", "wie gross .. bild", "wie alt .. patient*", "datum"),
     *("gefenstert", "fensterung", "welches geraet", "wie viele bits", "tags"),
 )
-_METADATA_ALONE = ("projection", "patient position", "view")
+_METADATA_ALONE = ("projection", "exposure", "patient position", "view")
 """Of the file where nothing else is asked: "on this projection"."""
 _WHAT = (
     *("what is this", "what is it", "what kind of image", "what type of image", "what image is"),
@@ -102,9 +120,9 @@ _RECOLOUR = (
     *("other colours", "other colors", "different colours", "different colors", "andere farben"),
     *("anderen farben", "in farbe", "regenbogen*", "invert*", "negative image", "as negative"),
     *("title", "titled", "heading", "headline", "ueberschrift", "titel", "betitel*"),
+    "show|see|display|view|have .. image|picture|film|radiograph|xray|ray|it .. again|more",
     *("image again", "picture again", "film again", "radiograph again", "x ray again"),
-    *("show .. once more", "see .. once more", "show .. once again", "display .. again"),
-    *("show .. again", "see .. again", "bild .. noch", "noch mal .. bild", "nochmal .. bild"),
+    *("bild .. noch", "noch mal .. bild", "nochmal .. bild"),
     *("noch einmal .. bild", "nochmal .. aufnahme", "noch mal .. aufnahme", "bild erneut"),
     *("noch einmal .. aufnahme", "erneut .. bild", "bild nochmal", "wieder .. bild"),
 )  # fmt: skip
