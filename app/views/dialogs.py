@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QGridLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QDialog,
+    QGridLayout,
+    QHBoxLayout,
+    QScrollArea,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app import __version__
 from app.views.theme import SPACE
@@ -68,6 +75,8 @@ GESTURES: tuple[tuple[str, Rows], ...] = (
 _COLUMNS = ((0, 1), (2,))
 """Which groups stand below each other: all of them fit the smallest window side by side."""
 
+_HELP_WIDTH = 1000  # px: each gesture on one line
+
 
 def about(parent: QWidget) -> QDialog:
     """Name, version, purpose and what it is not for."""
@@ -109,9 +118,11 @@ def shortcuts(parent: QWidget) -> QDialog:
     dialog = _dialog(parent, "Keyboard and mouse")
     column = dialog.layout()
     assert isinstance(column, QVBoxLayout)
-    beside = QHBoxLayout()
+    inside = QWidget()
+    beside = QHBoxLayout(inside)
+    beside.setContentsMargins(0, 0, 0, 0)
     beside.setSpacing(SPACE.xl)
-    for groups in _COLUMNS:
+    for groups, share in zip(_COLUMNS, (11, 9), strict=True):
         below = QVBoxLayout()
         below.setSpacing(SPACE.m)
         for number in groups:
@@ -119,10 +130,31 @@ def shortcuts(parent: QWidget) -> QDialog:
             below.addWidget(label(title, "title"))
             below.addLayout(_grid(rows))
         below.addStretch(1)
-        beside.addLayout(below, 1)
-    column.addLayout(beside)
-    column.addWidget(push_button("Close", dialog.accept), 0, Qt.AlignmentFlag.AlignRight)
+        beside.addLayout(below, share)
+    column.addWidget(_scrolling(inside, "Keys and gestures"), 1)
+    close = push_button("Close", dialog.accept)
+    column.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+    margins = column.contentsMargins()
+    width = _HELP_WIDTH - margins.left() - margins.right() - SPACE.l  # and a scroll bar
+    around = margins.top() + column.spacing() + close.sizeHint().height() + margins.bottom()
+    wanted = QSize(_HELP_WIDTH, beside.totalHeightForWidth(width) + around)
+    room = dialog.screen().availableGeometry().size() - QSize(40, 60)
+    dialog.resize(wanted.boundedTo(room))
     return dialog
+
+
+def _scrolling(inside: QWidget, name: str) -> QScrollArea:
+    """For a screen that is too small: the button below stays on it. Arrows scroll."""
+    area = QScrollArea()
+    area.setObjectName("helpArea")
+    inside.setObjectName("helpPage")
+    area.setStyleSheet("#helpArea, #helpPage { background: transparent; border: none; }")
+    area.setAccessibleName(name)
+    area.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    area.setWidgetResizable(True)
+    area.setWidget(inside)
+    return area
 
 
 def _grid(rows: Rows) -> QGridLayout:
@@ -130,9 +162,10 @@ def _grid(rows: Rows) -> QGridLayout:
     grid.setHorizontalSpacing(SPACE.l)
     grid.setVerticalSpacing(6)
     grid.setColumnStretch(1, 1)
+    beginning = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignTop
     for number, (keys, what) in enumerate(rows):
-        grid.addWidget(label(keys, "key"), number, 0, Qt.AlignmentFlag.AlignLeft)
-        grid.addWidget(label(what, "muted"), number, 1)
+        grid.addWidget(label(keys, "key"), number, 0, beginning)
+        grid.addWidget(label(what, "muted", wrap=True), number, 1)
     return grid
 
 

@@ -110,7 +110,7 @@ class MainWindow(QMainWindow):
         )
         self.setWindowTitle(TITLE)
         self.setDockNestingEnabled(True)
-        self.setMinimumSize(820, 560)
+        self.setMinimumSize(820, 480)
         self.resize(1440, 900)
         self._make_center()
         self.chat = chat

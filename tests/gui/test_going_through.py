@@ -9,10 +9,10 @@ from itertools import chain
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QPoint, Qt, QTimer
+from PySide6.QtCore import QPoint, QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QToolButton
+from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QScrollArea, QToolButton
 
 from app.imaging.types import Content, Problem, Series
 from app.views import dialogs, notices
@@ -206,6 +206,21 @@ def test_the_help_fits_the_smallest_screen(window: MainWindow):
     dialog.show()
     assert dialog.width() <= 1024
     assert dialog.height() <= 640
+    dialog.close()
+
+
+def test_on_a_small_screen_the_help_scrolls_and_its_button_stays(
+    window: MainWindow, wait_until: WaitUntil
+):
+    dialog = dialogs.shortcuts(window)
+    dialog.resize(780, 420)
+    dialog.show()
+    (area,) = dialog.findChildren(QScrollArea)
+    (close,) = dialog.findChildren(QPushButton)
+    wait_until(lambda: area.verticalScrollBar().maximum() > 0)
+    assert dialog.size() == QSize(780, 420)
+    assert dialog.rect().contains(close.geometry())
+    assert area.widget().width() <= area.viewport().width(), "nothing is cut off at the side"
     dialog.close()
 
 
