@@ -8,6 +8,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.imaging.pixels import pipeline
+from app.imaging.space import projections
 from app.imaging.types import VoiFunction, Window
 from app.tools.api import (
     Approval,
@@ -149,7 +150,7 @@ def _metadata(
         "PixelSpacingSource": str(spacing.source),
         "PixelSpacingNote": spacing.note or None,
         "WindowExplanation": (window.explanation or None) if window else None,
-        "ViewPosition": instance.get("ViewPosition") or None,
+        "ViewPosition": projections.named(instance) or None,
         "BodyPartExamined": instance.get("BodyPartExamined") or None,
         "Rows": frame.rows,
         "Columns": frame.columns,

@@ -15,6 +15,7 @@ from app.imaging.pixels import pipeline
 from app.imaging.types import Window
 from app.tools.api import ToolResult, ToolRetry
 from app.tools.general.dicom_processor import DicomProcessor
+from tests.unit.imaging.files import item
 from tests.unit.tools.support import Bench, gradient, write_dicom
 
 SEED_KEYS = {
@@ -84,6 +85,14 @@ def test_the_seeds_metadata_is_there_and_is_json(bench: Bench):
     assert metadata["original_path"] == str(path)
     assert metadata["output_path"] == result.output["image_path"]
     assert metadata["status"] == "completed"
+
+
+def test_a_view_that_is_named_by_a_code_only_is_told(bench: Bench):
+    code = item(CodeValue="399173006", CodingSchemeDesignator="SCT", CodeMeaning="of no matter")
+    said = {"ViewPosition": None, "ViewCodeSequence": [code]}
+    bench.open(write_dicom(bench.folder / "a.dcm", gradient(), **said))
+    made = bench.run(DicomProcessor(), dicom_path="image-1")
+    assert made.metadata["ViewPosition"] == "left lateral"
 
 
 def test_of_several_windows_the_first_is_used(bench: Bench):
