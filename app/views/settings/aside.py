@@ -6,28 +6,31 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject
+from shiboken6 import isValid
 
 from app.errors import Cancelled, SightlineError
 from app.log import get_logger
 from app.tools.api import CancelToken
+from app.views.posting import post
 
 _log = get_logger(__name__)
 
 
-class Aside(QObject):
+class Aside:
     """Runs slow things on daemon threads: a keyring or a server may hang for as long as it likes.
 
     Answers come back on the GUI thread, none of them after `close`.
+
+    Args:
+        owner: Nothing comes back once it is deleted; None for what nothing ends but `close`.
     """
 
-    _answered = Signal(object)
-
-    def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, owner: QObject | None = None) -> None:
+        self._owner = owner
+        self._post = post()
         self._closed = False
         self._tokens: set[CancelToken] = set()
-        self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
 
     def run(
         self,
@@ -57,10 +60,7 @@ class Aside(QObject):
                 _log.warning("a settings task failed (%s)", type(error).__name__)
                 text = f"Something unexpected went wrong ({type(error).__name__})."
                 answer = lambda: failed(text)  # noqa: E731
-            try:
-                self._answered.emit((token, answer))
-            except RuntimeError:
-                return  # the window was closed meanwhile
+            self._post.send(lambda: self._deliver(token, answer))
 
         threading.Thread(target=body, name="sightline-settings", daemon=True).start()
         return token
@@ -72,8 +72,8 @@ class Aside(QObject):
             token.cancel()
         self._tokens.clear()
 
-    def _deliver(self, answered: tuple[CancelToken, Callable[[], object]]) -> None:
-        token, answer = answered
+    def _deliver(self, token: CancelToken, answer: Callable[[], object]) -> None:
         self._tokens.discard(token)
-        if not self._closed and not token.cancelled:
+        gone = self._closed or (self._owner is not None and not isValid(self._owner))
+        if not gone and not token.cancelled:
             answer()
