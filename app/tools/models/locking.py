@@ -7,12 +7,14 @@ import errno
 import os
 import sys
 import threading
+import time
 from collections.abc import Generator
 from pathlib import Path
 
 from app.errors import SightlineError
 
 LOCK = ".changing"
+_PAUSES_S = (0.02, 0.05)  # who only puts back what was left behind holds it for an instant
 _HELD = (errno.EACCES, errno.EAGAIN, errno.EDEADLK)
 
 
@@ -50,7 +52,7 @@ class ChangeLock:
             SightlineError: Another program holds it.
         """
         with self._thread:
-            if not self._enter():
+            if not self._entered_soon():
                 raise SightlineError(
                     "another Sightline is installing, fetching, packing or removing a model",
                     subject=str(self._path.parent),
@@ -76,6 +78,13 @@ class ChangeLock:
                     self._leave()
         finally:
             self._thread.release()
+
+    def _entered_soon(self) -> bool:
+        for pause in _PAUSES_S:
+            if self._enter():
+                return True
+            time.sleep(pause)
+        return self._enter()
 
     def _enter(self) -> bool:
         if self._depth == 0 and not self._take():

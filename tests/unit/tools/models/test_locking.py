@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import subprocess
 import sys
@@ -78,6 +79,17 @@ def test_a_thread_waits_for_the_other_and_may_enter_what_it_holds(tmp_path: Path
     thread.join(10)
     assert order == ["first", "second"]
     assert contents(tmp_path) == {}
+
+
+def test_who_holds_it_for_an_instant_only_makes_no_change_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """A look that puts back what was left behind, while an installation begins."""
+    with contextlib.ExitStack() as look:
+        assert look.enter_context(ChangeLock(tmp_path).held_if_free())
+        monkeypatch.setattr("app.tools.models.locking.time.sleep", lambda _s: look.close())
+        with ChangeLock(tmp_path).held() as alone:
+            assert alone
 
 
 @pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="another way on Windows")

@@ -290,8 +290,11 @@ for turn in range(int(sys.stdin.readline())):
 """
 
 
-def test_a_program_that_looks_on_sees_one_of_two_models_at_any_time(tmp_path: Path):
+def test_a_program_that_looks_on_sees_one_of_two_models_at_any_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
     """Two real programs: one installs two versions in turn, the other one looks all the while."""
+    monkeypatch.setattr(looking, "PATIENCE_S", 30.0)  # a busy machine may stop a program anywhere
     folders = Folders(tmp_path, foldered(terms=TERMS))
     versions = [str(tmp_path / when / "test-folder") for when in ("before", "later")]
     other = subprocess.Popen(
@@ -307,7 +310,7 @@ def test_a_program_that_looks_on_sees_one_of_two_models_at_any_time(tmp_path: Pa
     other.stdin.write("6\n")
     other.stdin.flush()
     states: set[str] = set()
-    digests: set[str] = set()
+    digests = {folders.ours.require("test-folder", "A tool").sha256}
     while other.poll() is None:
         states |= {folders.ours.overview()[0].state, folders.ours.verify()[0].state}
         found = folders.ours.require("test-folder", "A tool")
@@ -316,7 +319,8 @@ def test_a_program_that_looks_on_sees_one_of_two_models_at_any_time(tmp_path: Pa
     other.communicate()
     assert other.returncode == 0
     assert states == {"installed", "intact"}
-    assert len(digests) == 2
+    digests.add(folders.ours.require("test-folder", "A tool").sha256)
+    assert len(digests) == 2, "and never a digest of half of each"
 
 
 class _Steps:
