@@ -18,14 +18,15 @@ from app.tools.api import ImageSnapshot, LaidOn
 
 _OF_THE_PIXELS = frozenset(
     """
-    ImageType SOPClassUID PhotometricInterpretation BitsAllocated BitsStored PixelRepresentation
+    PhotometricInterpretation BitsAllocated BitsStored PixelRepresentation
     SamplesPerPixel NumberOfFrames PixelSpacing ImagerPixelSpacing NominalScannedPixelSpacing
     EstimatedRadiographicMagnificationFactor ImagePositionPatient ImageOrientationPatient
     PatientOrientation WindowCenter WindowWidth RescaleSlope RescaleIntercept RescaleType
     LossyImageCompression LossyImageCompressionRatio LossyImageCompressionMethod
     """.split()  # noqa: SIM905 - a list of 20 literals reads worse
 )
-"""Attributes that a moved picture has none of, or others."""
+"""Attributes that a moved picture has none of, or others. That it is a capture, or has text burnt
+into it, it still is and has."""
 
 
 def laid_snapshot(

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from app.agent.pictures import risk_of
 from app.imaging.files import synthetic
 from app.imaging.types import SpacingSource
 from app.tools import lineage
@@ -106,6 +107,14 @@ def test_a_chest_tool_is_warned_as_of_the_prior_that_it_shows(bench: Bench):
     assert gate.admit(snapshot, turns=True) == gate.Admission("AP", ())
     (warning,) = gate.admit(snapshot).warnings
     assert "stored mirrored" in warning
+
+
+def test_a_screenshot_is_one_still_for_whoever_warns_of_it(bench: Bench):
+    said = {"SOPClassUID": gate.SECONDARY_CAPTURE, "BurnedInAnnotation": "NO"}
+    opened(bench, **said)
+    snapshot = seen(bench, laid(bench))
+    assert "secondary capture" in gate.admit(snapshot, turns=True).warnings[0]
+    assert risk_of(snapshot.instance) == risk_of(bench.images.resolve("image-2").instance) != ""
 
 
 def test_a_prior_that_was_no_chest_film_is_none_once_it_is_moved(bench: Bench):
