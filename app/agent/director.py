@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
+from app.agent.eligible import Eligible
 from app.agent.ended import Record
 from app.agent.enforcing import Enforcer
 from app.agent.events import Override
@@ -105,7 +106,9 @@ class Director:
         self.asked = classify(question, self.plans, self._schemas)
         self._scene = Scene(tuple(notes), self._schemas, tuple(history), self.plans)
         self._goal = Goal(self.plans, question, notes, self.record, self._schemas)
-        self._enforcer = Enforcer(self.plans, self.asked, question, self._tools, self.record)
+        self._enforcer = Enforcer(
+            Eligible(self.plans, self.asked, question, self._tools, self.record)
+        )
 
     def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
         """The model's own plan as it may be followed, and what was mended; called in its thread.

@@ -7,6 +7,7 @@ and rules bring none of these in by themselves.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 
 from app.agent.ended import Record
@@ -21,10 +22,11 @@ from app.agent.rulings import GO_ON, No
 from app.tools.planning import Plans, Priority
 
 
+@dataclass(frozen=True)
 class Eligible:
     """Says which tools may run in one run.
 
-    Args:
+    Attributes:
         plans: What the packs tell.
         asked: The question, classified.
         question: Its text.
@@ -32,28 +34,25 @@ class Eligible:
         record: What ran.
     """
 
-    def __init__(
-        self, plans: Plans, asked: Asked, question: str, tools: Tools, record: Record
-    ) -> None:
-        self._plans = plans
-        self._asked = asked
-        self._question = question
-        self._tools = tools
-        self._record = record
+    plans: Plans
+    asked: Asked
+    question: str
+    tools: Tools
+    record: Record
 
     def may(self, tool: str) -> bool:
         """Whether rules may bring this tool in at all."""
-        excluded = self._plans.rule(tool).priority is Priority.EXCLUDED
-        there = self._tools.get(tool) is not None
-        return there and not excluded and tool not in self._asked.left_out
+        excluded = self.plans.rule(tool).priority is Priority.EXCLUDED
+        there = self.tools.get(tool) is not None
+        return there and not excluded and tool not in self.asked.left_out
 
     def barred(self, call: ToolCall) -> No | None:
         """Why the call does not go on any image; None where it may."""
         name = call.name
-        if self._plans.rule(name).priority is Priority.EXCLUDED:
+        if self.plans.rule(name).priority is Priority.EXCLUDED:
             reason = f"{name} is excluded by its pack: it never runs for a question."
             return No(call, Override(rule="excluded", tool=name, reason=reason), GO_ON)
-        words = self._asked.left_out.get(name)
+        words = self.asked.left_out.get(name)
         if words is not None:
             said = f' ("{words}")' if words else ""
             reason = f"The question leaves {name} out{said}."
@@ -62,11 +61,11 @@ class Eligible:
 
     def unsuitable(self, call: ToolCall, images: Collection[str]) -> No | None:
         """Why the call does not go on one of these images; None where it may."""
-        accepts = self._plans.rule(call.name).accepts
+        accepts = self.plans.rule(call.name).accepts
         if accepts.asks:
             return None  # it refuses by itself, unless the user wants it
         for key in sorted(images):
-            note = self._record.note(key)
+            note = self.record.note(key)
             why = unsuited(accepts, note) if note is not None else ""
             if why:
                 reason = f"{call.name} is not for this image: {why}."
@@ -76,14 +75,14 @@ class Eligible:
 
     def blocked(self, name: str, images: Collection[str]) -> str:
         """Why nothing is to be had of a tool for these images, a clause; "" where it may run."""
-        if self._tools.get(name) is None:
+        if self.tools.get(name) is None:
             return f"{name} is not installed"
-        if name in self._asked.left_out:
+        if name in self.asked.left_out:
             return f"the question leaves {name} out"
-        if self._record.failed_here(name, images):
+        if self.record.failed_here(name, images):
             return f"{name} failed"
-        accepts = self._plans.rule(name).accepts
-        notes = filter(None, (self._record.note(key) for key in sorted(images)))
+        accepts = self.plans.rule(name).accepts
+        notes = filter(None, (self.record.note(key) for key in sorted(images)))
         why = next(filter(None, (unsuited(accepts, note) for note in notes)), "")
         return f"{name} is not for this image: {why}" if why else ""
 
@@ -91,9 +90,9 @@ class Eligible:
         """Those of the tools that may run, the one that the question is about first."""
 
         def rank(name: str) -> tuple[bool, bool, bool, int]:
-            rule = self._plans.rule(name)
+            rule = self.plans.rule(name)
             meant = name in self._meant
-            asked = self._asked
+            asked = self.asked
             return (name not in asked.wanted, name not in asked.named, not meant, -rule.priority)
 
         fit = (name for name in names if self.fit(name, images))
@@ -106,6 +105,6 @@ class Eligible:
     @cached_property
     def _meant(self) -> frozenset[str]:
         """The tools of whose things the question speaks."""
-        words = ((rule.tool, word) for rule in self._plans.rules() for word in rule.words)
-        tokens = tokens_of(masked(normalised(self._question)))
+        words = ((rule.tool, word) for rule in self.plans.rules() for word in rule.words)
+        tokens = tokens_of(masked(normalised(self.question)))
         return frozenset(match.owner for match in Vocabulary(words).find(tokens))

@@ -15,12 +15,11 @@ from typing import Any
 
 from app.agent.binding import Bound, bind, feed
 from app.agent.eligible import Eligible
-from app.agent.ended import Ended, Record
+from app.agent.ended import Ended
 from app.agent.events import Override
-from app.agent.execute import Tools, schema_of
+from app.agent.execute import schema_of
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import ToolCall
-from app.agent.planning.classify import Asked
 from app.agent.planning.steps import image_argument
 from app.agent.rulings import (
     GO_ON,
@@ -34,28 +33,22 @@ from app.agent.rulings import (
     new_id,
 )
 from app.tools.api import Tool
-from app.tools.planning import AllOf, AnyOf, Plans, Priority, Successor
+from app.tools.planning import AllOf, AnyOf, Priority, Successor
 
 
 class Enforcer:
     """Judges the calls of one run.
 
     Args:
-        plans: What the packs tell.
-        asked: The question, classified.
-        question: Its text.
-        tools: The packs' tools.
-        record: What ran.
+        eligible: Which tools may run, and what that rests on.
     """
 
-    def __init__(
-        self, plans: Plans, asked: Asked, question: str, tools: Tools, record: Record
-    ) -> None:
-        self.plans = plans
-        self.asked = asked
-        self.record = record
-        self._tools = tools
-        self._eligible = Eligible(plans, asked, question, tools, record)
+    def __init__(self, eligible: Eligible) -> None:
+        self.plans = eligible.plans
+        self.asked = eligible.asked
+        self.record = eligible.record
+        self._tools = eligible.tools
+        self._eligible = eligible
         self._forced: set[tuple[str, str, str]] = set()
         self._fed_by: dict[str, set[str]] = {}
         self._roots: dict[str, str] = {}  # a call that rules put in -> the model's that led to it
