@@ -109,7 +109,8 @@ class Record:
     def _made_by(self, message: Message) -> Iterator[str]:
         """The files that a call made, as far as its result names them."""
         for text in _strings(message.data.get("output") if message.ok else None):
-            if not self._open_image(text) and _MADE.fullmatch(text):
+            # In this order: an output may hold thousands of words, and few look like a file.
+            if _MADE.fullmatch(text) and not self._open_image(text):
                 yield self._path(text)
 
     def _sources(self, arguments: Mapping[str, Any]) -> frozenset[str]:
