@@ -7,8 +7,8 @@ another pack may bring them, and what is not there is not planned.
 from __future__ import annotations
 
 from app.tools.chest.agreement import disagreements
-from app.tools.chest.plan_findings import LABELS
-from app.tools.chest.plan_free import FREE, FREE_ALONE
+from app.tools.chest.plan_findings import FINDINGS, LABELS
+from app.tools.chest.plan_free import DEVICES, FREE, FREE_ALONE, LOOKS, NO_DEVICE
 from app.tools.chest.plan_models import (
     ASKS,
     BOX,
@@ -144,6 +144,20 @@ _KINDS = (
     ),
     QuestionKind("change_trend", with_kinds=("trend", "change"), tools=(_COMPARE,), whole=True),
     QuestionKind("marked", MARKED, tools=(_MEDSAM2,), beats=("box", "box_where"), whole=True),
+    QuestionKind(
+        "device",
+        DEVICES,
+        tools=(_ANY_ANSWERS,),
+        unless=(*ELSEWHERE, *NO_DEVICE),
+        whole=True,
+    ),
+    QuestionKind(
+        "looks",
+        LOOKS,
+        tools=(_ANY_ANSWERS,),
+        unless=(*ELSEWHERE, *FINDINGS),
+        whole=True,
+    ),
     QuestionKind("free", FREE, tools=(_ANY_ANSWERS,), unless=ELSEWHERE, whole=True),
     QuestionKind("free_alone", FREE_ALONE, tools=(_ANY_ANSWERS,), unless=ELSEWHERE, alone=True),
     QuestionKind("overlay", OVERLAY, tools=(_SEGMENTATION, _SHOW), again=False),

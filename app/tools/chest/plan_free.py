@@ -40,10 +40,47 @@ _LUNGS = any_of("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", 
               "fields", "lungenfelder", "diaphragms", "hemidiaphragms", "hila")  # fmt: skip
 _COMPARING = any_of("compare", "comparing", "comparison", "vergleich*", "*vergleich", "verglichen")
 
-FREE = (
-    f"{_DEVICE} .. {_PLACED}", f"{_PLACED} .. {_DEVICE}",
+_CHECKED = any_of("tip", "tips", "position*", "placement", "where", "location", "liegt", "liegen",
+                  "lage",
+                  "spitze", "sitzt", "sitzen", "endet", "check", "placed", "misplac*", "malposition*",
+                  "korrekt", "correct*", "wo", "course")  # fmt: skip
+_KINDS_OF = any_of(
+    "tube",
+    "tubes",
+    "catheter*",
+    "pacemaker*",
+    "drain",
+    "drains",
+    "device*",
+    "hardware",
+    "prosthesis",
+    "stent*",
+    "electrode*",
+    "zvk",
+    "*katheter*",
+    "*schrittmacher*",
+    "sonde",
+    "sonden",
+    "*drainage*",
+    "fremdmaterial",
+    "tubus",
+    "cvc",
+    "picc",
+    "ett",
+)
+DEVICES = (
+    f"{_DEVICE} .. {_PLACED}", f"{_CHECKED} .. {_DEVICE}",
     "lines|tubes|devices|drains and lines|tubes|devices|wires|drains",
-    f"which|what|how|any|many|welche*|viele .. {_DEVICE}",
+    f"which|what|how|any|many|welche*|viele .. {_KINDS_OF}",
+)  # fmt: skip
+"""Of what was put into the patient: where it lies."""
+NO_DEVICE = (
+    f"after|following|post|nach|despite|until .. {_DEVICE}",
+    "kerley|fissure|pleural|paratracheal|skin|septal|junction line|lines",
+)
+"""When something was looked for, not what: "pneumothorax after line placement?"."""
+
+FREE = (
     # How bad.
     f"how severe|bad|extensive|serious|advanced|marked|pronounced|acute|big|large .. {_FINDINGS}",
     "how severe", "how advanced", "how extensive", "severity", "grade it", "grading",
@@ -61,13 +98,6 @@ FREE = (
     f"symmetric*|symmetrisch*|seitengleich* .. {_LUNGS}",
     "difference* .. left|right|sides|lungs",
     "unterschied* .. links|rechts|seiten|lungen|beiden",
-    # What a structure is like, of which there is no figure.
-    "aorta*|aortic|hilum|hila|hilar|mediastin*|diaphragm*|hemidiaphragm*|trachea*|spine|bone*|rib*|"
-    "scapula*|clavicle*|zwerchfell*|hilus|hili|hilen|wirbelsaeule|rippe*|knochen|aortenbogen .. "
-    "elongat*|tortuous|unfolded|prominent|bulky|elevated|raised|flat|flattened|displaced|deviated|"
-    "straight|curved|symmetric*|sharp|blurred|obscured|crisp|height|level|higher|lower|intact|"
-    "osteopor*|elongiert|prominent|hochstand|hoehe|hochstehend|gerade|scharf|unscharf|betont|"
-    "seitengleich|symmetrisch|verlagert|verzogen|plump|abgeflacht",
     # How the film is.
     *("rotated", "breathe* in", "breath* .. deep*", "deep* .. breath*", "deep breath"),
     *("inspiratory", "inspired", "inspiriert", "well inspired", "inspiratory effort"),
@@ -100,6 +130,16 @@ FREE = (
     *("mediastin* .. shift*", "mediastin* .. midline", "mediastin* .. verlagert"),
 )  # fmt: skip
 """Asked of such a model whatever else the words could mean."""
+
+LOOKS = (
+    "aorta*|aortic|hilum|hila|hilar|mediastin*|diaphragm*|hemidiaphragm*|trachea*|spine|bone*|rib*|"
+    "scapula*|clavicle*|zwerchfell*|hilus|hili|hilen|wirbelsaeule|rippe*|knochen|aortenbogen .. "
+    "elongat*|tortuous|unfolded|prominent|bulky|elevated|raised|flat|flattened|displaced|deviated|"
+    "straight|curved|symmetric*|sharp|blurred|obscured|crisp|height|level|higher|lower|intact|"
+    "osteopor*|elongiert|prominent|hochstand|hoehe|hochstehend|gerade|scharf|unscharf|betont|"
+    "seitengleich|symmetrisch|verlagert|verzogen|plump|abgeflacht",
+)
+"""What a structure is like, of which there is no figure."""
 
 FREE_ALONE = (
     *("tube", "tubes", "ett", "ngt", "picc", "cvc", "pacemaker*", "catheter*", "trachea*"),
