@@ -17,8 +17,8 @@ from app.views.audit.window import AuditWindow
 from app.views.chat.dock import ChatDock
 from app.wiring import Program
 from tests.gui import test_settings_in_use
+from tests.gui.hands import click, open_page
 from tests.gui.test_settings_in_use import Opened
-from tests.gui.test_settings_window import click, open_page
 
 pytestmark = pytest.mark.gui
 

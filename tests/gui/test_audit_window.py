@@ -24,6 +24,7 @@ from app.views.audit.copies import CopyWatch
 from app.views.audit.model import ACTION, OUTCOME, WHAT
 from app.views.audit.window import AuditWindow, show_audit
 from app.views.collector import spare_the_collector
+from tests.gui.hands import click
 from tests.gui.heartbeat import Heartbeat
 
 pytestmark = pytest.mark.gui
@@ -58,10 +59,6 @@ def shown(qapp: QApplication, log: AuditLog, wait_until: Wait) -> Iterator[Audit
 
 def cells(window: AuditWindow, column: int) -> list[str]:
     return [str(window.model.index(row, column).data()) for row in range(window.model.rowCount())]
-
-
-def click(widget: QWidget) -> None:
-    QTest.mouseClick(widget, Qt.MouseButton.LeftButton)
 
 
 def tampered(log: AuditLog) -> None:

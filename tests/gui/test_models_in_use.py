@@ -16,8 +16,8 @@ from app.workspace import marks
 from tests.gui import test_settings_in_use
 from tests.gui.canvas_scene import move
 from tests.gui.chat_support import picture
+from tests.gui.hands import choose, click, open_page
 from tests.gui.test_settings_in_use import Opened
-from tests.gui.test_settings_window import choose, click, open_page
 
 pytestmark = pytest.mark.gui
 

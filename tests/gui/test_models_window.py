@@ -19,6 +19,7 @@ from app.tools.models.store import ModelStore
 from app.views.models.agree import AgreeDialog, Asked
 from app.views.models.table import LICENCE, STATE, TITLE, TitleDelegate
 from app.views.models.window import ModelsWindow, close_models, show_models
+from tests.gui.hands import click
 from tests.gui.models_support import CARDS, PLAIN, STRICT, FakeHost, Hub, folder_of, weights
 
 pytestmark = pytest.mark.gui
@@ -65,10 +66,6 @@ def room(qapp: object, tmp_path: Path, wait_until: Wait) -> Iterator[Room]:
     yield Room(window, store, host, wait_until, notes)
     window.shut_down()
     window.deleteLater()
-
-
-def click(widget: QWidget) -> None:
-    QTest.mouseClick(widget, LEFT)
 
 
 def test_each_model_is_listed_and_all_that_is_known_of_it_told(room: Room):

@@ -23,7 +23,7 @@ from app.views.chat.dock import ChatDock
 from app.views.main_window import MainWindow
 from app.views.settings.dialog import SettingsDialog
 from app.wiring import Program, ViewRequest, build_window
-from tests.gui.test_settings_window import choose, click, open_page, retype
+from tests.gui.hands import choose, click, open_page, retype
 from tests.support.openai_server import OpenAIServer, text_reply
 from tests.support.small_model import gguf
 

@@ -25,7 +25,8 @@ from app.settings import (
 from app.tools.api import Approval, ToolSpec
 from app.views.settings.dialog import Rooms, SettingsDialog
 from app.views.settings.permissions_page import PermissionsPage
-from tests.gui.test_settings_window import FakeProbe, Keys, choose, open_page
+from tests.gui.hands import choose, open_page
+from tests.gui.test_settings_window import FakeProbe, Keys
 from tests.support.fake_tools import FakeTool, Strict, ok
 
 pytestmark = pytest.mark.gui

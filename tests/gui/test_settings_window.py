@@ -37,6 +37,7 @@ from app.settings import LimitSettings, ModelSettings, PolicySettings, ProviderS
 from app.tools.api import CancelToken
 from app.views.settings.dialog import Rooms, SettingsDialog
 from app.views.settings.parts import Column
+from tests.gui.hands import choose, click, open_page, retype
 from tests.support.fake_tools import FakeTool, Strict, ok
 from tests.support.openai_server import OpenAIServer, text_reply
 
@@ -157,38 +158,6 @@ def rig(qapp: object) -> Iterator[Callable[..., Rig]]:
     for item in made:
         if item.dialog is not None and isValid(item.dialog):
             item.dialog.close()
-
-
-def click(button: QAbstractButton) -> None:
-    assert button.isVisible()
-    assert button.isEnabled()
-    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-
-
-def retype(field: QWidget, text: str) -> None:
-    """Replace a field's text as a person does."""
-    edit = field.lineEdit() if isinstance(field, QComboBox) else field
-    assert isinstance(edit, QLineEdit)
-    edit.setFocus()
-    edit.selectAll()
-    QTest.keyClick(edit, Qt.Key.Key_Delete)
-    QTest.keyClicks(edit, text)
-
-
-def choose(box: QComboBox, text: str) -> None:
-    """Choose an item with the arrow keys."""
-    box.setFocus()
-    QTest.keyClick(box, Qt.Key.Key_Home)
-    for _ in range(box.findText(text)):
-        QTest.keyClick(box, Qt.Key.Key_Down)
-    assert box.currentText() == text
-
-
-def open_page(dialog: SettingsDialog, title: str) -> None:
-    (item,) = dialog.list.findItems(title, Qt.MatchFlag.MatchExactly)
-    at = dialog.list.visualItemRect(item).center()
-    QTest.mouseClick(dialog.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
-    assert dialog.pages.currentWidget().isVisible()
 
 
 def test_offline_asks_for_nothing_and_says_that_nothing_leaves(
