@@ -28,12 +28,14 @@ _PLACED = any_of(
           "fehllage",
     "lagekontrolle", "kontrolle", "verlauf", "verlaeuft", "passt", "projiziert", "wo", "weit",
 )  # fmt: skip
-_FINDINGS = any_of("congestion", "effusion*", "edema", "oedema", "pneumothora*", "pneumonia", "ptx",
+_NAMED = any_of("congestion", "effusion*", "edema", "oedema", "pneumothora*", "pneumonia", "ptx",
                  "ef", "pna", "disease", "emphysem*", "fibros*", "opacit*", "consolidation*",
-                 "atelecta*", "collapse", "scoliosis", "it", "this", "that", "infiltrat*",
-                 "cardiomegaly", "failure", "*erguss*", "stauung", "*oedem*", "skoliose", "es",
+                 "atelecta*", "collapse", "scoliosis", "infiltrat*",
+                 "cardiomegaly", "failure", "*erguss*", "stauung", "*oedem*", "skoliose",
                  "pneu", "*fibrose*", "*infiltrat*", "*stauung", "fluid", "damage", "changes",
                  "findings", "finding", "mass", "nodule", "lesion")  # fmt: skip
+# "It" may be anything, also what another pack is asked about.
+_FINDINGS = f"{_NAMED}|it|this|that|es"
 _LUNGS = any_of("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", "lunge", "lungen",
               "seite", "seiten", "lungenseite*", "hemithorax*", "lungenfluegel*",
               "lungenhaelfte*", "apices", "bases", "zones",
@@ -83,8 +85,8 @@ NO_DEVICE = (
 FREE = (
     # How bad.
     f"how severe|bad|extensive|serious|advanced|marked|pronounced|acute|big|large .. {_FINDINGS}",
-    "how severe", "how advanced", "how extensive", "severity", "grade it", "grading",
-    f"grade|rate|quantify|stage .. {_FINDINGS}",
+    "how severe", "how advanced", "how extensive", "severity", "grading",
+    f"grade|rate|quantify|stage .. {_NAMED}",
     "mild|slight .. moderate|severe|bad",
     f"wie schwer|ausgepraegt|schlimm|stark|ausgedehnt|fortgeschritten|gross|weit .. {_FINDINGS}",
     "wie schwer|ausgepraegt|schlimm|ausgedehnt|fortgeschritten",
