@@ -109,9 +109,12 @@ class Record:
     def _made_by(self, message: Message) -> Iterator[str]:
         """The files that a call made, as far as its result names them."""
         for text in _strings(message.data.get("output") if message.ok else None):
-            # In this order: an output may hold thousands of words, and few look like a file.
-            if _MADE.fullmatch(text) and not self._open_image(text):
-                yield self._path(text)
+            if not _MADE.fullmatch(text):
+                continue
+            # The path is made once: an output may hold thousands of texts.
+            path = self._path(text)
+            if not (self._names.get(_id(text)) or self._names.get(path)):
+                yield path
 
     def _sources(self, arguments: Mapping[str, Any]) -> frozenset[str]:
         """What arguments name: open, made of what is, or else their files as they stand."""
