@@ -140,7 +140,7 @@ class Claim:
 
 
 def disagreements(given: Sequence[Given]) -> list[Disagreement]:
-    """What the results of a run contradict each other on, image by image.
+    """What results contradict each other on, image by image; of one question or of several.
 
     Args:
         given: The results in the order in which they came; of calls of one tool with the same
