@@ -18,7 +18,7 @@ from pydantic import BaseModel, ValidationError
 
 from app.agent.context import error_message, result_message
 from app.agent.jsonable import plain
-from app.agent.messages import Message, ToolCall
+from app.agent.messages import MEND, Message, ToolCall
 from app.agent.waited import Waited
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding
@@ -223,8 +223,7 @@ def _judge(spec: ToolSpec, error: object) -> Outcome:
     if isinstance(error, Cancelled):
         return Outcome("cancelled", "Stopped.", error="Stopped.")
     if isinstance(error, ToolRetry):
-        again = "Mend the arguments and call again."
-        told = failed(_reason(error), f"{error.remedy} {again} {_expected(spec)}".strip())
+        told = failed(_reason(error), f"{error.remedy} {MEND} {_expected(spec)}".strip())
         return dataclasses.replace(told, wrong_arguments=True)
     if isinstance(error, SightlineError):
         if not isinstance(error, ToolFailed) and error.detail:

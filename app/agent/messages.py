@@ -6,6 +6,14 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
+MEND = "Mend the arguments and call again."
+"""What an error says from here on is for the language model alone."""
+
+
+def for_people(error: str) -> str:
+    """An error without what only a language model can do about it."""
+    return error.partition(MEND)[0].rstrip()
+
 
 class ToolCall(BaseModel):
     """A call the model asks for.

@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.agent.evidence import cite
-from app.agent.messages import Message
+from app.agent.messages import Message, for_people
 from app.agent.summary_tools import direct_answer, render_result, warnings_of
 from app.tools.planning import NO_PLANS, Plans
 from app.tools.telling import Told, one_line
@@ -116,7 +116,7 @@ def _sentence(text: str) -> str:
 
 def _failure(message: Message) -> str:
     error = one_line(str(message.data.get("error") or "failed")).rstrip(".")
-    remedy = one_line(str(message.data.get("remedy") or ""), limit=600)
+    remedy = one_line(for_people(str(message.data.get("remedy") or "")), limit=600)
     # "Stopped by the user.", "Not run: ..." say themselves what became of it.
     what = "" if error.startswith(("Stopped", "Not run")) else " failed"
     return f"- **{message.tool}**{what}: {error}. {remedy}".rstrip()

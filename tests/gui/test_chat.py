@@ -24,6 +24,7 @@ from app.agent.events import (
     ToolStarted,
     Usage,
 )
+from app.agent.messages import MEND
 from app.tools.api import Artifact
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.empty import SUGGESTIONS
@@ -131,6 +132,20 @@ def test_a_failed_call_says_why_and_what_to_do(chat: Chat, wait_until: Wait):
     assert card.status == "failed"
     assert card.error is not None
     assert card.error.plain() == "The weights are missing. Put them into the models folder."
+
+
+def test_what_only_a_language_model_can_do_is_not_told_on_the_card(chat: Chat, wait_until: Wait):
+    ask(chat, wait_until)
+    chat.runner.say(ToolStarted, call_id="c", tool="medsam2_segment", arguments={})
+    chat.runner.say(
+        ToolFinished,
+        call_id="c", tool="medsam2_segment", status="failed", summary="",
+        error=f"nothing is marked. Draw a box. {MEND} It takes: box (list of number).",
+    )  # fmt: skip
+    wait_until(lambda: chat.run.cards and not chat.run.cards["c"].running)
+    error = chat.run.cards["c"].error
+    assert error is not None
+    assert error.plain() == "nothing is marked. Draw a box."
 
 
 def test_what_a_tool_warns_of_is_on_its_card(chat: Chat, wait_until: Wait):

@@ -200,6 +200,15 @@ def test_an_unreached_goal_is_seen_when_the_plan_is_folded(chat: Chat, wait_unti
     assert "goal reached" not in plan.head.text()
 
 
+def test_a_missing_model_is_told_by_its_title_without_its_file(chat: Chat, wait_until: Wait):
+    why = "The classifier needs a model: DenseNet-121 (nih-pc_ch-rot45-best.pt)."
+    failed = step("chest_xray_classifier", "failed", verdict=why)
+    plan = plan_of(chat, wait_until, failed, goal="incomplete", goal_why=why)
+    assert ".pt" not in plan.steps.as_text()
+    assert plan.steps.as_text().count("needs a model: DenseNet-121.") == 2
+    end(chat, wait_until)
+
+
 def test_a_reached_goal_stands_in_the_head(chat: Chat, wait_until: Wait):
     plan = plan_of(chat, wait_until, step("a", "done"), goal="done")
     assert plan.head.text() == "Plan · 1 of 1 done · goal reached"

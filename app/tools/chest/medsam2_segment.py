@@ -132,8 +132,8 @@ def _marked(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
     if not marked:
         raise ToolRetry(
             "nothing is marked on this image",
-            remedy="Give box or points, or ask the user to draw a box around what is meant, or a "
-            "point in it, with the canvas tools Box and Point.",
+            remedy="Draw a box around what is meant, or a point in it (menu Tools: Mark a box, Mark "
+            "a point), and ask again; or say where, by box or points.",
         )
     return marked
 

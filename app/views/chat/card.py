@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.agent.events import ToolFinished, ToolProgress, ToolStarted
+from app.agent.messages import for_people
 from app.imaging.findings import Finding
 from app.tools.api import Artifact
 from app.views import wording
@@ -205,7 +206,7 @@ class ToolCard(QFrame):
             self.reason = _text(names.with_titles(event.refused, (self.tool,)), "muted")
             parts.append(self.reason)
         elif event.status == "failed":
-            reason = event.error or event.summary or "It failed without a reason."
+            reason = for_people(event.error) or event.summary or "It failed without a reason."
             short = missing.shortened(reason)
             if short != reason:
                 self._details.add("How to get it", lambda: reason)

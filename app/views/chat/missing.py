@@ -11,6 +11,8 @@ _NAMED = re.compile(r"\bmodels (?:get|accept) ([a-z0-9][a-z0-9._-]*[a-z0-9])")
 
 _COMMAND = re.compile(r"(?:Run|Read and accept them:) `")
 
+_FILE = re.compile(r" \([\w.-]+\.(?:pth?|bin|safetensors)\)")
+
 
 def named(*texts: str) -> tuple[str, ...]:
     """Cards of the models that these texts say are not installed, or wait for their terms."""
@@ -21,6 +23,11 @@ def shortened(error: str) -> str:
     """What is missing, without the commands that get it: the window has a button for that."""
     found = _COMMAND.search(error)
     return error[: found.start()].rstrip() if found and found.start() and named(error) else error
+
+
+def without_files(text: str) -> str:
+    """Without the names of the files that hold a model: its title says which it is."""
+    return _FILE.sub("", text)
 
 
 def texts_of(error: str, *parts: Mapping[str, Any]) -> Iterator[str]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agent.events import Override, PlanUpdated
-from app.views.chat import names
+from app.views.chat import missing, names
 from app.views.chat.text import one_line
 
 LONGEST = 2_000  # characters of a reason: it is shown in full
@@ -146,7 +146,7 @@ def _tools(event: PlanUpdated) -> set[str]:
 
 
 def _sentence(text: str, tools: Iterable[str]) -> str:
-    return names.with_titles(one_line(text, LONGEST), tools)
+    return names.with_titles(one_line(missing.without_files(text), LONGEST), tools)
 
 
 def _step(

@@ -12,7 +12,7 @@ from app.agent.context import error_message, result_message
 from app.agent.llm.base import Plan
 from app.agent.llm.offline import OfflineModel
 from app.agent.loop import AgentLoop, Limits
-from app.agent.messages import Message
+from app.agent.messages import MEND, Message
 from app.agent.summary import DISCLAIMER, summarise, write_summary
 from app.tools.planning import PackPlan, Plans
 from app.tools.registry import load_packs
@@ -50,6 +50,15 @@ def test_results_failures_warnings_and_what_was_left():
         "**Not run any more**\n- chest_xray_segmentation\n- Compare with the prior film",
         DISCLAIMER,
     ]
+
+
+def test_a_person_is_not_told_how_a_language_model_may_mend_a_call():
+    remedy = f"Draw a box. {MEND} It takes: box (list of number)."
+    text = summarise(
+        [error_message("1", "medsam2_segment", "nothing is marked", remedy)], [], PLANS
+    )
+    assert "- **medsam2_segment** failed: nothing is marked. Draw a box.\n" in f"{text}\n"
+    assert "It takes" not in text
 
 
 def test_a_tool_that_says_nothing_is_told_by_its_figures():
