@@ -108,10 +108,10 @@ class Record:
 
     def _made_by(self, message: Message) -> Iterator[str]:
         """The files that a call made, as far as its result names them."""
-        for text in _strings(message.data.get("output") if message.ok else None):
+        # Each text once: the rows of a large output name the same file again and again.
+        for text in dict.fromkeys(_strings(message.data.get("output") if message.ok else None)):
             if not _MADE.fullmatch(text):
                 continue
-            # The path is made once: an output may hold thousands of texts.
             path = self._path(text)
             if not (self._names.get(_id(text)) or self._names.get(path)):
                 yield path
