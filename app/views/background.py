@@ -10,10 +10,12 @@ from collections.abc import Callable
 from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtCore import QObject
+from shiboken6 import isValid
 
 from app.errors import Cancelled, SightlineError
 from app.log import get_logger
+from app.views.posting import post
 
 _log = get_logger(__name__)
 
@@ -29,15 +31,12 @@ class Background(QObject):
         parent: Qt parent.
     """
 
-    _answered = Signal(object)
-
     def __init__(self, workers: int = 2, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._pool = ThreadPoolExecutor(workers, thread_name_prefix="sightline-view")
         self._closed = False
         self._pending = 0
-        # Queued even when the future is done already: a callback never runs inside `watch`.
-        self._answered.connect(self._deliver, Qt.ConnectionType.QueuedConnection)
+        self._gui = post()
 
     @property
     def pending(self) -> int:
@@ -80,18 +79,16 @@ class Background(QObject):
         self._pool.shutdown(wait=True, cancel_futures=True)
 
     def _post(self, future: Future[Any], done: Callable[[Any], object], failed: Any) -> None:
-        if self._closed:
-            return
-        try:
-            self._answered.emit((future, done, failed))
-        except RuntimeError:  # the Qt side was deleted between the check and the emit
-            _log.debug("an answer came after its receiver was gone")
+        # Posted even when the future is done already: a callback never runs inside `watch`.
+        if not self._closed:
+            self._gui.send(lambda: self._deliver(future, done, failed))
 
-    def _deliver(self, answer: tuple[Future[Any], Callable[[Any], object], OnError | None]) -> None:
+    def _deliver(
+        self, future: Future[Any], done: Callable[[Any], object], failed: OnError | None
+    ) -> None:
         self._pending -= 1
-        if self._closed:
+        if self._closed or not isValid(self):
             return
-        future, done, failed = answer
         try:
             result = future.result()
         except (CancelledError, Cancelled):
