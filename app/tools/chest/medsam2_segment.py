@@ -132,8 +132,8 @@ def _marked(args: MedSam2Input, snapshot: ImageSnapshot) -> Marks:
     if not marked:
         raise ToolRetry(
             "nothing is marked on this image",
-            remedy="Draw a box around what is meant, or a point in it (menu Tools: Mark a box, Mark "
-            "a point), and ask again; or say where, by box or points.",
+            remedy="Draw a box around what is meant, or a point in it (menu Tools: Mark a box, "
+            "Mark a point), and ask again; or say where, by box or points.",
         )
     return marked
 
