@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QSignalBlocker, QSize, Qt, QTimer
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QApplication,
@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
     QVBoxLayout,
     QWidget,
 )
+from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState
 from app.tools.models.plans import InstallPlan
@@ -30,6 +31,7 @@ from app.views.models.agree import AgreeDialog, Asked, Yes
 from app.views.models.details import Details
 from app.views.models.table import ModelsModel, ModelsTable
 from app.views.models.tasks import Host, Note, Outcome, Tasks
+from app.views.posting import post
 from app.views.settings.aside import Aside
 from app.views.settings.style import sheet
 from app.views.theme import SPACE, THEME
@@ -55,8 +57,6 @@ class ModelsWindow(QDialog):
         parent: Qt parent.
     """
 
-    _stirred = Signal()
-
     def __init__(
         self, store: ModelStore, host: Host, note: Note, parent: QWidget | None = None
     ) -> None:
@@ -79,7 +79,7 @@ class ModelsWindow(QDialog):
         self._make_buttons()
         self._arrange()
         self._told = False
-        self._stirred.connect(self._follow, Qt.ConnectionType.QueuedConnection)
+        self._post = post()
         self._unsubscribe = host.subscribe(self._stir)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Refresh), self, self.refresh)
         room = self.screen().availableGeometry().size() - QSize(40, 60)
@@ -239,11 +239,11 @@ class ModelsWindow(QDialog):
         """From any thread: many changes at once are looked at once."""
         if not self._told:
             self._told = True
-            self._stirred.emit()
+            self._post.send(self._follow)
 
     def _follow(self) -> None:
         self._told = False
-        if self.chosen in self.model.follow(self._host.states()):
+        if isValid(self) and self.chosen in self.model.follow(self._host.states()):
             self._update()
 
     # What can be done
