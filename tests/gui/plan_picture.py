@@ -22,7 +22,7 @@ from tests.support.openai_server import OpenAIServer, Reply, text_reply
 
 QUESTION = "Is the heart enlarged? Say it in one line, and please don't classify anything."
 _IMAGE: dict[str, Any] = {"image_path": "image-1"}
-_SIZE = (400, 905)
+_SIZE = (400, 985)
 
 
 def main(folder: Path) -> None:
