@@ -98,7 +98,7 @@ def test_a_click_leads_to_the_card_and_selects_what_the_tool_found(chat: Chat, w
     chat.workspace.viewport.show(None)
     chat.dock.conversation.to_end()
     wait_until(lambda: not in_view(chat, card(chat, 2)))
-    click_link(view, "[2]")
+    click_link(view, wait_until, "[2]")
     assert chat.workspace.annotations.selected == lung.id
     assert chat.workspace.viewport.instance is image
     wait_until(lambda: in_view(chat, card(chat, 2)))
@@ -106,11 +106,11 @@ def test_a_click_leads_to_the_card_and_selects_what_the_tool_found(chat: Chat, w
     assert card(chat, 2).property("cited") is True
     assert not card(chat, 1).property("cited")
     wait_until(lambda: not card(chat, 2).property("cited"))
-    click_link(view, "[2]")
+    click_link(view, wait_until, "[2]")
     assert chat.workspace.annotations.selected == heart.id, "the next of its findings"
-    click_link(view, "[2]")
+    click_link(view, wait_until, "[2]")
     assert chat.workspace.annotations.selected == lung.id
-    click_link(view, "[1]")
+    click_link(view, wait_until, "[1]")
     assert chat.workspace.annotations.selected == lung.id, "a result without findings selects none"
     assert focused_in(card(chat, 1))
 
@@ -164,9 +164,9 @@ def test_of_a_list_each_number_leads_to_its_own_card(chat: Chat, wait_until: Wai
     tool(chat, 1, [first])
     tool(chat, 2, [second])
     view = answer(chat, wait_until, "Both are there [1, 2].", 1, 2)
-    click_link(view, "2")
+    click_link(view, wait_until, "2")
     assert chat.workspace.annotations.selected == second.id
-    click_link(view, "1")
+    click_link(view, wait_until, "1")
     assert chat.workspace.annotations.selected == first.id
 
 
@@ -179,7 +179,7 @@ def test_a_citation_of_nothing_is_told_apart_and_leads_nowhere(chat: Chat, wait_
     marked = view.document().find("no such result")
     assert marked.charFormat().foreground().color().name() == THEME.warning
     assert not marked.charFormat().isAnchor()
-    click_link(view, "[7")
+    click_link(view, wait_until, "[7")
     assert chat.workspace.annotations.selected == ""
 
 
@@ -211,7 +211,7 @@ def test_a_result_of_an_earlier_question_is_found(chat: Chat, wait_until: Wait):
     answer(chat, wait_until, "It is large [1].", 1)
     ask(chat, wait_until, "Are you sure?")
     view = answer(chat, wait_until, "Yes, as I said [1].", 1)
-    click_link(view, "[1]")
+    click_link(view, wait_until, "[1]")
     assert chat.workspace.annotations.selected == heart.id
     assert focused_in(card(chat, 1))
 
@@ -243,5 +243,5 @@ def test_a_reopened_conversation_keeps_its_citations(chat: Chat, wait_until: Wai
     wait_until(lambda: chat.dock.conversation.runs and chat.run.ended)
     view = chat.run.answers[-1].view
     assert view.plain() == "It is large [1]. A mass is there [7: no such result]."
-    click_link(view, "[1]")
+    click_link(view, wait_until, "[1]")
     assert focused_in(card(chat, 1))

@@ -10,7 +10,6 @@ import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication
 
 from app.agent.events import TextDelta, ToolFinished, ToolStarted
 from app.imaging.findings import Finding
@@ -48,19 +47,18 @@ def run_with(
     return chat.run.cards["c1"].chips
 
 
-def click_link(view: TextView, text: str) -> None:
-    """Click the word where it stands."""
+def click_link(view: TextView, wait_until: Wait, text: str) -> None:
+    """Click the word where it stands, once the answer has grown to its text."""
     found = view.document().find(text)
     assert not found.isNull(), f"no {text!r} in the answer"
     middle = QTextCursor(view.document())
     middle.setPosition((found.selectionStart() + found.selectionEnd()) // 2)
-    place = view.cursorRect(middle).center()
-    for _ in range(100):  # until the answer has grown to its text
-        QApplication.processEvents()
-        place = view.cursorRect(middle).center() + QPoint(1, 0)
-        if view.viewport().rect().contains(place):
-            break
-    QTest.mouseClick(view.viewport(), LEFT, pos=place)
+
+    def place() -> QPoint:
+        return view.cursorRect(middle).center() + QPoint(1, 0)
+
+    wait_until(lambda: view.viewport().rect().contains(place()))
+    QTest.mouseClick(view.viewport(), LEFT, pos=place())
 
 
 def test_a_chip_selects_its_finding_and_a_second_click_nothing(chat: Chat, wait_until: Wait):
@@ -94,9 +92,9 @@ def test_the_sentence_that_names_a_finding_leads_to_it(chat: Chat, wait_until: W
     lung = finding("Right Lung")
     run_with(chat, wait_until, [width, lung], "The right lung is clear.\n- **Heart width**: 843 px")
     view = chat.run.answers[0].view
-    click_link(view, "right lung")
+    click_link(view, wait_until, "right lung")
     assert chat.workspace.annotations.selected == lung.id
-    click_link(view, "Heart width")
+    click_link(view, wait_until, "Heart width")
     assert chat.workspace.annotations.selected == width.id
 
 
@@ -104,8 +102,8 @@ def test_a_word_that_only_contains_a_label_is_no_link(chat: Chat, wait_until: Wa
     heart = finding("Heart")
     run_with(chat, wait_until, [heart], "The Hearth burns and `Heart` is code.")
     view = chat.run.answers[0].view
-    click_link(view, "Hearth")
-    click_link(view, "Heart is")
+    click_link(view, wait_until, "Hearth")
+    click_link(view, wait_until, "Heart is")
     assert chat.workspace.annotations.selected == ""
 
 
@@ -125,7 +123,7 @@ def test_an_answer_about_one_image_has_no_link_to_a_finding_on_another(
     other = replace(open_image(chat.workspace), sop_instance_uid="9.9")
     chat.workspace.viewport.show(other)
     run_with(chat, wait_until, [], "Effusion 0.64")
-    click_link(chat.run.answers[0].view, "Effusion")
+    click_link(chat.run.answers[0].view, wait_until, "Effusion")
     assert chat.workspace.annotations.selected == ""
     assert chat.workspace.viewport.instance is other
 
@@ -137,7 +135,7 @@ def test_an_answer_links_what_was_found_before_on_the_image_that_it_is_about(
     chat.workspace.annotations.add([earlier])
     open_image(chat.workspace)
     run_with(chat, wait_until, [], "The Effusion is small.")
-    click_link(chat.run.answers[0].view, "Effusion")
+    click_link(chat.run.answers[0].view, wait_until, "Effusion")
     assert chat.workspace.annotations.selected == earlier.id
 
 
@@ -148,7 +146,7 @@ def test_of_two_findings_of_one_name_the_one_on_the_image_asked_about_is_linked(
     here = finding("Effusion")
     there = replace(finding("Effusion"), image=replace(here.image, sop_instance_uid="9.9"))
     run_with(chat, wait_until, [here, there], "The Effusion is small.")
-    click_link(chat.run.answers[0].view, "Effusion")
+    click_link(chat.run.answers[0].view, wait_until, "Effusion")
     assert chat.workspace.annotations.selected == here.id
 
 

@@ -492,9 +492,13 @@ def test_a_thread_that_another_program_has_open_can_be_gone_on_with_in_a_copy(
 def menu_of(chat: Chat, wait_until: Wait, index: int) -> QMenu:
     """The menu that the button beside a question opens."""
     bubble = chat.dock.conversation.runs[index].bubble
+
+    def shown() -> list[QMenu]:
+        return [menu for menu in bubble.findChildren(QMenu) if menu.isVisible()]
+
     QTest.mouseClick(bubble.more, LEFT)
-    wait_until(lambda: bubble.findChildren(QMenu))
-    return bubble.findChildren(QMenu)[-1]
+    wait_until(shown)
+    return shown()[-1]
 
 
 def choose(menu: QMenu, text: str) -> None:
