@@ -71,7 +71,10 @@ class Book:
         )
         parts = (self.asking, self.about, self.work, self.values, self.unless)
         self.parts = parts
-        self.speller = Speller((*_ALWAYS, *(one for part in parts for one in part.literals())))
+        self.speller = Speller(
+            (*_ALWAYS, *(one for part in parts for one in part.literals())),
+            frozenset[str]().union(*(part.alone for part in parts)),
+        )
 
 
 @lru_cache(maxsize=8)

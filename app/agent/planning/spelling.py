@@ -32,9 +32,13 @@ class Speller:
 
     Args:
         literals: The packs' words, and whether letters may stand before and after them.
+        telling: Those of them that ask for something by themselves: they are likelier meant.
     """
 
-    def __init__(self, literals: Iterable[tuple[str, bool, bool]]) -> None:
+    def __init__(
+        self, literals: Iterable[tuple[str, bool, bool]], telling: Collection[str] = ()
+    ) -> None:
+        self._telling = telling
         self._words: set[str] = set()
         self._starts: dict[int, set[str]] = {}
         self._ends: dict[int, set[str]] = {}
@@ -59,10 +63,10 @@ class Speller:
         if len(word) < _SHORTEST or not word.isalpha() or word in GERMAN:
             return ""
         found = [
-            # What sounds alike first; a whole word is likelier than a part of a compound.
             (
-                distance + edits(_sound(word), _sound(read)),
-                read != meant,
+                distance,
+                meant not in self._telling,
+                edits(_sound(word), _sound(read)),
                 abs(len(word) - len(read)),
                 read,
             )
@@ -72,7 +76,7 @@ class Speller:
         ]
         if not found or _is_word(word):
             return ""
-        return _written(word, min(found)[3], self._words)
+        return _written(word, min(found)[-1], self._words)
 
     def _near(self, word: str) -> Iterator[tuple[int, str, str, str]]:
         """Distance, the part of the word that is compared, the pack's word, and the whole as meant.

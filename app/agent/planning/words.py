@@ -149,6 +149,9 @@ class Vocabulary:
 
     Args:
         entries: (owner, entry) pairs.
+
+    Attributes:
+        alone: The words that are an entry by themselves, not only a part of phrases.
     """
 
     def __init__(self, entries: Iterable[tuple[str, str]]) -> None:
@@ -159,8 +162,14 @@ class Vocabulary:
         self._numbers: dict[str, int] = {}
         # By the number of their first word: (owner, entry, the rest).
         self._by_first: dict[int, list[tuple[str, str, tuple[int | None, ...]]]] = {}
+        self.alone: set[str] = set()
         for owner, entry in dict.fromkeys(entries):
-            parts = [self._number(part) for part in re.split(r"[\s-]+", entry.strip()) if part]
+            written = [part for part in re.split(r"[\s-]+", entry.strip()) if part]
+            if len(written) == 1:
+                self.alone.update(
+                    f for one in written[0].split("|") for f in folded(one.strip("*"))
+                )
+            parts = [self._number(part) for part in written]
             if parts and parts[0] is not None:
                 self._by_first.setdefault(parts[0], []).append((owner, entry, tuple(parts[1:])))
 

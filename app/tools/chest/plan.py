@@ -148,7 +148,7 @@ _KINDS = (
         "device",
         DEVICES,
         tools=(_ANY_ANSWERS,),
-        unless=(*ELSEWHERE, *NO_DEVICE),
+        unless=(*ELSEWHERE, *NO_DEVICE, *DISEASES),
         whole=True,
     ),
     QuestionKind(

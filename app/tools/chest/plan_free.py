@@ -12,7 +12,7 @@ _DEVICE = any_of(
     "cannula", "probe", "vad", "aicd",
     "tubus", "tubuslage", "zvk", "*katheter*", "magensonde*", "sonde", "sonden", "*drainage*",
     "*schrittmacher*", "elektrode*", "sondenlage", "kabel", "portsystem", "klappe*", "shaldon",
-    "drainagen", "fremdmaterial", "zvd", "bulau", "buelau*", "pleuradrain*", "port*",
+    "drainagen", "fremdmaterial", "zvd", "bulau", "buelau*", "pleuradrain*", "ports", "portnadel",
           "trachealkanuele*",
 )  # fmt: skip
 _PLACED = any_of(
@@ -42,10 +42,11 @@ _LUNGS = any_of("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", 
               "fields", "lungenfelder", "diaphragms", "hemidiaphragms", "hila")  # fmt: skip
 _COMPARING = any_of("compare", "comparing", "comparison", "vergleich*", "*vergleich", "verglichen")
 
-_CHECKED = any_of("tip", "tips", "position*", "placement", "where", "location", "liegt", "liegen",
+_CHECKED = any_of("tip", "tips", "position*", "liegt", "liegen",
                   "lage",
-                  "spitze", "sitzt", "sitzen", "endet", "check", "placed", "misplac*", "malposition*",
-                  "korrekt", "correct*", "wo", "course")  # fmt: skip
+                  "spitze", "sitzt", "sitzen", "endet", "misplac*",
+                  "malposition*",
+                  "korrekt", "correct*", )  # fmt: skip
 _KINDS_OF = any_of(
     "tube",
     "tubes",
@@ -78,6 +79,8 @@ DEVICES = (
 """Of what was put into the patient: where it lies."""
 NO_DEVICE = (
     f"after|following|post|nach|despite|until .. {_DEVICE}",
+    f"{_DEVICE} .. just|inserted|insertion|changed|removed|removal|pulled|replaced|caused|cause",
+    f"just|newly|recently|freshly|frisch .. {_DEVICE}",
     "kerley|fissure|pleural|paratracheal|skin|septal|junction line|lines",
 )
 """When something was looked for, not what: "pneumothorax after line placement?"."""
