@@ -405,13 +405,14 @@ def test_what_is_found_is_seen_in_a_long_list_and_another_frame_does_not_move_it
     notes.select("finder-A0")
     notes.add([finding(ref, Point(1, 2), "New", tool="other")])
     desk.wait_until(lambda: panel.model.count == 21)
-    rect, area = panel.view.visualRect(panel.model.index_of("other-New")), panel.view.viewport()
-    assert area.rect().contains(rect)
-    scrolled = panel.view.verticalScrollBar().value()
+    view = panel.view
+    row = panel.model.index_of("other-New")
+    desk.wait_until(lambda: view.viewport().rect().contains(view.visualRect(row)))
+    scrolled = view.verticalScrollBar().value()
     assert scrolled > 0
     desk.workspace.viewport.scroll_to(3)
     desk.wait_until(lambda: not panel.model.row(panel.model.index_of("finder-A0")).here)
-    assert panel.view.verticalScrollBar().value() == scrolled
+    desk.wait_until(lambda: view.verticalScrollBar().value() == scrolled)
 
 
 def test_findings_of_a_closed_study_are_not_listed_and_come_back_with_it(desk: Desk):

@@ -15,6 +15,7 @@ from PySide6.QtCore import (
     QRectF,
     QSize,
     Qt,
+    QTimer,
     Signal,
 )
 from PySide6.QtGui import QColor, QFont, QFontMetrics, QKeyEvent, QMouseEvent, QPainter
@@ -233,6 +234,10 @@ class FindingsList(QWidget):
         self.view.delete_pressed.connect(lambda: self.remove(self._selected()))
         self._listed: set[str] = set()
         self._scrolled = 0
+        self._new: list[int] = []  # rows to bring into view
+        # In a turn of its own: laying out a long list is one already.
+        self._soon = QTimer(self, singleShot=True, interval=0)
+        self._soon.timeout.connect(self._bring_new)
         self.model.modelAboutToBeReset.connect(self._keep_place)
         self.model.modelReset.connect(self._reset)
         self._disconnect: Callable[[], None] = workspace.annotations.selection_changed.connect(
@@ -243,6 +248,7 @@ class FindingsList(QWidget):
     def close_models(self) -> None:
         """Stop listening to the workspace."""
         self._disconnect()
+        self._soon.stop()
         self.model.close()
 
     def toggle(self, finding_ids: list[str]) -> None:
@@ -293,17 +299,21 @@ class FindingsList(QWidget):
         count = self.model.count
         self._stack.setCurrentIndex(1 if count else 0)
         self._mark(self._workspace.annotations.selected)
-        self._bring_new()
+        ids = self.model.finding_ids
+        new = [number for number, key in ids.items() if key not in self._listed]
+        self._listed = set(ids.values())
+        if new:
+            first = new[0] - 1 if new[0] - 1 not in ids else new[0]  # with the heading above it
+            self._new = [new[-1], first]
+        else:
+            self._new = [number for number in self._new if number < self.model.rowCount()]
+        self._soon.start()
         self.count_changed.emit(count)
 
     def _bring_new(self) -> None:
         """What was just found is seen, its first line above all; else the list stays put."""
-        ids = self.model.finding_ids
-        new = [number for number, key in ids.items() if key not in self._listed]
-        self._listed = set(ids.values())
-        if not new:
+        if not self._new:
             self.view.verticalScrollBar().setValue(self._scrolled)
-            return
-        first = new[0] - 1 if new[0] - 1 not in ids else new[0]  # with the heading above it
-        for number in (new[-1], first):
+        for number in self._new:
             self.view.scrollTo(self.model.index(number))
+        self._new = []
