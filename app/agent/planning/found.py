@@ -38,9 +38,8 @@ _OTHERS = frozenset(
     ("other", "others", "further", "more", "additional", "else", "weitere", "andere")
 )
 # Words of no pack that a question hangs on.
-_ALWAYS = tuple(
-    (word, False, False) for word in ("left", "right", "linke", "rechte", "without", "except")
-)
+_SURE = ("left", "right", "linke", "rechte", "without", "except")
+_ALWAYS = tuple((word, False, False) for word in _SURE)
 
 
 class Book:
