@@ -44,7 +44,9 @@ def bounded(plan: PackPlan, tools: Collection[str]) -> PackPlan:
     foreign = sorted({rule.tool for rule in plan.tools} - set(tools))
     if foreign:
         raise ValueError(f"its plan has rules for tools of others: {', '.join(foreign)}")
-    kinds = (kind if kind.bare else _telling(kind) for kind in plan.kinds)
+    # Nor does it take words from other packs' kinds.
+    own = (replace(kind, whole=False, addressed=False) for kind in plan.kinds)
+    kinds = (kind if kind.bare else _telling(kind) for kind in own)
     caveats = tuple(word for word in plan.caveats if not _is_everyday(word))
     kept = tuple(kind for kind in kinds if kind is not None)
     return replace(plan, kinds=kept, caveats=caveats)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from app.agent.planner import plan_only
 from app.agent.planning.parts import parts_of
 from app.agent.planning.words import tokens_of
-from app.tools.planning import any_of
+from app.tools.foreign_plans import bounded
+from app.tools.planning import PackPlan, QuestionKind, any_of
 from app.tools.registry import load_packs
 from tests.support.fake_tools import DICOM_NOTE
 
@@ -17,7 +20,7 @@ CLASSIFY, RATIO = "chest_xray_classifier", "cardiothoracic_ratio"
 GROUND, COMPARE = "xray_phrase_grounding", "chest_xray_compare"
 
 
-def planned(question: str, *notes: dict[str, object]) -> list[str]:
+def planned(question: str, *notes: Any) -> list[str]:
     calls = plan_only(question, notes or (DICOM_NOTE,), PACKS.all(), PACKS.plans)
     return [call.tool for call in calls]
 
@@ -68,3 +71,9 @@ def test_alternatives_are_single_words():
     assert any_of("big", "large") == "big|large"
     with pytest.raises(ValueError, match="chest drain"):
         any_of("drain", "chest drain")
+
+
+def test_a_pack_from_elsewhere_takes_no_words_from_others():
+    kind = QuestionKind("all mine", ("effusion*",), whole=True, addressed=True)
+    (found,) = bounded(PackPlan("elsewhere", kinds=(kind,)), ()).kinds
+    assert not (found.whole or found.addressed)
