@@ -150,7 +150,7 @@ def test_enter_on_a_tool_opens_its_rules(window: Callable[..., Shown], wait_unti
     page = window().open()
     page.tools.list.setFocus()
     QTest.keyClick(page.tools.list, Qt.Key.Key_Return)
-    wait_until(lambda: page.tools.choice.view().isVisible())
+    wait_until(page.tools.choice.view().isVisible)
     QTest.keyClick(page.tools.choice.view(), Qt.Key.Key_Down)
     QTest.keyClick(page.tools.choice.view(), Qt.Key.Key_Return)
     assert page.tools.rules() == {"look_around": "ask"}
