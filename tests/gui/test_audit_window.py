@@ -19,9 +19,9 @@ from shiboken6 import isValid
 from app.audit import AuditLog, Entry, files, words
 from app.audit.exports import exporting
 from app.audit.lines import GENESIS, Head, Keys, encode, encode_head, encode_journal, signed
-from app.errors import FileProblem
+from app.errors import FileProblem, SightlineError
 from app.views.audit.copies import CopyWatch
-from app.views.audit.model import ACTION, OUTCOME, WHAT
+from app.views.audit.model import ACTION, OUTCOME, WHAT, Loaded
 from app.views.audit.window import AuditWindow, show_audit
 from app.views.collector import spare_the_collector
 from tests.gui.hands import click
@@ -132,9 +132,33 @@ def test_verify_shows_the_line_that_was_changed(
     wait_until(lambda: "NOT as it was written" in shown.verdict.text())
     assert "audit-000001.jsonl, line 4" in shown.verdict.text()
     assert shown.verdict.accessibleName() == shown.verdict.text()
+    wait_until(lambda: shown.table.currentIndex().row() == 1)
     assert cells(shown, OUTCOME)[1] == "changed"
-    assert shown.table.currentIndex().row() == 1
     assert "NOT AS IT WAS WRITTEN" in shown.details.toPlainText()
+
+
+def test_a_line_that_was_changed_is_shown_as_it_is_now(
+    shown: AuditWindow, log: AuditLog, wait_until: Wait
+):
+    assert cells(shown, WHAT)[1].startswith("812 characters")
+    tampered(log)
+    click(shown.verify_button)
+    wait_until(lambda: shown.table.currentIndex().row() == 1)
+    assert cells(shown, WHAT)[1].startswith("813 characters")
+    assert "characters: 813" in shown.details.toPlainText()
+
+
+def test_a_log_that_vanishes_after_it_was_checked_keeps_its_verdict(
+    shown: AuditWindow, log: AuditLog, wait_until: Wait, monkeypatch: pytest.MonkeyPatch
+):
+    def gone(*_arguments: object) -> Loaded:
+        raise SightlineError("the audit log cannot be read")
+
+    monkeypatch.setattr("app.views.audit.window.load", gone)
+    tampered(log)
+    click(shown.verify_button)
+    wait_until(lambda: shown.table.currentIndex().row() == 1)
+    assert "NOT as it was written" in shown.verdict.text()
 
 
 def test_the_focus_stays_on_verify_so_that_a_second_press_does_nothing_else(

@@ -225,13 +225,13 @@ class AuditWindow(QDialog):
         self.export_button.setEnabled(bool(numbers))
         if numbers:
             self._stack.setCurrentIndex(1)
-            if self._wanted is not None:
-                self._jump(self._wanted)
-                self._wanted = None
         elif total:
             self._say("No line matches", "Choose another kind, or search for something else.")
         else:
             self._say("The audit log is empty", "What tools do and what is sent is listed here.")
+        wanted, self._wanted = self._wanted, None
+        if wanted is not None and not self._jump(wanted) and len(numbers) != total:
+            self._show_all_for(wanted)
 
     def _say(self, title: str, text: str) -> None:
         self.empty.title.setText(title)
@@ -254,16 +254,17 @@ class AuditWindow(QDialog):
         self._rest(self.verify_button)
         self._told("Checking every line…", "muted", "shield-check")
 
-        def work(_cancel: CancelToken) -> Report:
+        def work(cancel: CancelToken) -> tuple[Report, Loaded | None]:
             try:
-                return verify(log.folder, log.secret)
+                report = verify(log.folder, log.secret)
             except OSError as error:
                 reason = error.strerror or type(error).__name__
                 raise SightlineError(f"the audit log cannot be read ({reason})") from error
+            return report, None if report.ok else _read_again(log.folder, cancel)
 
-        self._aside.run(work, self._verified, self._not_verified)
+        self._aside.run(work, lambda found: self._verified(*found), self._not_verified)
 
-    def _verified(self, report: Report) -> None:
+    def _verified(self, report: Report, loaded: Loaded | None) -> None:
         self._wake(self.verify_button)
         self.model.mark({(item.segment, item.line): item.why for item in report.problems})
         if report.ok:
@@ -277,16 +278,21 @@ class AuditWindow(QDialog):
             "error",
             "circle-alert",
         )
-        if not self._jump(report) and (self.search.text() or self.kind.value):
-            self._show_all_for(report)
+        if loaded is not None:  # what was listed may be older than the change
+            self._loaded = loaded
+        self._show_for(report)
+
+    def _show_for(self, report: Report) -> None:
+        """List what matches, and then choose the first damaged line."""
+        self._wanted = report
+        self._filter()
 
     def _show_all_for(self, report: Report) -> None:
         """A filter hides what is wrong: show every line, and then that one."""
         self.search.clear()
         with QSignalBlocker(self.kind):  # one search is enough
             self.kind.setCurrentIndex(0)
-        self._wanted = report
-        self._filter()
+        self._show_for(report)
 
     def _not_verified(self, reason: str) -> None:
         self._wake(self.verify_button)
@@ -347,6 +353,14 @@ def show_audit(log: AuditLog, window: QWidget) -> AuditWindow:
     dialog = AuditWindow(log, QApplication.activeModalWidget() or window)
     dialog.show()
     return dialog
+
+
+def _read_again(folder: Path, cancel: CancelToken) -> Loaded | None:
+    """The log as it is now; None where it cannot be read: the verdict stands all the same."""
+    try:
+        return load(folder, cancel)
+    except SightlineError:
+        return None
 
 
 def _in_order(report: Report) -> str:
