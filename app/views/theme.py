@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from app.imaging.label_colors import COLORS
+
 
 @dataclass(frozen=True, slots=True)
 class Theme:
@@ -33,16 +35,7 @@ class Theme:
     synthetic_text: str = "#1a0014"
     overlay_text: str = "#d7dee6"  # corner text on the image
     overlay_shade: str = "#000000"  # behind it, so that it reads on white bone too
-    annotation: tuple[str, ...] = (
-        "#4cc9f0",  # right lung
-        "#80ed99",  # left lung
-        "#ff8fa3",  # heart
-        "#ffd166",
-        "#c8a2ff",
-        "#ff9f6b",
-        "#6be4d0",
-        "#f4a8ff",
-    )
+    annotation: tuple[str, ...] = COLORS  # by `LabelColors`
 
     def annotation_color(self, index: int) -> str:
         """The colour of the label with this index; they repeat after the last."""

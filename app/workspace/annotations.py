@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 from app.imaging.findings import Finding, Mask
+from app.imaging.label_colors import LabelColors
 from app.imaging.types import ImageRef
 from app.workspace.commands import Command, CommandStack
 from app.workspace.signals import Signal
@@ -34,7 +35,7 @@ class Annotations:
     def __init__(self, commands: CommandStack) -> None:
         self._commands = commands
         self._items: dict[str, Annotation] = {}
-        self._colors: dict[str, int] = {}
+        self._colors = LabelColors()
         self._selected: str = ""
         self.changed: Signal[()] = Signal()
         self.selection_changed: Signal[str] = Signal()
@@ -73,7 +74,7 @@ class Annotations:
             if any(not _apart(item.finding, finding) for finding in newer):
                 del after[finding_id]
         for finding in findings:
-            after[finding.id] = Annotation(finding, self._color(finding.label))
+            after[finding.id] = Annotation(finding, self._colors.take(finding.label))
         self._push(label or f"Add {len(findings)} findings", before, after)
 
     def put(self, finding: Finding, label: str) -> None:
@@ -83,7 +84,7 @@ class Annotations:
         """
         before = dict(self._items)
         known = before.get(finding.id)
-        color = known.color if known else self._color(finding.label)
+        color = known.color if known else self._colors.take(finding.label)
         after = before | {finding.id: Annotation(finding, color)}
         self._push(label, before, after)
 
@@ -115,10 +116,7 @@ class Annotations:
 
     def color_of(self, label: str) -> int:
         """The colour that a finding of this label has or would get."""
-        return self._colors.get(label, len(self._colors))
-
-    def _color(self, label: str) -> int:
-        return self._colors.setdefault(label, len(self._colors))
+        return self._colors.of(label)
 
     def _push(
         self, label: str, before: dict[str, Annotation], after: dict[str, Annotation]

@@ -9,28 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image, ImageDraw, ImageFont
 
+from app.imaging.label_colors import COLORS, LabelColors, rgb
+
 RGB = tuple[int, int, int]
 Font = ImageFont.FreeTypeFont | ImageFont.ImageFont
 Mask = NDArray[np.bool_]
 
-# Told apart also by people who do not see red and green alike: Okabe and Ito's eight colours
-# (Color Universal Design, 2008) without black, then lighter ones of the same kind.
-_COLOURS: tuple[RGB, ...] = (
-    (86, 180, 233),
-    (230, 159, 0),
-    (213, 94, 0),
-    (0, 158, 115),
-    (240, 228, 66),
-    (204, 121, 167),
-    (0, 114, 178),
-    (153, 221, 255),
-    (255, 204, 128),
-    (255, 150, 110),
-    (119, 214, 180),
-    (250, 245, 170),
-    (232, 186, 214),
-    (110, 170, 255),
-)
 _OPACITY = 0.28
 _TEXT: RGB = (255, 255, 255)
 _SHADOW: RGB = (0, 0, 0)
@@ -54,7 +38,8 @@ def draw(grey: NDArray[np.uint8], masks: Mapping[str, Mask], footer: str) -> NDA
     """
     canvas = np.repeat(grey[..., None], 3, axis=2)
     unit = max(1, round(max(grey.shape) / 700))
-    colours = {name: _COLOURS[i % len(_COLOURS)] for i, name in enumerate(masks)}
+    places = LabelColors()
+    colours = {name: rgb(COLORS[places.take(name)]) for name in masks}
     for name, mask in masks.items():
         _tint(canvas, mask, colours[name], unit)
     picture = Image.fromarray(canvas)
@@ -92,10 +77,11 @@ def draw_boxes(
     unit = max(1, round(max(grey.shape) / 700))
     font = ImageFont.load_default(max(9, 14 * unit))
     marks: dict[str, tuple[str, RGB]] = {}
+    places = LabelColors()
     for label, (x0, y0, x1, y1) in boxes:
         place = len(marks)
         letter, colour = marks.setdefault(
-            label, (string.ascii_uppercase[place % 26], _COLOURS[place % len(_COLOURS)])
+            label, (string.ascii_uppercase[place % 26], rgb(COLORS[places.take(label)]))
         )
         # The line lies outside, so that what is marked stays to be seen.
         pen.rectangle((x0 - unit, y0 - unit, x1 + unit, y1 + unit), None, colour, 2 * unit)

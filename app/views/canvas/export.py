@@ -14,6 +14,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
 
 from app.imaging.findings import Finding, Heatmap
+from app.imaging.label_colors import LabelColors
 from app.imaging.layers import Layer, LayerFrame
 from app.imaging.pixels import pipeline
 from app.imaging.pixels.windows import lut_window
@@ -213,13 +214,13 @@ def _draw_findings(
     painter: QPainter, findings: Sequence[Finding], size: float, to_picture: QTransform
 ) -> list[Chip]:
     """Draw the shapes; returns their chips, lines first as on the canvas."""
-    colors: dict[str, str] = {}
+    colors = LabelColors()
     drawn: list[tuple[float, Chip]] = []
     seen = heat_legend.drawn_of(findings)
     painter.save()
     painter.setTransform(to_picture, True)
     for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):
-        tint = colors.setdefault(finding.label, THEME.annotation_color(len(colors)))
+        tint = THEME.annotation_color(colors.take(finding.label))
         if isinstance(finding.geometry, Heatmap) and finding is not seen:
             continue
         shape = shapes.build(finding)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from app.imaging.label_colors import COLORS, LabelColors, rgb
 from app.tools.chest import overlay
 from tests.unit.tools.chest.synthetic import masks, radiograph
 
@@ -33,3 +34,28 @@ def test_the_source_pixels_are_not_touched():
     before = grey.copy()
     overlay.draw(grey, masks(), "x")
     np.testing.assert_array_equal(grey, before)
+
+
+STRUCTURES = {"Right Lung": 0, "Left Lung": 1, "Heart": 2}
+
+
+@pytest.mark.parametrize("order", [list(STRUCTURES), ["Heart", "Left Lung", "Right Lung"]])
+def test_a_structure_has_the_colour_that_it_has_on_the_canvas(order: list[str]):
+    canvas = LabelColors()
+    canvas.take("Nodule")  # what was found before changes nothing
+    found = {name: masks(960, 800)[name] for name in order}
+    picture = overlay.draw(np.zeros((960, 800), np.uint8), found, "x")
+    for name, mask in found.items():
+        assert canvas.of(name) == STRUCTURES[name]
+        # The whole edge has the colour itself: no other structure's is there in its place.
+        colour = rgb(COLORS[canvas.of(name)])
+        assert (picture[mask] == colour).all(axis=1).sum() > 300, name
+        others = {rgb(c) for c in COLORS} - {colour}
+        assert not any((picture[mask] == other).all(axis=1).sum() > 300 for other in others), name
+
+
+def test_nothing_else_looks_like_the_lungs_or_the_heart():
+    colours = LabelColors()
+    places = [colours.take(f"finding {number}") for number in range(40)]
+    assert set(places) == set(range(3, len(COLORS)))
+    assert [colours.take(f"finding {number}") for number in range(40)] == places
