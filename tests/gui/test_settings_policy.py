@@ -146,14 +146,21 @@ def test_a_tool_is_made_stricter_with_the_keys(window: Callable[..., Shown], wai
     assert shown.save(wait_until).tools == {"count_cells": "ask"}
 
 
-def test_enter_on_a_tool_opens_its_rules(window: Callable[..., Shown], wait_until: Wait):
-    page = window().open()
+def test_enter_on_a_tool_opens_its_rules_and_saves_nothing(
+    window: Callable[..., Shown], wait_until: Wait
+):
+    shown = window()
+    page = shown.open()
+    pressed: list[str] = []
+    shown.dialog.save_button.clicked.connect(lambda: pressed.append("save"))
     page.tools.list.setFocus()
     QTest.keyClick(page.tools.list, Qt.Key.Key_Return)
     wait_until(page.tools.choice.view().isVisible)
     QTest.keyClick(page.tools.choice.view(), Qt.Key.Key_Down)
     QTest.keyClick(page.tools.choice.view(), Qt.Key.Key_Return)
     assert page.tools.rules() == {"look_around": "ask"}
+    assert not pressed
+    assert shown.dialog.isVisible()
 
 
 def test_a_rule_for_an_effect_shows_at_its_tools_at_once(window: Callable[..., Shown]):

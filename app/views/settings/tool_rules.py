@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -183,8 +184,18 @@ class ToolRules(QWidget):
         return max(ranked, key=lambda item: _ORDER.index(item[0]))
 
 
+class _Tools(QTreeWidget):
+    """The list; Enter on a tool is its alone."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keep Enter: a dialogue that it reaches clicks its first button, here Save, and closes."""
+        super().keyPressEvent(event)
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            event.accept()
+
+
 def _tree() -> QTreeWidget:
-    made = QTreeWidget()
+    made = _Tools()
     made.setObjectName("toolRules")
     made.setAccessibleName("Tools and their rules")
     made.setHeaderLabels(["Tool", "What it does", "Rule"])
