@@ -89,6 +89,9 @@ class QuestionKind:
             In other parts it beats none.
         addressed: Its words name somebody who is asked. What follows is said to them as well, even
             if it is a question of its own: "CheXagent, is the heart enlarged?".
+        means: Kinds whose words mean this one's work wherever in the question they stand, unless
+            their part names what they are done to: "I drew a box. Outline it", but "outline the
+            heart".
         again: Its tools run again even if an earlier question has their result. Otherwise only
             the last one runs, fed by that result: "show the overlay".
     """
@@ -109,6 +112,7 @@ class QuestionKind:
     again: bool = True
     whole: bool = False
     addressed: bool = False
+    means: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,12 +193,14 @@ class TextWords:
         about: What it speaks of. Where nothing of `after` stands, it is what is said around the
             first of these words: "RLL consolidation, box".
         whole: Where nothing of `after` stands, it is all that is said to the tool.
+        quoted: What the question quotes goes before all that: "box 'the rounded opacity'".
     """
 
     argument: str
     after: tuple[str, ...] = ()
     about: tuple[str, ...] = ()
     whole: bool = False
+    quoted: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -131,6 +131,10 @@ _KINDS = (
             *("auszähl*", "gezählt", "durchzähl*", "abzähl*"),
         ),
         with_kinds=(_THINGS,),
+        unless=(
+            *("number|many of channel*|pixel*|stain*", "many channel*|pixel*|stains"),
+            *("viele kanäle*|pixel*|färbungen", "zahl kanäle*|pixel*", "nothing", "nichts"),
+        ),
         tools=(AnyOf(SEGMENTERS),),
         certain=True,
         expects_data=True,

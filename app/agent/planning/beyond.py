@@ -184,6 +184,8 @@ KNOWLEDGE = (
 )
 ERRANDS = (
     *("billing", "bill", "cpt", "abrechn*", "goae", "ebm", "drg", "icd", "insurance", "reimburs*"),
+    *("window bigger", "window larger", "window smaller", "resize window", "maximi*", "easter"),
+    *("today's date", "date today", "day is it today", "welcher tag ist heute", "what time is it"),
     *("menu", "menue", "button", "toolbar", "shortcut*", "keyboard", "screen brightness", "undo"),
     *("install*", "licence", "license", "update", "crash*", "version", "oberflaeche"),
     *(
@@ -195,7 +197,10 @@ ERRANDS = (
         "login",
         "monitor",
     ),
-    *("cafeteria", "canteen", "kantine", "lunch", "coffee", "kaffee", "weather", "wetter"),
+    *("cafeteria", "canteen", "kantine", "lunch", "coffee", "kaffee", "wetter"),
+    # Not "ask it weather the lungs are clear".
+    "weather like|today|tomorrow|forecast|outside|report|app|in|for",
+    "what|what's|whats|how|how's|hows|is|nice|bad|good weather",
     *("drucke*", "ausdrucken", "drucker", "printer", "speicher*", "pager", "piep*", "dienstplan"),
     "send",
     "e-mail",

@@ -10,7 +10,7 @@ from app.tools.planning import AllOf, AnyOf, Plans, Priority, QuestionKind
 _JOINED = DETERMINERS | frozenset(("and", "or", "und", "oder", "sowie", "then", "dann"))
 
 _SEQUENCE = frozenset(
-    ("then", "afterwards", "first", "finally", "dann", "danach", "zuerst", "anschliessend")
+    ("then", "afterwards", "first", "finally", "next", "dann", "danach", "zuerst", "anschliessend")
 )
 
 
@@ -49,8 +49,8 @@ def choose(
             if not chosen and not any(name in tools for name in group):
                 absent.update(dict.fromkeys(name for name in group[:1] if name not in left_out))
     # "Outline it and then tell me the date": the user's own order holds.
-    earliest = 0 if any(token.text in _SEQUENCE for token in tokens) else -99
-    ordered = sorted(wanted, key=lambda name: max(earliest, plans.rule(name).stage))
+    told = any(token.text in _SEQUENCE for token in tokens)
+    ordered = wanted if told else sorted(wanted, key=lambda name: plans.rule(name).stage)
     return tuple(ordered), tuple(absent)
 
 

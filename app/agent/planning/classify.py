@@ -7,17 +7,17 @@ from dataclasses import dataclass, field, replace
 
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.choosing import choose
-from app.agent.planning.found import Found, Key, book_of, respelt
+from app.agent.planning.found import Book, Found, Key, book_of
 from app.agent.planning.mentions import Mention, find_mentions, with_phrases
-from app.agent.planning.negation import Denial, denials
-from app.agent.planning.scope import reported, said_nothing
+from app.agent.planning.negation import Denial, denials, is_cue_word
+from app.agent.planning.scope import is_beyond_word, reported, said_nothing
 from app.agent.planning.text import masked, normalised
-from app.agent.planning.words import Match, Token
+from app.agent.planning.words import Match, Token, forms_of, tokens_of
 from app.tools.planning import Plans, QuestionKind
 
 _LATER = frozenset(("before", "bevor", "ehe"))
 _SOONER = frozenset(("after", "nachdem"))
-_THAT = frozenset(("that", "this", "which", "wards"))
+_THAT = frozenset(("that", "it", "them", "this", "which", "wards"))
 _LEAD = 4
 
 
@@ -131,6 +131,24 @@ def read(blank: str, plans: Plans, tools: Collection[str]) -> Reading:
     )
     asked = replace(asked, read_as=tuple(dict.fromkeys(read_as)))
     return Reading(asked, tokens, kinds, denied, found.work, found.reach(kinds))
+
+
+def respelt(blank: str, book: Book) -> tuple[list[Token], dict[int, str]]:
+    """The words with misspelt ones put right, and by number what these are read as."""
+    mended: dict[int, str] = {}
+    done: list[Token] = []
+    for token in tokens_of(blank):
+        if token.forms and not any(part.known(token.forms) for part in book.parts):
+            meant = (
+                ""
+                if said_nothing(token) or is_cue_word(token) or is_beyond_word(token)
+                else book.speller.nearest(token.text)
+            )
+            if meant:
+                mended[len(done)] = meant
+                token = replace(token, text=meant, forms=forms_of((meant,)))
+        done.append(token)
+    return done, mended
 
 
 def words_in(blank: str, plans: Plans) -> tuple[list[Token], list[Denial]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
@@ -14,7 +14,6 @@ from app.agent.planning.scope import (
     beyond_tools,
     beyond_words,
     history,
-    is_beyond_word,
     said_nothing,
 )
 from app.agent.planning.spelling import Speller
@@ -23,9 +22,7 @@ from app.agent.planning.words import (
     Match,
     Token,
     Vocabulary,
-    forms_of,
     telling,
-    tokens_of,
 )
 from app.tools.planning import AnyOf, PackPlan, QuestionKind
 
@@ -80,24 +77,6 @@ class Book:
 def book_of(packs: tuple[PackPlan, ...]) -> Book:
     """The packs' words, compiled when they are first asked for."""
     return Book(packs)
-
-
-def respelt(blank: str, book: Book) -> tuple[list[Token], dict[int, str]]:
-    """The words with misspelt ones put right, and by number what these are read as."""
-    mended: dict[int, str] = {}
-    done: list[Token] = []
-    for token in tokens_of(blank):
-        if token.forms and not any(part.known(token.forms) for part in book.parts):
-            meant = (
-                ""
-                if said_nothing(token) or is_cue_word(token) or is_beyond_word(token)
-                else book.speller.nearest(token.text)
-            )
-            if meant:
-                mended[len(done)] = meant
-                token = replace(token, text=meant, forms=forms_of((meant,)))
-        done.append(token)
-    return done, mended
 
 
 @dataclass(slots=True)
@@ -315,11 +294,22 @@ class Found:
             for other in beaten:
                 gone = said if kind.whole else everywhere
                 banned[other] = banned.get(other, frozenset()) | gone
+        for key in found:
+            for other in self.book.kinds[key].means:
+                gone = self._of_nothing((key[0], other))
+                banned[key[0], other] = banned.get((key[0], other), frozenset()) | gone
         kept = {
             key: self._matches(key, (), banned) if key in banned else matches
             for key, matches in found.items()
         }
         return {key: matches for key, matches in kept.items() if matches}
+
+    def _of_nothing(self, key: Key) -> frozenset[int]:
+        """The words of a kind in parts that name no value of any argument: "outline it"."""
+        part = self.parts.of
+        named = {part[match.first] for match in self.values}
+        places = {match.first for match in self.asking.get(key, ())}
+        return frozenset(place for place in places if part[place] not in named)
 
     def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
         """The numbers of the words that are said to the kinds which beat others."""

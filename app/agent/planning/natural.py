@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from typing import Any
 
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.arguments import missing_arguments
 from app.agent.planning.classify import Reading, read
 from app.agent.planning.completing import completed
+from app.agent.planning.parts import parts_of
 from app.agent.planning.steps import (
     Decision,
     NoRule,
@@ -189,18 +191,41 @@ def _values(
     rule = scene.plans.rule(tool)
     found: dict[str, Any] = dict(usual_values(rule, reading.tokens, reading.denied_to(tool)))
     named = find_values(rule, reading.tokens, reading.denied_to(tool))
+    theirs = _said_to_others(tool, reading, scene) if named else frozenset[int]()
+    if theirs:
+        own = [
+            replace(token, forms=()) if place in theirs else token
+            for place, token in enumerate(reading.tokens)
+        ]
+        named = find_values(rule, own, reading.denied_to(tool)) or named
     known = schema.parameters.get("properties", {})
     for name, values in named.items():
         if values and name in known:
             found[name] = as_argument(values, known[name])
     found = {name: value for name, value in found.items() if name in known}
-    own = (
+    keys = (
         [key for key in reading.kinds if tool in _tools_of(_kind(key, scene))] if rule.texts else []
     )
-    said = [reading.said_to(own, text) for text in texts]
+    said = [reading.said_to(keys, text) for text in texts]
     texts_said = find_texts(rule, *texts) | find_texts(rule, *said)
     words = {name: said for name, said in texts_said.items() if name in known}
     return words | found | find_numbers(rule, texts[0], schema)
+
+
+def _said_to_others(tool: str, reading: Reading, scene: Scene) -> frozenset[int]:
+    """The words of parts that ask something of other tools alone.
+
+    "Is the heart enlarged? Also outline the lungs." outlines no heart.
+    """
+    parts = parts_of(reading.tokens)
+    own: set[int] = set()
+    others: set[int] = set()
+    for key, matches in reading.kinds.items():
+        tools = _tools_of(_kind(key, scene))
+        if tools:
+            asked = {parts.of[place] for match in matches for place in match.at}
+            (own if tool in tools else others).update(asked)
+    return parts.words(others - own)
 
 
 def _other_images(schema: ToolSchema, arguments: dict[str, Any], scene: Scene) -> None:

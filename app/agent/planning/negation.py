@@ -52,6 +52,8 @@ _BEFORE = (
     ("strong", "kein bedarf an", "won't need", "will not need", "not necessary to", "not need"),
     ("weak", "no", "not", "nor", "neither", "kein", "keine", "keinen", "keinem", "keiner", "nicht"),
     ("weak", "weder", "noch"),
+    # Before it as well: "segment nothing", "gezählt werden muss nichts".
+    ("weak", "nothing", "nichts"),
 )
 # Nothing else than what follows: it is asked for, and "everything" is not.
 _ONLY = (
@@ -99,6 +101,9 @@ _AFTER = (
 )
 # With these a cue leaves out nothing: "don't you see", "I don't know if", "not only".
 _NO_CUES = (
+    # "Lass das Modell schauen": let.
+    "lass .. *eilen|*tworten|*chauen|*sehen|*reiben|*werten|*ruefen|*scheiden|*schaetzen|sagen",
+    *("lass uns", "lass mich", "lass .. einfallen", "lass .. laufen"),
     "don't you",
     "could you not",
     "can you not",
@@ -145,6 +150,9 @@ _NO_CUES = (
     "kein problem",
     "no problem",
     "no longer",
+    "sonst|weiter nichts",
+    "there is|was nothing",
+    "see|find|found|is nothing",
     "nicht mehr",
     "noch nicht",
 )
@@ -206,7 +214,8 @@ def denials(tokens: Sequence[Token]) -> list[Denial]:
         strong = "strong" in cue.owner
         listed = cue.owner.startswith("+") or cue.entry in ("no", "kein", "keine", "keinen", "nor")
         at = _after(tokens, last, starts, listed=listed, reach=_REACH if strong else _NEAR)
-        if not strong and cue.entry == "nicht" and not tokens[first].asked:
+        behind = cue.entry in ("nicht", "nothing", "nichts")
+        if not strong and behind and not tokens[first].asked:
             at |= _before(tokens, first)  # "klassifiziere nicht", "einen Bericht bitte nicht"
         denied.append(Denial(strong, at, first, last, mild=cue.owner == "mild"))
     return denied

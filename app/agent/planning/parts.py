@@ -16,6 +16,7 @@ _THEN_TEXT = (
     "hinterher daraufhin"
 )
 _THEN = frozenset(_THEN_TEXT.split())
+_ONCE = frozenset(("once", "when", "after", "sobald", "wenn", "nachdem"))
 _AND = frozenset(("and", "und", "plus", "also", "sowie", "or", "oder"))
 _FILLERS_TEXT = (
     "ok okay so hi hello hallo hey well now just kindly maybe perhaps first erst zuerst erstmal "
@@ -29,7 +30,8 @@ _QUESTIONS_TEXT = (
     "ob ist sind war waren hat haben hatte kann koennen koennte koennten koenntest wird werden "
     "soll sollte gibt liegt liegen sitzt steht siehst sieht findet erkennst erkennt welche welcher "
     "welches welchen welchem was wer wo wann wie wieviele wieviel wuerde wuerdest spricht "
-    "besteht bestehen zeigt"
+    "besteht bestehen zeigt finden finde findest lassen laesst sehen sehe zeigen ergeben ergibt "
+    "erkennen sprechen passt passen imponiert imponieren bestuende faellt fallen"
 )
 _QUESTIONS = frozenset(_QUESTIONS_TEXT.split())
 _ORDERS_TEXT = (
@@ -64,6 +66,16 @@ _INFINITIVES = Vocabulary(
         *("*generieren", "*erzeugen", "*segmentieren", "*diktieren", "*faerben", "*schneiden"),
     )
 )
+# "The right lung outlined, ...": an order without a verb of its own.
+_WORKED_ON_TEXT = (
+    "outlined segmented measured calculated computed traced delineated contoured classified "
+    "scored counted boxed framed compared segmentiert umrandet gemessen vermessen berechnet "
+    "bestimmt klassifiziert gezaehlt eingezeichnet nachgezeichnet verglichen"
+)
+_WORKED_ON = frozenset(_WORKED_ON_TEXT.split())
+# "Das, was ich markiert habe": no question.
+_MEANT = frozenset(("das", "alles", "dasjenige", "den", "dem", "that", "everything", "all"))
+_RELATIVE = frozenset(("was", "what", "which", "who", "welches", "welche", "where", "wo"))
 _FEW = 4
 
 
@@ -124,11 +136,19 @@ def _begins(tokens: Sequence[Token], place: int, start: int) -> bool:
 
 
 def _then(words: Sequence[Token]) -> bool:
-    return any(token.text in _THEN for token in words[:2])
+    if any(token.text in _THEN for token in words[:2]):
+        return True
+    # "Once that is done measure the heart".
+    said = [token.text for token in words]
+    return said[0] in _ONCE and any(word in _ORDERS for word in said[2:])
 
 
 def _asks(tokens: Sequence[Token], start: int, end: int) -> bool:
     words = [token.text for token in tokens[start:end]]
+    if start and tokens[start - 1].text in _MEANT and words[0] in _RELATIVE:
+        return False
+    if words[-1] in _WORKED_ON and not any(word in _PERSONS for word in words):
+        return True
     if _then(tokens[start:end]):
         return True
     if tokens[end - 1].asked and (

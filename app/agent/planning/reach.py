@@ -15,12 +15,23 @@ _IT_TEXT = (
     "darum drum dessen deren dort"
 )
 _IT = frozenset(_IT_TEXT.split())
+_PREDICATES = frozenset(("soll", "sollte", "sollen", "muss", "should", "must", "needs"))
 _ADDRESSING_TEXT = (
     "ask asks let have use run query frag frage lass opinion meinung view according to "
     "says say past by put question "
     "forward pass hand on over think thinks sagt meint laut hey dear consult"
 )
 _ADDRESSING = frozenset(_ADDRESSING_TEXT.split())
+
+
+# "Please ask it, as you did before, whether ...": what it is asked.
+_WHETHER_TEXT = "ob whether if wether weather was wie how what which wo where welche"
+_WHETHER = frozenset(_WHETHER_TEXT.split())
+_ANSWERING_TEXT = (
+    "fragen gefragt sagen gesagt beurteilen beurteile beurteilt einschaetzen wissen hoeren judge "
+    "decide tell answer asking comment assess hear know check look schauen pruefen"
+)
+_ANSWERING = frozenset(_ANSWERING_TEXT.split())
 
 
 def reaches(
@@ -73,6 +84,8 @@ def _spoken_of(part: int, tokens: Sequence[Token], parts: Parts) -> set[int]:
     """The request after a part that only tells, if it is about what that told: "outline it"."""
     if parts.asks[part]:
         return set()
+    if _is_subject(part, tokens, parts):
+        return {part + 1}
     after = [
         number
         for number in range(part + 1, min(part + 3, len(parts.asks)))
@@ -84,6 +97,16 @@ def _spoken_of(part: int, tokens: Sequence[Token], parts: Parts) -> set[int]:
     return set()
 
 
+def _is_subject(part: int, tokens: Sequence[Token], parts: Parts) -> bool:
+    """Whether the next part only says what is done to this one: "what I marked, should be ..."."""
+    after = part + 1
+    if after >= len(parts.asks) or parts.follows[after]:
+        return False
+    following = parts.of.index(after)
+    same = tokens[following - 1].sentence == tokens[following].sentence
+    return same and tokens[following].text in _PREDICATES
+
+
 def _addressed(part: int, matches: Sequence[Match], tokens: Sequence[Token], parts: Parts) -> bool:
     """Whether a part does no more than name whom the next one is for: "MedGemma: lines ok?"."""
     after = part + 1
@@ -92,6 +115,11 @@ def _addressed(part: int, matches: Sequence[Match], tokens: Sequence[Token], par
     named = frozenset(place for match in matches for place in match.at)
     words = [place for place, number in enumerate(parts.of) if number == part]
     following = parts.of.index(after)
+    said = [tokens[place].text for place in words]
+    if tokens[following].text in _WHETHER and any(
+        word in _ADDRESSING or word in _ANSWERING for word in said
+    ):
+        return True
     if tokens[words[-1]].sentence != tokens[following].sentence:
         return False
     return all(

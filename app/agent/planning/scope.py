@@ -28,6 +28,8 @@ _TELLS = Vocabulary(
             *("was", "were", "drained", "treated for", "yesterday", "ago", "since", "last week"),
             *("jaehrig*", "seit", "gestern", "vor .. tagen", "vor .. wochen", "hatte", "klagt"),
             *("meint", "schreibt", "vermutet", "suspects", "suspected", "behandelt", "hausarzt"),
+            # Why somebody asks, or what is done after that.
+            *("before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir", "so i|we can"),
             *("kommt mit", "kam mit", "aufgenommen mit", "j"),
         )
     ]

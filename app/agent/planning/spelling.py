@@ -71,11 +71,17 @@ class Speller:
                 read,
             )
             for distance, part, meant, read in self._near(word)
-            if 0 < distance <= _allowed(meant, whole=read == meant)
+            if 0 < distance <= 2
+            and (
+                distance <= _allowed(meant, whole=read == meant) or _swapped(part, meant, distance)
+            )
             and _begins_alike(part, meant, distance)
         ]
-        if not found or _is_word(word):
+        if _is_word(word):
             return ""
+        heard = [one for one in _heard(word) if one in self._words]
+        if not found:
+            return heard[0] if heard else ""
         return _written(word, min(found)[-1], self._words)
 
     def _near(self, word: str) -> Iterator[tuple[int, str, str, str]]:
@@ -100,6 +106,12 @@ class Speller:
                         yield distance, word[start:], meant, word[:start] + meant
 
 
+def _heard(word: str) -> list[str]:
+    """What sounds like a word: "bocks" and "box"."""
+    pairs = (("cks", "x"), ("ks", "x"), ("f", "ph"), ("f", "v"), ("z", "s"), ("k", "c"), ("c", "k"))
+    return [word.replace(said, spelt) for said, spelt in pairs if said in word]
+
+
 def _sound(word: str) -> str:
     """A word without what is seldom heard: doubled letters, umlauts, h behind a vowel."""
     plain = word.replace("ae", "e").replace("oe", "o").replace("ue", "u").replace("ph", "f")
@@ -111,10 +123,17 @@ def _allowed(literal: str, *, whole: bool) -> int:
     return 2 if len(literal) >= (_LONG if whole else _LONG_PART) else 1
 
 
+def _swapped(word: str, literal: str, distance: int) -> bool:
+    """Whether a word has no other letters than what was meant, in another order or doubled."""
+    same = set(word) == set(literal) and abs(len(word) - len(literal)) < 2
+    return same and distance == 2 and len(literal) > _SAFE
+
+
 def _begins_alike(word: str, literal: str, distance: int) -> bool:
     """Whoever misspells a word seldom gets its first letter wrong; in a short one it is another."""
     if min(len(word), len(literal)) < _SAFE:
-        return word[0] == literal[0] and sorted(word) == sorted(literal)
+        swapped = sorted(word) == sorted(literal)
+        return word[0] == literal[0] and (swapped or _sound(word) == _sound(literal))
     if word[0] == literal[0] or word[:2] == literal[1::-1]:
         return True
     return distance == 1 and len(literal) >= 6

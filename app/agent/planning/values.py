@@ -39,6 +39,7 @@ _ENDS_PHRASE_TEXT = (
     "ist einrahmen umrahmen so"
 )
 _ENDS_PHRASE = frozenset(_ENDS_PHRASE_TEXT.split())
+_QUOTED = re.compile("[\"'](\x00+)[\"']")
 _NUMBER = r"(-?\d+(?:\.\d+)?)"
 _LINK = re.compile(r"\s*(?:=|:|of|to|auf|von|is|at)?\s*", re.IGNORECASE)
 _SENTENCE_END = re.compile(r"[.?!;\n](?=\s|$)")
@@ -96,7 +97,7 @@ def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, fl
     found: dict[str, float] = {}
     for item in rule.numbers:
         words = "|".join(_pattern(word) for word in sorted(item.words, key=len, reverse=True))
-        for match in re.finditer(rf"(?<![\w.])(?:{words})(?!\w)", blank, re.IGNORECASE):
+        for match in re.finditer(rf"(?<![\w.])(?:{words})(?![^\W\d])", blank, re.IGNORECASE):
             numbers = _after(blank, match.end(), len(item.arguments))
             for name, number in zip(item.arguments, numbers, strict=False):
                 if name in known:
@@ -117,7 +118,9 @@ def find_texts(rule: ToolRule, blank: str, text: str) -> dict[str, str]:
         span = _span(item, blank)
         if span is None:
             continue
-        said = _LEAD.sub("", text[span[0] : span[1]].strip())
+        said = text[span[0] : span[1]].strip()
+        if not blank[: span[0]].endswith(('"', "'")):  # what is quoted stays as it is
+            said = _LEAD.sub("", said)
         if said.strip(" ?.!\"'"):
             found.setdefault(item.argument, said.strip(" .!\"'") if item.after else said)
     return found
@@ -125,6 +128,9 @@ def find_texts(rule: ToolRule, blank: str, text: str) -> dict[str, str]:
 
 def _span(item: TextWords, blank: str) -> tuple[int, int] | None:
     """From where to where an argument's text goes, None where nothing is said of it."""
+    quoted = list(_QUOTED.finditer(blank)) if item.quoted else []
+    if len(quoted) == 1:
+        return quoted[0].span(1)
     if not item.after:
         return 0, len(blank)
     words = "|".join(_pattern(word) for word in sorted(item.after, key=len, reverse=True))

@@ -17,6 +17,7 @@ GAP = 5
 """Most words that `..` stands for."""
 _LONGEST = 40
 _WORD = re.compile(r"\w+(?:['’]\w+)*|#(?!\w)")
+_NUMBERED = re.compile(r"([a-z]{0,2})\d+")
 # What looks like a file, an address or a name of code holds no words.
 _NO_WORDS = re.compile(
     r"\b[a-z][a-z0-9+.]{0,12}://\S+|[\w.+-]{1,64}@[\w.-]{1,200}|(?<!\w)[~.]{0,2}/[^\s,;]+|"
@@ -29,11 +30,14 @@ _STOP = (
     r"(?<!\bdr)(?<!\bmr)(?<!\bmrs)(?<!\bprof)(?<!\bca)(?<!\bbzw)(?<!\bz\.b)(?<!\bz\.n)"
     r"\.(?=[\s\"')]|$)"
 )
+# "Small, moderate or large" is one clause.
+_NO_LIST = r"(?!\s+(?!and\b|und\b|or\b|oder\b)\w+\s+(?:or|oder)\s+\w+\s*(?:[?.!,;]|$))"
 _CLAUSE = re.compile(
-    rf"{_STOP}|:(?=\s|$)|[?!;,()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
+    rf"{_STOP}|:(?=\s|$)|,{_NO_LIST}|[?!;()\[\]\n\x00\"]+|\s-+\s|\b(?:aber|sondern|jedoch|whereas|while)\b|"
     r"(?<!everything )(?<!anything )(?<!nothing )(?<!all )\bbut\b",
     re.IGNORECASE,
 )
+_LEAD = re.compile(r"\s*\w+\s*:\s")
 _SENTENCE = re.compile(rf"[?!\n;]|{_STOP}", re.IGNORECASE)
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
@@ -100,7 +104,10 @@ def folded(word: str) -> tuple[str, ...]:
 def tokens_of(blank: str) -> list[Token]:
     """The words of a question whose quoted strings are blanked."""
     hidden = [(match.start(), match.end()) for match in _NO_WORDS.finditer(blank)]
-    clauses = [match.start() for match in _CLAUSE.finditer(blank)]
+    # A colon behind the very first word breaks nothing: "generate: a normal chest".
+    lead = _LEAD.match(blank)
+    after = lead.end() if lead else 0
+    clauses = [match.start() for match in _CLAUSE.finditer(blank, after)]
     breaks = [match.start() for match in _SENTENCE.finditer(blank)]
     tokens: list[Token] = []
     clause = sentence = covered = 0
@@ -131,7 +138,7 @@ def tokens_of(blank: str) -> list[Token]:
 
 
 def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
-    """The forms, and each without a genitive's or a plural's s."""
+    """The forms, each without a genitive's or a plural's s, and a number as 0: "W350" is "w0"."""
     found = list(forms)
     for form in forms:
         bare = re.sub(r"['’]s$", "", form)
@@ -139,6 +146,9 @@ def forms_of(forms: Sequence[str]) -> tuple[str, ...]:
             found.append(bare)
         elif len(form) > 4 and form.endswith("s") and not form.endswith(("ss", "us", "is")):
             found.append(form[:-1])
+        numbered = _NUMBERED.fullmatch(form)
+        if numbered:
+            found.append(f"{numbered.group(1)}0")
         if "'" in form or "’" in form:
             found.append(re.sub(r"['’]", "", form))
     return tuple(dict.fromkeys(found))

@@ -21,7 +21,11 @@ _PLACED = any_of(
     "sit", "sits", "sitting", "lie", "lies", "lying", "malposition*", "misplac*", "kinked",
     "proper*", "satisfactory", "adequate*", "safe", "seated", "migrat*", "displaced", "located",
     "location", "course", "intact", "above", "carina", "ought", "supposed", "acceptable", "check",
-    "visible",
+    "visible", "stomach", "magen", "bronchus", "svc", "atrium", "vorhof", "ventricle", "cava",
+    "duodenum", "oesophagus", "esophagus", "reach*", "gone", "went", "reicht", "vorgeschoben",
+    "vorschieben", "zurueckziehen", "diaphragm", "zwerchfell", "clavicle", "vertebra", "sited",
+    "wrong", "falsch", "abgeknickt", "curled", "coiled", "looped", "aufgerollt", "bend", "bends",
+    "cross*", "passes", "lodged", "stop", "stops", "stopping", "sufficient*", "verrutscht",
     "present", "far", "slipped", "moved",
     "liegt", "liegen", "lage", "spitze", "richtig", "korrekt", "regelrecht", "tief", "hoch",
     "position", "platziert", "sitzt", "sitzen", "endet", "gut", "ordentlich", "orthotop",
@@ -40,7 +44,44 @@ _LUNGS = any_of("lung", "lungs", "side", "sides", "hemithorax", "hemithoraces", 
               "seite", "seiten", "lungenseite*", "hemithorax*", "lungenfluegel*",
               "lungenhaelfte*", "apices", "bases", "zones",
               "fields", "lungenfelder", "diaphragms", "hemidiaphragms", "hila")  # fmt: skip
-_COMPARING = any_of("compare", "comparing", "comparison", "vergleich*", "*vergleich", "verglichen")
+_COMPARING = any_of(
+    "contrast",
+    "contrasting",
+    "compare",
+    "comparing",
+    "comparison",
+    "vergleich*",
+    "*vergleich",
+    "verglichen",
+)
+
+_SMALL = any_of("small", "mild", "slight", "minor", "minimal", "moderate", "low", "light", "trace",
+                "leicht", "leichtgradig", "gering", "geringgradig", "maessig", "mittelgradig",
+                "klein", "diskret")  # fmt: skip
+_LARGE = any_of("moderate", "severe", "large", "massive", "marked", "gross", "high", "extensive",
+                "schwer", "stark", "hochgradig", "ausgepraegt", "massiv", "schwergradig",
+                "mittelgradig", "maessig")  # fmt: skip
+_AGAINST = any_of("vs", "versus", "against", "gegen", "gegenueber")
+_THAN_OTHER = any_of("whiter", "darker", "denser", "brighter", "worse", "better",
+                     "schlechter", "besser", "heller", "dunkler", "dichter")  # fmt: skip
+_EVENLY = any_of("evenly", "equally", "alike", "gleich", "gleichmaessig", "seitengleich", "same",
+                 "equal", "uneven", "unequal", "ungleich", "identical")  # fmt: skip
+_AERATED = any_of("aerat*", "ventilat*", "belueft*", "inflated", "expanded", "lucent", "entfaltet")
+_TURNED = any_of("turned", "rotated", "tilted", "slanted", "crooked", "centred", "centered",
+                 "straight", "schief", "gedreht", "rotiert", "zentriert", "verdreht", "verkippt",
+                 "oblique")  # fmt: skip
+_FILM = any_of("film", "image", "picture", "radiograph", "exposure", "aufnahme", "bild", "xray",
+               "ray", "roentgenbild", "cxr")  # fmt: skip
+_LOOKED_AT = any_of("hila", "hilum", "hilus", "hili", "hilen", "mediastinum", "aorta", "angle",
+                    "angles", "pleura", "ribs", "bones", "apices", "bases", "trachea", "diaphragm",
+                    "diaphragms", "hemidiaphragm", "knob", "arch", "vessels", "vasculature",
+                    "markings", "skeleton", "spine", "interstitium", "fissures", "carina",
+                    "sinus", "recessus", "randwinkel", "pleuren", "rippen", "knochen", "skelett",
+                    "spitzen", "lungenspitzen", "gefaesse", "gefaesszeichnung", "zwerchfell",
+                    "zwerchfelle", "zwerchfellkuppen", "wirbelsaeule", "aortenbogen", "parenchym",
+                    "parenchyma", "lungenparenchym", "mediastinums", "recesses", "sulci",
+                    "weichteile", "tissues", "airways", "airway", "hemithorax")  # fmt: skip
+_ANATOMY = f"{_LOOKED_AT}|lung|lungs|lunge|lungen|heart|herz|silhouette"
 
 _CHECKED = any_of("tip", "tips", "position*", "liegt", "liegen",
                   "lage",
@@ -75,6 +116,8 @@ DEVICES = (
     f"{_DEVICE} .. {_PLACED}", f"{_CHECKED} .. {_DEVICE}",
     "lines|tubes|devices|drains and lines|tubes|devices|wires|drains",
     f"which|what|how|any|many|welche*|viele .. {_KINDS_OF}",
+    "portlage|tubuslage|sondenlage|katheterlage|zvklage|elektrodenlage|drainagelage",
+    "feeding|et|ng|chest|breathing|gastric tube .. in|into|at|inside|near|below|past|beyond",
 )  # fmt: skip
 """Of what was put into the patient: where it lies."""
 NO_DEVICE = (
@@ -91,6 +134,14 @@ FREE = (
     "how severe", "how advanced", "how extensive", "severity", "grading",
     f"grade|rate|quantify|stage .. {_NAMED}",
     "mild|slight .. moderate|severe|bad",
+    f"{_SMALL} or|to|oder|bis {_LARGE}",
+    f"{_LARGE} or|oder {_SMALL}",
+    f"{_NAMED} .. {_SMALL}|big|large or|oder {_LARGE}|big|large|small|little",
+    f"small|little|big|large or|oder {_LARGE}|big|large|small .. {_NAMED}",
+    f"grade|degree|extent|amount|size|severity|seriousness of .. {_NAMED}",
+    f"put|give|assign .. grade|degree|stage .. {_NAMED}",
+    f"grad|ausmass|menge|groesse|ausdehnung der|des|vom|von .. {_NAMED}",
+    "scale of|from .. mild|one|1|zero|0|none|slight", "gradier*", "einstufen", "graduier*",
     f"wie schwer|ausgepraegt|schlimm|stark|ausgedehnt|fortgeschritten|gross|weit .. {_FINDINGS}",
     "wie schwer|ausgepraegt|schlimm|ausgedehnt|fortgeschritten",
     *("schweregrad*", "auspraegung", "leicht .. schwer", "ausmass"),
@@ -102,8 +153,31 @@ FREE = (
     f"{_LUNGS} .. symmetric*|symmetrisch*|seitengleich*|seitendifferent*",
     f"symmetric*|symmetrisch*|seitengleich* .. {_LUNGS}",
     "difference* .. left|right|sides|lungs",
+    f"differ|differs|contrast .. {_LUNGS}", f"left|right {_AGAINST} .. left|right",
+    f"left|right|one|either|other {_LUNGS} .. {_THAN_OTHER}",
+    f"linke|rechte|eine|linken|rechten {_LUNGS} .. {_THAN_OTHER}",
+    f"left|right|one {_LUNGS} {_AGAINST}",
+    f"lung|lungs|lunge|lungen|sides|seiten .. {_EVENLY}", f"{_LUNGS} .. differ|differs",
+    f"{_EVENLY} .. lungs|lungen|sides|seiten|both|beide", "side .. side", "left to right",
+    "worse|denser|whiter|darker|brighter on .. side",
+    f"{_AERATED} .. as|than|wie|als|equally|gleich",
+    "vs|versus|against left|right|links|rechts|linke|rechte .. lung|lunge|side|seite|difference*",
+    "links|rechts gegen|vs|versus links|rechts",
     "unterschied* .. links|rechts|seiten|lungen|beiden",
     # How the film is.
+    f"patient|patientin|he|she|film|picture|image .. {_TURNED}", "gut zentriert", "well centred",
+    f"quality|qualitaet .. {_FILM}", f"{_FILM} .. quality|qualitaet",
+    f"{_FILM} .. technically|technisch|exposed|belichtet|decent|usable|brauchbar|verwertbar",
+    f"technically|technisch .. {_FILM}", "technisch gut|einwandfrei|ausreichend|sauber|ok|okay",
+    f"{_FILM} good|clear|sharp enough", "breath* .. enough", "enough .. breath|inspiration",
+    "exposure good|ok|okay|adequate|correct|right|too", "motion blur", "verwackelt", "unscharf",
+    # How something looks.
+    f"describe|describing|characterise|characterize|comment .. {_ANATOMY}",
+    f"beschreib*|beurteil*|charakterisier* .. {_ANATOMY}",
+    f"how do|does|did|would|is|are .. {_ANATOMY} look|looking|appear|seem|shaped|doing",
+    f"wie sieht|sehen|wirkt|wirken|erscheint|erscheinen .. {_ANATOMY}",
+    f"appearance|look|aspect|shape of .. {_LOOKED_AT}",
+    f"opinion|thoughts|thought|remark*|impression|view of|on|about .. {_LOOKED_AT}",
     *("rotated", "breathe* in", "breath* .. deep*", "deep* .. breath*", "deep breath"),
     *("inspiratory", "inspired", "inspiriert", "well inspired", "inspiratory effort"),
     *("inspiration good|adequate|deep|ok|enough", "inspirium", "expiration"),

@@ -9,7 +9,40 @@ from __future__ import annotations
 from app.tools.chest.plan_findings import FINDINGS
 from app.tools.planning import TextWords, any_of
 
+_MODEL = any_of("model", "network", "net", "ai", "algorithm", "classifier", "computer", "machine",
+                "cnn", "modell", "netz", "netzwerk", "ki", "algorithmus", "klassifikator",
+                "software", "programm", "densenet", "program", "prediction",
+                "vorhersage")  # fmt: skip
+_LOOKED = any_of("attention", "attend", "attended", "attends", "focus", "focused", "focuses",
+                 "looked", "looking", "looks", "relied", "relies", "relying", "concentrated",
+                 "hinsieht", "hinschaut", "hinguckt", "hingeschaut", "geschaut", "geachtet",
+                 "achtet", "schaut", "guckt", "stuetzt", "gestuetzt", "fokussiert", "konzentriert",
+                 "beachtet", "angeschaut", "angesehen", "fixiert", "aufmerksamkeit", "based",
+                 "basiert", "sieht")  # fmt: skip
+_AREAS = any_of("area", "areas", "region", "regions", "pixel", "pixels", "part", "parts", "zone",
+                "zones", "bit", "bits", "place", "places", "spot", "spots", "bereich", "bereiche",
+                "bildbereiche", "bildbereich", "regionen", "stelle", "stellen", "teile",
+                "areal", "areale", "where", "what", "which")  # fmt: skip
+_DRIVES = any_of("drove", "drive", "drives", "driving", "driven", "influenc*", "contribut*",
+                 "responsible", "convinc*", "tipped", "pushed", "triggered", "led", "lead",
+                 "swayed", "persuaded", "decisive", "activat*", "beigetragen", "beitragen",
+                 "verantwortlich", "ausschlaggebend", "entscheidend", "gefuehrt", "ueberzeugt",
+                 "ausgeloest", "beeinflusst", "relevant", "mattered", "weighed")  # fmt: skip
+_SCORE = any_of("score", "scores", "prediction", "predictions", "probability", "decision",
+                "output", "verdict", "call", "vorhersage", "entscheidung", "ergebnis", "wert",
+                "wahrscheinlichkeit", "classification", "klassifikation")  # fmt: skip
 HEATMAP = (
+    f"{_MODEL} .. {_LOOKED}", f"{_LOOKED} .. {_MODEL}", f"{_AREAS} .. {_DRIVES} .. {_MODEL}",
+    f"{_AREAS} .. {_DRIVES} .. {_SCORE}", f"{_AREAS} .. {_SCORE} .. {_DRIVES}",
+    "regions|areas|pixels|zones|bits|parts|bereiche|stellen|regionen .. "
+    "drove|driving|influenc*|contribut*|responsible|convinced|tipped|pushed|triggered|swayed|"
+    "beigetragen|verantwortlich|ausschlaggebend",
+    f"explain|justify|visuali*|explanation .. {_SCORE}", f"visual explanation .. {_SCORE}",
+    f"where .. {_MODEL} .. get|got|take|took|find|found",
+    "activation|attention|attribution overlay|picture|image|map|maps", "cam", "cams",
+    "hot spot|spots", "hotspot*", "overlay .. focus*|attention|activation*",
+    "visual explanation", "explainab*", "shap", "lime overlay", "waermebild*", "hitzekarte*",
+    "aufmerksamkeitskarte*",
     *("heatmap*", "heat map*", "grad cam", "gradcam", "saliency", "activation map*"),
     *("attention map*", "class activation*", "where .. model look*", "where .. network look*"),
     *("waermebild*", "waermekarte*", "aktivierungskarte*", "wo .. modell .. gesehen"),
@@ -32,8 +65,17 @@ BOX = (
     *("frame for", "please frame", "kasten", "kaesten", "kaestchen", "rahmen um", "rahmen drum"),
     *("rahmen herum", "einrahmen", "umrahm*", "eingerahmt", "rahm* .. ein", "rechteck*"),
     *("viereck*", "einen rahmen", "ein rahmen", "boxen", "bounding boxen", "einkasteln"),
-    *("einkreisen", "kreis* .. ein", "circle .. where"),
+    *("einkreisen", "kreis* .. ein", "circle .. where", "enclose", "surround", "ground"),
+    *("rahmen zeichnen", "rahmen ziehen", "encase", "einzurahmen", "umrahmung", "umrahme*"),
 )
+_BLUNT = (
+    *("blunt*", "angle*", "kerley", "stripe*", "deviat*", "thicken*", "widen*", "elevat*", "hil*"),
+    *("prominen*", "calcif*", "air", "line", "lines", "consolid*", "rib*", "randwinkel*", "bulla*"),
+    *("lucen*", "hazy", "haze", "spot*", "patch*", "plaque*", "scar*", "sinus*", "zwerchfell*"),
+    *("hochstand*", "aufhellung*", "luft", "spiculat*", "enlarge*", "heart", "herz", "mediastin*"),
+    *("tube*", "catheter*", "wire*", "drain*", "pacemaker*", "tubus", "*katheter*", "*sonde"),
+)
+"""What else a box is drawn round, where no finding is named."""
 _BEFORE_PHRASE = (
     *(f"{box} {where}" for box in _BOXES for where in ("around", "round", "for", "on")),
     *("bounding {box} {where}", "box", "boxes", "around", "round", "for"),
@@ -41,7 +83,7 @@ _BEFORE_PHRASE = (
     *("phrase grounding for", "kasten um", "rahmen um", "kästen um", "rechteck um", "kästchen um"),
     *("box um", "boxen um", "viereck um"),
 )  # fmt: skip
-PHRASE = TextWords("phrase", _BEFORE_PHRASE, about=FINDINGS)
+PHRASE = TextWords("phrase", _BEFORE_PHRASE, about=(*FINDINGS, *_BLUNT), quoted=True)
 
 CHEXAGENT = (
     "chexagent*",
@@ -68,6 +110,8 @@ _AUFNAHME = any_of("*roentgenbild*", "*thoraxaufnahme*", "*roentgenaufnahme*", "
 _A = any_of("a", "an", "another", "some")
 _MAKE = any_of("generate", "generating", "synthesi*", "simulat*", "invent", "fabricate", "synth",
              "fake")  # fmt: skip
+_PAINT = any_of("paint", "draw", "imagine", "sketch", "print", "mal", "male", "malen", "zeichne",
+                "erschaff*", "entwirf", "ersinn*", "einfallen")  # fmt: skip
 _CREATE = any_of("create", "make", "produce", "render", "build", "compose", "construct")
 _UNREAL = any_of("synthetic", "artificial", "fake", "fictitious", "fictional", "imaginary", "dummy",
                "simulated", "generated", "fabricated", "synthesized", "synthesised",
@@ -78,6 +122,14 @@ _ERZEUGE = any_of("erzeug*", "generier*", "synthetisier*", "simulier*", "erfind*
 _ERSTELLE = any_of("erstell*", "mach*", "bastel*", "produzier*", "herstell*", "bau*")
 _FINDING = any_of(*FINDINGS)
 GENERATE = (
+    f"{_MAKE}|{_PAINT} .. {_A}|me .. {_CHEST_FILM}|ray with|showing|of|having",
+    f"{_PAINT} .. {_AUFNAHME} .. mit", f"{_AUFNAHME} .. mit .. {_PAINT}",
+    f"{_PAINT} .. {_CHEST_FILM} .. with|of", f"imagine {_CHEST_FILM}", f"{_UNREAL} .. chest|thorax",
+    f"{_MAKE} chest|thorax", f"{_MAKE} normal|pa|ap|frontal|lateral|healthy .. chest|thorax",
+    f"an|a|some invented|made|imagined|hallucinated|nonexistent .. {_PICTURE}",
+    f"computer|machine .. made|drawn|generated .. {_PICTURE}",
+    f"generate|synthesize|synthesise {_FINDING}",
+    "computer|machine|ai made|generated|drawn", "belongs to nobody|none", "gehoert niemandem",
     f"{_MAKE} .. {_A} .. {_PICTURE}",
     f"{_CREATE} .. {_A} .. xray|radiograph|cxr|film|roentgenogram|chest|image|picture|ray",
     *(f"{verb} {_CHEST_FILM}" for verb in (_MAKE, _CREATE)),
@@ -131,7 +183,17 @@ _VOR = any_of("voraufnahme*", "vorbild*", "voruntersuchung*", "vorbefund*", "vor
             "vorig*", "frueher*", "vorwoche", "vormonat", "vorjahr", "letztens", "mai", "juni",
             "aufnahmetag", "alten", "altem", "altes", "alte", "letzten", "letzter", "letztes",
             "letztem", "letzte", "zuletzt", "damals")  # fmt: skip
-_VORBILD = any_of("voraufnahme*", "vorbild*", "voruntersuchung*", "vorthorax", "voraufn")
+_VORBILD = any_of(
+    "voraufnahme*",
+    "vorraufnahme*",
+    "foraufnahme*",
+    "vohraufnahme*",
+    "forbild*",
+    "vorbild*",
+    "voruntersuchung*",
+    "vorthorax",
+    "voraufn",
+)
 TREND = (
     *("chang*", "grown", "growing", "grow", "bigger", "larger", "smaller", "worse", "worsen*"),
     *("better", "improv*", "progress*", "regress*", "resolved", "resolving", "cleared", "cleared"),
@@ -156,10 +218,18 @@ _COMPARED = any_of("compare", "compared", "comparison", "comparing", "compares")
 _VERGLEICH = any_of(
     "vergleich*", "*vergleich", "vergleichen", "verglichen", "abgleich*", "gegenueber"
 )
+_MONTHS = any_of(
+    "january", "february", "march", "april", "june", "july", "august", "september", "october",
+    "november", "december", "januar", "februar", "maerz", "mai", "juni", "juli", "oktober",
+    "dezember")  # fmt: skip
 COMPARE = (
     f"{_COMPARED} .. {_EARLIER}", f"{_COMPARED} .. ago|week|month|before",
     f"{_EARLIER} {_STUDY} .. {_COMPARED}", f"{_EARLIER} .. compared|comparison",
     f"compare|comparison|compared .. two|both {_STUDY}",
+    f"against|beside|versus|vs {_STUDY} from|of", f"next to .. {_EARLIER}",
+    f"stack* up .. {_EARLIER}",
+    f"hold|put|set|lay .. against|beside|alongside|next .. {_EARLIER}",
+    f"{_VERGLEICH} .. {_MONTHS}", f"{_COMPARED} .. {_MONTHS}",
     f"than|since|versus|vs|with|to|against|and {_EARLIER} {_STUDY}",
     f"than|since|versus|vs|with|to|from|against {_PLAINLY}",
     f"than|since|versus|vs|from|against {_DAYS}",
@@ -267,6 +337,7 @@ WRITTEN_REPORT = (
     *(f"{noun} .. {verb}" for verb in ("schreiben", "erstellen", "verfassen", "formulieren",
       "diktieren", "aufsetzen", "geschrieben", "schreibst", "erstellst", "ausformulieren")
       for noun in ("befund*", "beurteilung")),
+    *("befund bitte", "bitte befund", "befund schreiben"),
     *("befund mit", "befund in textform", "befund als text", "ausformulierter befund"),
 )  # fmt: skip
 REPORT_OF_OTHERS = (

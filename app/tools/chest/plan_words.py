@@ -50,6 +50,8 @@ DISEASES = (
     *("laesion*", "rundschatten", "herd", "schatten auf", "density", "shadow on", "shadow in"),
     "disease*",
     *("classif*", "score", "scores", "scoring"),
+    "score|scores|scoring|probabilities|probability|likelihoods|findings|werte for|of|fuer|von "
+    "everything|all|alles",
     *(
         "labels",
         "label scores",
@@ -335,9 +337,21 @@ ELSEWHERE = (
     *("handgelenk*", "oberschenkel*", "schaedel*", "zahn*", "becken", "schilddruese*"),
     *("bauchspeicheldruese", "gallenblase", "brust", "mamma", "elbow*", "ellenbogen"),
     *("finger*", "toe", "toes", "cell", "cells", "nuclei", "nucleus", "zelle*", "zellkern*"),
-    *("organoid*", "abdomen", "sinus", "sinuses"),
+    *("organoid*", "abdomen", "sinuses", "femoral", "fibula", "patella", "meniscus", "sacrum"),
+    *("acetabul*", "coccyx", "jaw", "mandible", "maxilla", "eye", "eyes", "nose", "neck", "foot"),
+    *("feet", "heel", "thumb", "forearm", "ulna", "metacarp*", "metatars*", "tarsal", "ovar*"),
+    *("testi*", "cervix", "colon", "rectum", "fuss", "hals", "kiefer*", "auge", "nase", "wade"),
+    *("unterschenkel*", "unterarm*", "hueftgelenk*", "kniegelenk*", "schenkelhals*", "meniskus"),
+    *("kreuzbein", "eierstock*", "adrenal*", "nebenniere*", "dickdarm", "nasal", "orbit*"),
+    *("nasennebenhoehle*", "paranasal", "maxillary"),
 )
 """Where the pack's tools see nothing."""
+BEYOND_TUBES = tuple(
+    word
+    for word in ELSEWHERE
+    if word not in ("stomach", "magen", "abdomen", "brust", "bowel*", "darm", "skin", "haut")
+)
+"""The same where a tube is asked for, which may end in the stomach."""
 NOT_OUTLINED = (
     *("rib", "ribs", "trachea", "bronch*", "vessel*", "sternum", "pacemaker*", "tube", "tubes"),
     *("catheter*", "line", "humerus", "carina", "pulmonary arter*", "vein*", "lymph node*"),

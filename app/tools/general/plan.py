@@ -11,6 +11,7 @@ from app.tools.planning import (
     QuestionKind,
     ToolRule,
     ValueWords,
+    any_of,
 )
 
 _DICOM = "dicom_processor"
@@ -22,9 +23,73 @@ _NOUNS = (
 )
 _NOMEN = ("bild", "aufnahme", "roentgenbild", "schicht", "datei", "es")
 
+_STUDY = any_of(
+    *("image", "images", "picture", "pictures", "film", "xray", "ray", "radiograph", "radiography"),
+    *("scan", "study", "exam", "examination", "slice", "exposure", "photo", "cxr", "it", "this"),
+    *("file", "that", "micrograph", "patient"),
+)
+_TAKEN = any_of(
+    *("taken", "made", "shot", "acquired", "performed", "recorded", "done", "obtained", "created"),
+    *("carried", "captured", "exposed", "produced", "rayed", "xrayed", "imaged", "scanned", "take"),
+    *("make", "shoot", "date", "dates", "dated", "from"),
+)
+_BILD = any_of(
+    *(
+        "bild",
+        "*aufnahme",
+        "*roentgenbild",
+        "untersuchung",
+        "studie",
+        "roentgenthorax",
+        "datei",
+        "foto",
+    ),
+    *("es", "das", "film", "scan"),
+)
+_GEMACHT = any_of(
+    *("gemacht", "erstellt", "durchgefuehrt", "entstanden", "angefertigt", "aufgenommen", "ist"),
+    *(
+        "*geroentgt",
+        "stammt",
+        "erfolgt",
+        "erfolgte",
+        "entstand",
+        "datiert",
+        "ausgeloest",
+        "gefahren",
+    ),
+)
+
+_DATES = (
+    f"when was|were|is|did|exactly|been .. {_TAKEN}",
+    "when .. taken|shot|acquired|performed|recorded|created",
+    f"when .. was|were .. {_TAKEN}",
+    *("when it was", "when this was", "when that was", "since when .. picture|film"),
+    f"day|date|year|month|clock|hour .. {_STUDY} .. {_TAKEN}",
+    f"day|date|year|month|time|hour .. {_TAKEN} .. {_STUDY}",
+    "day|date|year|month|time .. was|were|did .. taken|acquired|recorded|shot|made|performed",
+    f"from when|what|which .. {_STUDY}",
+    "how old is|be|this .. image|picture|film|ray|xray|radiograph|scan",
+    "taken|acquired|recorded|made|shot when|today|yesterday|recently|year|month|week",
+    "image|picture|film|radiograph|scan dated",
+    *("acquisition time", "date taken", "date stamp", "time stamp", "timestamp"),
+    f"wann .. {_GEMACHT}",
+    f"wann|datum|tag|jahr|monat|uhrzeit .. {_BILD} .. {_GEMACHT}",
+    f"welch*|welchem tag|jahr|monat|datum|uhrzeit .. {_GEMACHT}",
+    f"von wann .. {_BILD}",
+    "wie alt .. bild|aufnahme|roentgenbild|thoraxaufnahme|roentgenaufnahme",
+    *("aufnahmezeit*", "aufnahmetag", "aufnahmejahr", "zeitstempel", "uhrzeit"),
+)
+"""When the picture was made."""
 _METADATA = (
+    *_DATES,
+    *("window width", "window center", "window centre", "wl", "ww", "software version"),
+    *("w0 .. l0|c0", "l0|c0 .. w0", "w 0 .. l|c 0", "l|c 0 .. w 0", "wl0", "ww0", "w0", "w l 0"),
+    "sex|gender|age|birth .. recorded|stored|patient",
+    *("which hospital", "what hospital", "which institution", "institution", "which department"),
     *("metadata", "meta data", "metadatum", "window", "windows", "windowing", "window level"),
-    *("level", "modality", "attribute", "attributes", "tag", "tags", "header", "headers"),
+    *("what level", "which level", "level setting*", "level value*", "window and level"),
+    *("modality", "attribute", "attributes", "tag", "tags", "header", "headers"),
     *("pixel spacing", "pixelspacing", "spacing", "bits", "bit depth"),
     *("which view", "what view"),
     *(
@@ -37,7 +102,7 @@ _METADATA = (
         "acquisition*",
         "study date",
     ),
-    *("when .. taken", "when .. made", "dimensions", "rows and columns", "photometric*"),
+    *("dimensions", "rows and columns", "photometric*"),
     *(
         "manufacturer",
         "scanner",
@@ -60,7 +125,7 @@ _METADATA = (
     *("image size", "size of image", "image dimensions", "how large .. image", "how big .. image"),
     *("how old .. patient", "patient age", "age of patient", "patient sex", "sex of patient"),
     *("body part", "study description", "series description", "transfer syntax", "date"),
-    *("when .. performed", "when .. created", "when .. done", "lung window*", "bone window*"),
+    *("lung window*", "bone window*"),
     *("soft tissue window*", "mm per pixel", "rows", "columns", "hounsfield", "machine"),
     *(
         "how many pixels",
@@ -109,6 +174,43 @@ _PICTURE = (
     *("pull up image", "bring up image", "pane", "stell .. dar", "stelle .. dar"),
     *("in colour", "in color", "grauwert*"),
 )
+_COLOURS = any_of(
+    *("colour", "colours", "color", "colors", "palette", "tint", "tints", "colouring", "coloring"),
+    *("hues", "tones", "shades", "colourscale", "colormap", "colourmap", "lut"),
+)
+_OTHER = any_of(
+    *("other", "another", "different", "new", "nicer", "warmer", "warm", "cold", "cooler", "false"),
+    *("changed", "alternative", "brighter", "bright", "vivid", "pseudo", "various", "fancy"),
+)
+_HUES = any_of(
+    *(
+        "sepia",
+        "hot",
+        "cool",
+        "copper",
+        "blue",
+        "red",
+        "green",
+        "rainbow",
+        "ocean",
+        "autumn",
+    ),
+    *("viridis", "magma", "inferno", "plasma", "jet", "cividis", "turbo", "bluish", "reddish"),
+    *("pink", "spectral", "winter", "summer", "spring", "purple", "orange", "yellow"),
+)
+_SHOW_VERBS = any_of(
+    *("show", "see", "display", "view", "render", "redraw", "draw", "paint", "present"),
+    *("bring", "give", "switch", "turn", "look", "have", "get", "redisplay", "reshow", "open"),
+)
+_CHANGE = any_of("change", "alter", "swap", "switch", "vary", "adjust", "modify")
+_AGAIN = any_of("again", "anew", "afresh", "once")
+_PICTURES = any_of(
+    *("image", "picture", "film", "radiograph", "xray", "ray", "scan", "photo", "slice", "photo"),
+    *("micrograph", "radiography"),
+)
+_BILDER = any_of(
+    *("bild", "*aufnahme", "*roentgenbild", "thoraxbild", "schicht", "film", "foto"),
+)
 _RECOLOUR = (
     *("colour map", "color map", "colourmap", "colormap", "farbtabelle", "farbskala"),
     "farbpalette",
@@ -120,6 +222,25 @@ _RECOLOUR = (
     *("other colours", "other colors", "different colours", "different colors", "andere farben"),
     *("anderen farben", "in farbe", "regenbogen*", "invert*", "negative image", "as negative"),
     *("title", "titled", "heading", "headline", "ueberschrift", "titel", "betitel*"),
+    f"{_OTHER} {_COLOURS}",
+    f"in|with|using|into|of|to .. {_OTHER} .. {_COLOURS}",
+    f"in|with|using {_HUES} {_COLOURS}|tones|shades|tints|hue|hues",
+    f"{_AGAIN} .. {_PICTURES} .. {_COLOURS}", f"{_PICTURES} .. {_AGAIN} .. {_COLOURS}",
+    f"{_SHOW_VERBS} .. {_HUES}", f"{_CHANGE} .. {_COLOURS}", f"{_PICTURES} .. {_COLOURS}",
+    f"{_SHOW_VERBS} .. {_PICTURES} .. {_AGAIN}", f"{_SHOW_VERBS} {_AGAIN} .. {_PICTURES}",
+    f"{_PICTURES} {_AGAIN}", f"{_PICTURES} up|back again|up",
+    f"recolo*|redraw*|repaint*|redisplay*|recolour* .. {_PICTURES}",
+    *("recolour*", "recolor*", "repaint*", "look up table", "lookup table", "lut", "tinted"),
+    f"{_HUES} coloured|colored|version|look|palette|scale|map",
+    f"negative of {_PICTURES}", f"{_PICTURES} as|in negative|colour|color",
+    *("einfaerb*", "umfaerb*", "*farbdarstellung", "farbschema", "bunt", "in bunten farben"),
+    "anders|andere|anderen|anderer|neuen|neue|bunte|bunten|warmen|kalten farbe|farben|farbskala|"
+    "farbtabelle|farbschema|farbpalette|farbgebung|farbton|farbtoenen|faerbung",
+    f"noch|nochmal|nochmals|erneut|wieder .. {_BILDER}",
+    f"{_BILDER} nochmal|nochmals|erneut|wieder",
+    f"{_SHOW_VERBS} .. bone colours|colors|tones|tints|palette",
+    "colours|colors|tones|tints of bone",
+    f"{_BILDER} noch mal|einmal",
     "show|see|display|view|have .. image|picture|film|radiograph|xray|ray|it .. again|more",
     *("image again", "picture again", "film again", "radiograph again", "x ray again"),
     *("bild .. noch", "noch mal .. bild", "nochmal .. bild"),
@@ -215,9 +336,12 @@ PLAN = PackPlan(
                 ),
                 NumberWords(
                     ("window_center",),
-                    ("center", "centre", "level", "center of", "centre of", "level of", "zentrum"),
+                    (
+                        *("center", "centre", "level", "center of", "centre of", "level of"),
+                        *("zentrum", "l", "c", "wl", "wc"),
+                    ),
                 ),
-                NumberWords(("window_width",), ("width", "width of", "weite", "breite")),
+                NumberWords(("window_width",), ("width", "width of", "weite", "breite", "w", "ww")),
             ),
         ),
         ToolRule(
