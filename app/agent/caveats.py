@@ -13,6 +13,7 @@ from typing import Any
 from app.agent.concerned import Concerned
 from app.agent.ended import Ended
 from app.agent.evidence import cite
+from app.agent.image_names import name_of
 from app.tools.planning import Plans
 from app.tools.telling import has_words, one_line
 
@@ -49,7 +50,7 @@ def _synthetic(concerned: Concerned) -> Iterator[str]:
 def _open(concerned: Concerned) -> Iterator[str]:
     for note in concerned.seen:
         if note.get("synthetic"):
-            which = note.get("id", "the image")
+            which = name_of(note, concerned.seen)
             yield f"{which} is synthetic, made by a model: it shows no patient"
 
 

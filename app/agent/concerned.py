@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agent.ended import Ended, Record
+from app.agent.image_names import name_of
 from app.agent.planning.text import normalised
 from app.agent.planning.which import which_image
 
@@ -27,7 +28,7 @@ class Concerned:
         rested_on: The numbers (`Ended.number`) of those that it does rest on: the run's own and
             what it cites. All of them, where a model's answer cites nothing.
         seen: The open images that are shown or that the question is about, the current one first.
-        open: Each open image by its id, with its sources (`Record.sources`), the current one first.
+        open: Each open image by its name, with its sources (`Record.sources`), the current first.
     """
 
     results: tuple[Ended, ...] = ()
@@ -71,5 +72,5 @@ def concerned_by(
         tuple(results[number] for number in sorted(results)),
         frozenset(item.number for item in named) if certain else frozenset(results),
         [note for note in notes if note in asked or note is notes[0]],
-        tuple((str(note.get("id", "")), record.sources(note)) for note in notes),
+        tuple((name_of(note, notes), record.sources(note)) for note in notes),
     )

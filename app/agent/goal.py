@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from app.agent.ended import Record, key_of
+from app.agent.image_names import name_of
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
 from app.agent.planning.classify import Asked
@@ -42,7 +43,8 @@ class Goal:
         self._record = record
         self._schemas = schemas
         # The open images that the question names.
-        self._named = tuple(name for name in named if any(n.get("id") == name for n in notes))
+        by_id = {str(note.get("id")): name_of(note, notes) for note in notes}
+        self._named = tuple(by_id[name] for name in named if name in by_id)
         self._images = frozenset(key_of(note) for note in notes if note.get("id") in named)
 
     def verdict(

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from app.agent.image_names import name_of
 from app.agent.planning.steps import OpenImage, Output, Scene, Source, Step
 from app.tools.planning import Accepts
 
 
 def unsuited(accepts: Accepts, note: Mapping[str, Any]) -> str:
     """Why a tool that accepts so must not be run on an image, or ""."""
-    name = note.get("id") or "the open image"
+    name = name_of(note)
     what = accepts.what or "an image that this tool is for"
     kind = str(note.get("kind") or "").strip()
     if accepts.kinds and kind and kind not in accepts.kinds:

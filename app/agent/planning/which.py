@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.agent.ended import Record, key_of
+from app.agent.image_names import name_of, named_with_id
 from app.agent.planning.steps import (
     Decision,
     OpenImage,
@@ -168,10 +169,11 @@ def _takes_several(step: Step, scene: Scene) -> bool:
 
 def _unclear_text(which: Which, scene: Scene) -> str:
     said = f'"{which.unclear}"' if which.unclear else " and ".join(which.ids)
-    names = ", ".join(str(note.get("id")) for note in scene.images)
+    first = name_of(scene.images[0], scene.images)
     if len(scene.images) < 2:
-        return f"only {names} is open, so I ran no tool for {said}. Open the other one, then ask."
+        return f"only {first} is open, so I ran no tool for {said}. Open the other one, then ask."
+    names = ", ".join(map(named_with_id, scene.images))
     return (
         f"I run tools on one image at a time, so I ran none for {said}. Name the image: open are "
-        f"{names}; {scene.images[0].get('id')} is the one that is shown."
+        f"{names}; {first} is the one that is shown."
     )

@@ -118,7 +118,7 @@ def test_a_synthetic_image_is_told_though_the_model_does_not(tmp_path: Path):
 
 def test_a_synthetic_image_that_is_only_looked_at_is_told_too(tmp_path: Path):
     said = answer(tmp_path, {}, note={**DICOM_NOTE, "synthetic": True})
-    assert "image-1 is synthetic, made by a model: it shows no patient" in said
+    assert "RG1.dcm is synthetic, made by a model: it shows no patient" in said
 
 
 def test_a_synthetic_image_that_is_not_shown_is_told_where_the_question_names_it(tmp_path: Path):
@@ -126,10 +126,10 @@ def test_a_synthetic_image_that_is_not_shown_is_told_where_the_question_names_it
     for question, told in (("What of image-2?", True), ("What of this one?", False)):
         turns, thread = [says("Fine.")], Thread.in_memory()
         said = ask(tmp_path, tools({}), turns, thread, question, notes).answer
-        assert ("image-2 is synthetic" in said) is told
+        assert ("other.dcm is synthetic" in said) is told
         turns, thread = [says("Fine.")], Thread.in_memory()
         said = ask(tmp_path, tools({}), turns, thread, question, notes[::-1]).answer
-        assert "image-2 is synthetic" in said  # it is what the reader looks at
+        assert "other.dcm is synthetic" in said  # it is what the reader looks at
 
 
 @pytest.mark.parametrize("which", ["", "image 2: "])
@@ -235,7 +235,7 @@ def test_it_is_carried_when_the_conversation_is_opened_another_day(tmp_path: Pat
 def test_an_answer_that_cites_a_result_carries_it_from_another_image(tmp_path: Path):
     notes = (OTHER, DICOM_NOTE)
     said = follow_up(tmp_path, warned(OVERRULED), "As before [1].", notes=notes)
-    assert "- chest_xray_classifier on image-1: used although" in said
+    assert "- chest_xray_classifier on RG1.dcm: used although" in said
     said = follow_up(tmp_path, warned(OVERRULED), "As before [1].", notes=(OTHER,))
     assert "- chest_xray_classifier on an image that is not open now: used although" in said
 
@@ -248,7 +248,7 @@ def test_a_question_about_the_image_carries_it_though_another_is_shown(
 ):
     notes = (OTHER, DICOM_NOTE)
     said = follow_up(tmp_path, warned(OVERRULED), "It is.", question=question, notes=notes)
-    assert "on image-1: used although" in said
+    assert "on RG1.dcm: used although" in said
 
 
 def test_a_question_about_an_image_that_is_closed_by_now_carries_it(tmp_path: Path):

@@ -159,7 +159,7 @@ def test_what_was_found_on_another_image_contradicts_nothing(tmp_path: Path):
 
 def test_on_which_image_they_disagree_is_told_where_another_is_shown(tmp_path: Path):
     said = later(tmp_path, *ASKED, ([], "An effusion [1]."), notes=(OTHER, DICOM_NOTE))
-    assert "- on pleural effusion in image-1: chest_xray_classifier says yes" in said
+    assert "- on pleural effusion in RG1.dcm: chest_xray_classifier says yes" in said
 
 
 def test_what_an_earlier_answer_said_of_no_image_is_no_side(tmp_path: Path):

@@ -391,7 +391,7 @@ def test_an_image_that_a_tool_is_not_for_is_refused(tmp_path: Path):
     played = play(tmp_path, "Count the cells", segment(), says("I cannot"), notes=notes)
     assert not played.ran
     assert ("unsuitable", cells.CELLS, "") in played.overrides
-    assert "image-1 is CT, not a micrograph (a picture, SM, GM)" in played.reasons
+    assert "0.png is CT, not a micrograph (a picture, SM, GM)" in played.reasons
 
 
 def test_a_picture_made_of_an_image_is_what_that_image_is(tmp_path: Path):

@@ -374,7 +374,7 @@ def test_chest_tools_are_planned_on_other_images_only_where_they_are_named(modal
     assert names(PROMPT_1_NATURAL, notes) == ["dicom_processor"]
     assert names("Where are the lungs?", notes) == []
     steps = decision("Where are the lungs?", notes)
-    assert f"image-1 is {modality}, not a chest radiograph" in steps.steps[0].skip
+    assert f"RG1.dcm is {modality}, not a chest radiograph" in steps.steps[0].skip
 
 
 def test_what_the_user_quotes_is_no_instruction():

@@ -179,7 +179,7 @@ def test_values_and_numbers_come_from_the_packs_words():
 def test_an_image_that_the_tool_is_not_for_is_told():
     plan = decide("Count the beans", scene(note={**NOTE, "modality": "CR"}))
     assert isinstance(plan, Steps)
-    assert plan.steps[0].skip == "image-1 is CR, not a picture of beans"
+    assert plan.steps[0].skip == "a.png is CR, not a picture of beans"
 
 
 def test_an_excluded_tool_is_not_planned_even_by_its_name():

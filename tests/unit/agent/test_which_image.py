@@ -69,7 +69,9 @@ def test_the_image_that_is_named_is_meant(question: str):
 def test_where_several_or_another_is_meant_rules_run_nothing_and_ask(question: str):
     found = decide(question, scene())
     assert isinstance(found, Reply)
-    assert "Name the image: open are image-1, image-2; image-1 is the one" in found.text
+    assert (
+        "Name the image: open are 1.dcm (image-1), 2.dcm (image-2); 1.dcm is the one" in found.text
+    )
     assert isinstance(rule_decision(question, scene(), ()), NoRule)
 
 
@@ -86,7 +88,7 @@ def test_sides_and_parts_are_no_other_images(question: str):
 def test_another_image_where_one_is_open_is_not_that_one():
     found = decide("CTR in the previous image", scene(1))
     assert isinstance(found, Reply)
-    assert "only image-1 is open" in found.text
+    assert "only 1.dcm is open" in found.text
     assert isinstance(decide("CTR in all images", scene(1)), Steps)
 
 
@@ -153,7 +155,7 @@ def test_a_result_on_an_image_that_is_not_asked_about_does_not_reach_the_goal(tm
     told = [says("six [1]"), says("four [2]")]
     played = play(tmp_path, asked, turns[0], told[0], turns[1], told[1], pictures=2)
     assert [rule for rule, _, _ in played.overrides] == ["incomplete"]
-    assert "The question is about image-2." in played.reasons
+    assert "The question is about 1.png." in played.reasons
     assert played.plan[-1].goal == "done"
 
 

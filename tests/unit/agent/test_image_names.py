@@ -1,0 +1,41 @@
+"""What an open image is called in texts for people."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.agent.image_names import name_of, named_with_id
+from app.agent.messages import Message
+from app.agent.redact import Redactor
+
+FILM = {"id": "image-1", "path": "/studies/doe/film.dcm"}
+OTHER = {"id": "image-2", "path": r"C:\studies\roe\film.dcm"}
+
+
+def test_it_is_called_as_the_window_calls_it():
+    assert name_of(FILM) == name_of(FILM, [FILM]) == "film.dcm"
+    assert name_of(OTHER) == "film.dcm"
+    assert named_with_id(FILM) == "film.dcm (image-1)"
+
+
+def test_two_of_one_name_are_told_apart():
+    names = [name_of(note, [FILM, OTHER]) for note in (FILM, OTHER)]
+    assert names == ["film.dcm (image-1)", "film.dcm (image-2)"]
+
+
+PATHS = ["image-1", "", "/a/\n**b**.dcm", "/a/[1].dcm", "/a/<b>.png", "/a/`x`.png", "/a/1961"]
+
+
+@pytest.mark.parametrize("path", [*PATHS, f"/{'x' * 99}.png"])
+def test_a_name_that_would_not_stand_as_it_is_gives_way_to_the_id(path: str):
+    note = {"id": "image-1", "path": path}
+    assert name_of(note) == named_with_id(note) == "image-1"
+
+
+@pytest.mark.parametrize("name", ["Doe_Jane_1961.dcm", "1961-02-03.png", "d j.nii.gz"])
+def test_it_does_not_leave_the_machine(name: str):
+    note = {"id": "image-1", "path": f"/studies/{name}"}
+    assert name_of(note) == name
+    said = Message(role="assistant", text=f"{name_of(note)} is synthetic.")
+    asked = Message(role="user", text="Go on.", images=[note])
+    assert Redactor([asked, said]).messages([said])[0].text == "image-1 is synthetic."
