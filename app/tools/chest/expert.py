@@ -26,6 +26,7 @@ from app.tools.chest.asking import ask, needs_of, required
 from app.tools.chest.boxes import Reading, box_of, read_chexagent, whole, written_corners
 from app.tools.chest.results import by_image, made_by, placed, with_warnings
 from app.tools.chest.shown import Shown
+from app.tools.chest.together import doubts_together
 from app.tools.chest.written import NOTE as TEXT_NOTE
 from app.tools.chest.written import Written, judged
 from app.tools.files import plain, save_png
@@ -119,15 +120,18 @@ class ChestXRayExpert:
         _check_number(args.image_paths)
         context.progress(0.02, "Reading the images")
         snapshots = [context.images.resolve(name) for name in args.image_paths]
-        remarks = by_image(
-            [
-                gate.admit(snapshot, context, turns=True, needs=(MODEL,)).warnings
-                for snapshot in snapshots
-            ]
-        )
+        admitted = [
+            gate.admit(snapshot, context, turns=True, needs=(MODEL,)) for snapshot in snapshots
+        ]
         model = required(MODEL, _FEATURE, _PACKAGES, context)
         shown = [Shown.of(snapshot) for snapshot in snapshots]
-        remarks += [text for image in shown for text in image.hanging.warnings]
+        remarks = by_image(
+            [
+                (*known.warnings, *image.hanging.warnings)
+                for known, image in zip(admitted, shown, strict=True)
+            ]
+        )
+        remarks += doubts_together(snapshots)
         answer = _ask(args, shown, model, context)
         reading = read_chexagent(str(answer["text"]))
         written = _judged(answer, reading, args)

@@ -8,6 +8,7 @@ from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 from app.tools.chest.asking import needs_of, required
 from app.tools.chest.qa import LONGEST_QUESTION, MOST_TOKENS, TIMEOUT_S, answered, seen
 from app.tools.chest.results import by_image
+from app.tools.chest.together import doubts_together
 
 MODEL = "medgemma-4b-it"
 MOST_IMAGES = 8
@@ -72,9 +73,11 @@ class MedGemma:
         names = args.image_paths or []
         if names:
             context.progress(0.02, "Reading the images")
-        images = [seen(context.images.resolve(name), _FEATURE) for name in names]
+        snapshots = [context.images.resolve(name) for name in names]
+        images = [seen(snapshot, _FEATURE) for snapshot in snapshots]
         model = required(MODEL, _FEATURE, _PACKAGES, context)
         warnings = by_image([image.warnings for image in images])
+        warnings += doubts_together(snapshots)
         if len(images) > 1:
             warnings.append("MedGemma's authors measured it on single images only")
         pixels = {"images": [image.pixels for image in images]}

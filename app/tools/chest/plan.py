@@ -278,5 +278,14 @@ PLAN = PackPlan(
     tellers=TELLERS,
     unanswered=unanswered,
     disagreements=disagreements,
-    caveats=("mirrored",),
+    caveats=(
+        "mirrored",
+        "looks like a lateral view",
+        "names a lateral view",
+        "does not look like an upright frontal chest radiograph",
+        "looks like a negative",
+        "contradicts itself",
+        "name different patients",
+        "was taken after image",
+    ),
 )

@@ -155,8 +155,17 @@ def test_all_that_was_overruled_is_told(tmp_path: Path):
     assert "reason 8: you said that it is to be used [1]" in said
 
 
-@pytest.mark.parametrize("how", [MIRRORED, LOOKS_MIRRORED])
-def test_a_mirrored_image_is_told(tmp_path: Path, how: str):
+DOUBTS = (
+    "the picture looks like a lateral view, not a frontal one",
+    "the picture does not look like an upright frontal chest radiograph",
+    "the picture looks like a negative of a frontal chest radiograph: air is bright",
+    "the file contradicts itself: its ViewPosition says PA, its view code says AP",
+    "the file's description names a lateral view",
+)
+
+
+@pytest.mark.parametrize("how", [MIRRORED, LOOKS_MIRRORED, *DOUBTS])
+def test_a_mirrored_or_doubtful_image_is_told(tmp_path: Path, how: str):
     assert f"- chest_xray_classifier: {how} [1]." in answer(tmp_path, warned("small", how))
 
 

@@ -16,6 +16,7 @@ from app.errors import Cancelled
 from app.imaging.findings import Box
 from app.tools.api import ToolFailed, ToolRetry
 from app.tools.chest.expert import MODEL, ChestXRayExpert
+from app.tools.chest.plan import PLAN
 from app.tools.files import save_png
 from app.tools.host import ProcessHost
 from tests.unit.tools.chest.synthetic import radiograph
@@ -204,6 +205,43 @@ def test_two_images_are_taken_and_their_length_is_told(looking: Any, bench: Benc
     assert result.output["response"] == "Fine."
     (told,) = [text for text in result.metadata["warnings"] if "2048 tokens" in text]
     assert told.startswith("two images are longer than the 2048 tokens")
+
+
+@pytest.mark.parametrize(
+    ("second", "told"),
+    [
+        (
+            {"PatientID": "OTHER-2", "PatientName": "Other^Person"},
+            "image 1 and image 2 name different patients: what the model says of a change means "
+            "nothing",
+        ),
+        (
+            {"StudyDate": "20190101"},
+            "image 1 was taken after image 2: a change that the model tells of may run the other "
+            "way",
+        ),
+        ({"StudyDate": "20210101"}, ""),
+        ({}, ""),
+    ],
+)
+def test_two_images_that_tell_of_no_change_are_doubted(
+    looking: Any, bench: Bench, second: dict[str, str], told: str
+):
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
+    bench.open(write_dicom(bench.folder / "b.dcm", radiograph(300, 260), **second))
+    warned = looking(Looks(), "image-1", "image-2").metadata["warnings"]
+    assert [text for text in warned if " 1 " in text and "image 2" in text] == (
+        [told] if told else []
+    )
+    assert not told or any(word in told for word in PLAN.caveats), "behind every answer"
+
+
+def test_which_of_two_images_was_turned_is_told(looking: Any, bench: Bench):
+    bench.open(write_dicom(bench.folder / "a.dcm", radiograph()))
+    mirrored = {"PatientOrientation": ["R", "F"]}
+    bench.open(write_dicom(bench.folder / "b.dcm", radiograph(300, 260), **mirrored))
+    warned = looking(Looks(), "image-1", "image-2").metadata["warnings"]
+    assert "image 2: the image is stored mirrored; it was turned for the model" in warned
 
 
 @pytest.mark.parametrize("count", [3, 4, 9])
