@@ -26,6 +26,7 @@ def behind(director: Director, request: RunRequest, plans: Plans, cited: Collect
         request.question,
         request.image_notes,
         cited,
+        request.thread.history,
         by_rules=director.by_rules,
     )
     told = disagreements(concerned, plans), caveats(concerned, plans)

@@ -19,6 +19,9 @@ from app.tools.telling import has_words, one_line
 
 HEAD = "**Mind the images:**"
 SYNTHETIC = "results rest on a synthetic image, made by a model: they say nothing of any patient"
+MIRRORED = (
+    "as it is stored, mirrored: what it calls left or right by its own eyes may be the other side"
+)
 _OVERRULED = (" although ", "you said that")
 """In the warning of a result on an image that only the user's yes let in."""
 _LONGEST = 600  # characters of one warning: all that was overruled stands in it
@@ -32,6 +35,7 @@ def caveats(concerned: Concerned, plans: Plans) -> str:
         plans: What the packs say.
     """
     lines = list(dict.fromkeys([*_synthetic(concerned), *_open(concerned)]))
+    lines += [f"the model saw {name} {MIRRORED}" for name in concerned.mirrored]
     lines += _warned(concerned, plans)
     return "\n".join([HEAD, *(f"- {line}." for line in lines)]) if lines else ""
 

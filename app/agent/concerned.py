@@ -11,8 +11,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.agent.ended import Ended, Record
+from app.agent.ended import Ended, Record, key_of
 from app.agent.image_names import name_of
+from app.agent.messages import Message
 from app.agent.planning.text import normalised
 from app.agent.planning.which import which_image
 
@@ -28,12 +29,14 @@ class Concerned:
         rested_on: The numbers (`Ended.number`) of those that it does rest on: the run's own and
             what it cites. All of them, where a model's answer cites nothing.
         seen: The open images that are shown or that the question is about, the current one first.
+        mirrored: Names of the images that the model itself saw as their files have them: mirrored.
         open: Each open image by its name, with its sources (`Record.sources`), the current first.
     """
 
     results: tuple[Ended, ...] = ()
     rested_on: frozenset[int] = frozenset()
     seen: Notes = ()
+    mirrored: tuple[str, ...] = ()
     open: tuple[tuple[str, frozenset[str]], ...] = ()
 
     def where(self, item: Ended) -> str:
@@ -45,7 +48,13 @@ class Concerned:
 
 
 def concerned_by(
-    record: Record, question: str, notes: Notes, cited: Collection[int], *, by_rules: bool
+    record: Record,
+    question: str,
+    notes: Notes,
+    cited: Collection[int],
+    history: Sequence[Message] = (),
+    *,
+    by_rules: bool,
 ) -> Concerned:
     """What an answer may rest on.
 
@@ -54,6 +63,7 @@ def concerned_by(
         question: The user's text.
         notes: What is open, the current image first.
         cited: Numbers of the results that the answer cites.
+        history: The conversation, with the pictures that the model was shown.
         by_rules: Rules gave the answer: it cites all that it rests on.
     """
     which = which_image(normalised(question), notes)
@@ -68,9 +78,21 @@ def concerned_by(
     earlier = [item for item in ended if item.sources and (anywhere or item.sources & images)]
     results = {item.number: item for item in (*named, *earlier)}
     certain = by_rules or bool(cited)
+    seen = [note for note in notes if note in asked or note is notes[0]]
+    keys = frozenset() if by_rules else _seen_mirrored(history)
     return Concerned(
         tuple(results[number] for number in sorted(results)),
         frozenset(item.number for item in named) if certain else frozenset(results),
-        [note for note in notes if note in asked or note is notes[0]],
+        seen,
+        tuple(name_of(note, notes) for note in seen if key_of(note) in keys),
         tuple((name_of(note, notes), record.sources(note)) for note in notes),
     )
+
+
+def _seen_mirrored(history: Sequence[Message]) -> frozenset[str]:
+    """The images, by `key_of`, of which the model was shown a mirrored picture."""
+    found: set[str] = set()
+    for message in history:
+        mirrored = {picture.image_id for picture in message.pictures if picture.mirrored}
+        found |= {key_of(note) for note in message.images if note.get("id") in mirrored}
+    return frozenset(found)

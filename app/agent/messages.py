@@ -37,6 +37,7 @@ class Picture(BaseModel):
         path: The PNG, in the thread's folder.
         caption: Which image, frame, window and view; the reduction of its size.
         image_id: The app's id of the image, e.g. "image-1".
+        mirrored: The patient's right is on its right, as the file has it.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -44,6 +45,7 @@ class Picture(BaseModel):
     path: str
     caption: str
     image_id: str = ""
+    mirrored: bool = False
 
 
 class Message(BaseModel):

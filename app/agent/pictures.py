@@ -221,7 +221,12 @@ def picture_of(name: str, snapshot: ImageSnapshot, folder: Path) -> Picture:
         half = folder / f"{uuid4().hex}.part"
         half.write_bytes(png)
         half.replace(path)
-    return Picture(path=str(path), caption=caption(name, snapshot, width, height), image_id=name)
+    return Picture(
+        path=str(path),
+        caption=caption(name, snapshot, width, height),
+        image_id=name,
+        mirrored=snapshot.frame.orientation.row[:1] == "R",
+    )
 
 
 def reduced_size(columns: int, rows: int, aspect: float = 1.0) -> tuple[int, int]:

@@ -7,9 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from app.agent.llm.base import ModelInfo
 from app.agent.loop import AgentLoop
 from app.agent.sessions import Thread
+from app.imaging.types import Orientation
 from app.tools.planning import PackPlan, Plans, QuestionKind, ToolRule
 from tests.support.fake_tools import FakeRegistry, FakeTool, ImageInput, collect, ok
 from tests.support.scripted_model import ScriptedModel, Turn, says
@@ -29,7 +32,11 @@ def shown(
     """A model with eyes, and a tool that finds something, or nothing."""
     thread, out_dir = Thread.in_memory(), folder / "out"
     out_dir.mkdir(parents=True)
-    images, _ = opened(folder, (20, 20), BurnedInAnnotation="NO")
+    images, source = opened(folder, (20, 20), BurnedInAnnotation="NO")
+    for path, frame in source.frames.items():
+        row = more.get("row", "L")
+        source.frames[path] = replace(frame, orientation=Orientation(row, "F"))
+    more.pop("row", None)
     plan = PackPlan("p", kinds=(kind,), tools=(ToolRule("look", empty=("found",)),))
     tools = FakeRegistry(FakeTool("look", ImageInput, ok("", {"found": found})))
     remote, user = more.pop("remote_host", ""), more.pop("approve", None)
@@ -51,6 +58,22 @@ def test_a_model_that_sees_the_picture_need_not_run_tools_to_say_what_is_visible
 def test_a_model_without_eyes_is_asked_for_what_it_would_need(tmp_path: Path):
     played = shown(tmp_path, EYES, "What do you see?", says("a square"), says("!"), eyes=False)
     assert [rule for rule, _, _ in played.overrides] == ["incomplete"]
+
+
+@pytest.mark.parametrize(("row", "told"), [("R", True), ("RP", True), ("L", False), ("", False)])
+def test_that_it_saw_a_mirrored_film_is_told_behind_its_answer(
+    tmp_path: Path, row: str, told: bool
+):
+    """Tools turn a mirrored film for their models; its picture is what the viewer shows."""
+    played = shown(tmp_path, EYES, "What do you see?", says("a device on the left"), row=row)
+    behind = "- the model saw 1.dcm as it is stored, mirrored: what it calls left or right"
+    assert (behind in played.events[-1].answer) is told
+
+
+def test_a_model_without_eyes_saw_nothing_mirrored(tmp_path: Path):
+    turns = (says("a square"), says("!"))
+    played = shown(tmp_path, EYES, "What do you see?", *turns, eyes=False, row="R")
+    assert "mirrored" not in played.events[-1].answer
 
 
 def test_where_the_user_sends_no_picture_the_model_sees_none(tmp_path: Path):
