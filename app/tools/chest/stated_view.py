@@ -20,15 +20,14 @@ Position: TypeAlias = Literal["PA", "AP", "lateral", "unknown"]
 View: TypeAlias = Course | Literal["decubitus"]
 
 ONLY_FRONTAL = "only frontal chest radiographs (PA or AP) can be used"
+_LATERAL = r"[LR]?LAT|LATERAL|LATERO\w*|SEITLICH|PROFIL|X-?TABLE"
 _POSITIONS: tuple[tuple[re.Pattern[str], View], ...] = (
-    (
-        re.compile(r"LL|RL|LLO|RLO|L ?LAT|R ?LAT|LAT|LATERAL|LEFT LATERAL|RIGHT LATERAL"),
-        Course.LATERAL,
-    ),
-    (re.compile(r"LLD|RLD"), "decubitus"),
-    (re.compile(r"LAO|RAO|LPO|RPO|(.* )?OBL(IQUE)?"), Course.OBLIQUE),
-    (re.compile(r"PA"), Course.PA),
-    (re.compile(r"AP.*", re.DOTALL), Course.AP),
+    # A lateral decubitus film is taken from the front.
+    (re.compile(r"LLD|RLD|(.*[^A-Z])?DECUB(ITUS)?([^A-Z].*)?"), "decubitus"),
+    (re.compile(rf"LL|RL|LLO|RLO|(.*[^A-Z])?(?:{_LATERAL})([^A-Z].*)?"), Course.LATERAL),
+    (re.compile(r"LAO|RAO|LPO|RPO|(.*[^A-Z])?OBL(IQUE)?([^A-Z].*)?"), Course.OBLIQUE),
+    (re.compile(r"PA([^A-Z].*)?"), Course.PA),
+    (re.compile(r"AP.*"), Course.AP),
 )
 """View Position, whose terms few machines keep to -> what it means."""
 _FRONTAL = frozenset({Course.PA, Course.AP, Course.FRONTAL, "decubitus"})

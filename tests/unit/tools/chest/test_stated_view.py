@@ -73,6 +73,44 @@ def test_any_other_view_is_refused_by_whichever_attribute_says_it(
     assert "contradicts" not in caught.value.reason
 
 
+TERMS = [
+    "LATERAL LEFT",
+    "LAT UPRIGHT",
+    "AP/LAT",
+    "PA LATERAL",
+    "LLAT",
+    "SEITLICH",
+    "AP_LAT",
+    "LAT.",
+]
+
+
+@pytest.mark.parametrize("term", TERMS)
+def test_a_lateral_is_one_however_its_term_goes_on(bench: Bench, term: str):
+    """The orientation is often one preset for all films: it does not make a frontal film of it."""
+    with pytest.raises(ToolFailed, match="this is a lateral view"):
+        admit(bench, ViewPosition=term, PatientOrientation=["L", "F"])
+
+
+@pytest.mark.parametrize(
+    ("term", "position"),
+    [("PA UPRIGHT", "PA"), ("PA_ERECT", "PA"), ("AP SUPINE", "AP"), ("AP-PORTABLE", "AP")],
+)
+def test_what_stands_behind_pa_and_ap_changes_nothing(bench: Bench, term: str, position: Position):
+    assert admit(bench, ViewPosition=term) == gate.Admission(position, ())
+
+
+@pytest.mark.parametrize("term", ["LAT DECUBITUS", "AP DECUB", "LLD"])
+def test_a_lateral_decubitus_film_is_no_lateral(bench: Bench, term: str):
+    (warning,) = admit(bench, ViewPosition=term).warnings
+    assert warning.startswith("a decubitus view")
+
+
+@pytest.mark.parametrize("term", ["BILATERAL", "PANORAMA", "PLATE", "FLAT"])
+def test_a_term_that_only_has_the_letters_says_nothing(bench: Bench, term: str):
+    assert admit(bench, ViewPosition=term).position == "unknown"
+
+
 @pytest.mark.parametrize(
     ("attributes", "sides"),
     [
