@@ -99,7 +99,12 @@ CODES = _table("""
 
 def coded(instance: Instance) -> Projection | None:
     """The view that an instance's code names; None where there is none, or it is not known."""
-    scheme, _, value = instance.get(KEYWORD).partition(" ")
+    return meant(instance.get(KEYWORD))
+
+
+def meant(code: str) -> Projection | None:
+    """The view that scheme and value mean; None where they are not known."""
+    scheme, _, value = code.partition(" ")
     return CODES.get(value) if scheme in SCHEMES else None
 
 

@@ -147,6 +147,18 @@ def test_an_oblique_films_rows_contradict_nothing(bench: Bench):
     assert "contradicts" not in caught.value.reason
 
 
+@pytest.mark.parametrize("codes", [(PA, LEFT_LATERAL), ("", PA, LEFT_LATERAL)])
+def test_no_item_of_several_view_codes_is_passed_over(bench: Bench, codes: tuple[str, ...]):
+    items = [coded(code)["ViewCodeSequence"][0] for code in codes]
+    with pytest.raises(ToolFailed, match="this is a lateral view"):
+        admit(bench, ViewCodeSequence=items)
+
+
+def test_an_empty_item_before_the_view_code_hides_nothing(bench: Bench):
+    items = [coded(code)["ViewCodeSequence"][0] for code in ("", PA)]
+    assert admit(bench, ViewCodeSequence=items).position == "PA"
+
+
 def test_a_film_called_both_pa_and_ap_is_of_unknown_view_with_a_warning(bench: Bench):
     admission = admit(bench, ViewPosition="PA", **coded(AP))
     assert admission.position == "unknown"
