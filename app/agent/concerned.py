@@ -15,7 +15,7 @@ from app.agent.ended import Ended, Record, key_of
 from app.agent.image_names import name_of
 from app.agent.messages import Message
 from app.agent.planning.text import normalised
-from app.agent.planning.which import which_image
+from app.agent.planning.which import perhaps_another, which_image
 
 Notes = Sequence[Mapping[str, Any]]
 
@@ -67,14 +67,15 @@ def concerned_by(
         by_rules: Rules gave the answer: it cites all that it rests on.
     """
     which = which_image(normalised(question), notes)
-    asked = [note for note in notes if which.unclear or note.get("id") in which.ids]
+    unclear = bool(which.unclear) or perhaps_another(normalised(question))
+    asked = [note for note in notes if unclear or note.get("id") in which.ids]
     asked = asked or list(notes[:1])
     ended = [item for item in record.all() if item.message.ok]
     named = [item for item in ended if item.here or item.message.evidence in cited]
     # Rules that cite nothing of an image say nothing of it; of a model nobody knows.
     about = [] if by_rules else [record.sources(note) for note in asked]
     images = frozenset[str]().union(*about, *(item.sources for item in named))
-    anywhere = not by_rules and (which.unclear or not notes)
+    anywhere = not by_rules and (unclear or not notes)
     earlier = [item for item in ended if item.sources and (anywhere or item.sources & images)]
     results = {item.number: item for item in (*named, *earlier)}
     certain = by_rules or bool(cited)

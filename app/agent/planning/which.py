@@ -64,6 +64,15 @@ _MANY = re.compile(
 _COMPARED = re.compile(
     r"\b(?:than|als|compare\w*|versus|vs|verglichen|vergleich\w*|unlike|anders)\b", re.IGNORECASE
 )
+_PERHAPS = re.compile(
+    rf"\b{_ELSE}\s?(?:chest\s|thorax)?{_NOUN}(?!\w)|"
+    r"\b(?:both|prior|previous|earlier|compar\w*|chang\w*|progress\w*|before|beide\w*|"
+    r"vorher\w*|früher\w*|frueher\w*|vergl\w*|veränder\w*|veraender\w*)(?!\w)|"
+    rf"\b(?:first|last|latest|old|older|new|newer|erst\w*|letzt\w*|alt\w*|neu\w*)\s?"
+    rf"(?:chest\s|thorax)?{_NOUN}(?!\w)",
+    re.IGNORECASE,
+)
+"""Words that may be about another image than the current one; rules are not stopped by them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +113,11 @@ def which_image(text: str, images: Sequence[Mapping[str, Any]]) -> Which:
         return Which(found, f"{compared[0]} {' and '.join(found)}" if compared else "")
     other = _OTHER.search(blank) or (_MANY.search(blank) if len(images) > 1 else None)
     return Which(found, " ".join(other[0].split()) if other else "")
+
+
+def perhaps_another(text: str) -> bool:
+    """Whether a question, normalised, may be about another image besides: nothing is certain."""
+    return _PERHAPS.search(masked(text)) is not None
 
 
 def _numbers(text: str) -> list[re.Match[str]]:

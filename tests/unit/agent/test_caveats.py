@@ -250,7 +250,18 @@ def test_an_answer_that_cites_a_result_carries_it_from_another_image(tmp_path: P
 
 
 @pytest.mark.parametrize(
-    "question", ["And what of image-1?", "How is it on the previous film?", "Compare both films."]
+    "question",
+    [
+        "And what of image-1?",
+        "How is it on the previous film?",
+        "Compare both films.",
+        "And the other film?",
+        "What about both?",
+        "Has it changed?",
+        "Was the first image better?",
+        "Und das andere Bild?",
+        "Hat es sich verändert?",
+    ],
 )
 def test_a_question_about_the_image_carries_it_though_another_is_shown(
     tmp_path: Path, question: str
