@@ -109,7 +109,9 @@ class Probe:
                 async for event in events:
                     if isinstance(event, Note) and not event.passing:
                         lines.append(event.text)
-                    said = said or isinstance(event, Text | Reasoning)
+                    said = isinstance(event, Text | Reasoning)
+                    if said:
+                        break  # a small model may go on for thousands of words
         except ModelFailed as error:
             reason = f"{error.subject}: {error.reason}" if error.subject else error.reason
             return Report(False, (*lines, f"✕ {reason}.", error.remedy or "Choose another model."))

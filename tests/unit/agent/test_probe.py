@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import AsyncGenerator
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
 from app.agent.llm import probe
-from app.agent.llm.base import Note, Text
+from app.agent.llm.base import LanguageModel, ModelEvent, Note, Text
 from app.agent.llm.probe import Probe, Report, about_file
 from app.agent.llm.providers import Wanted, build
 from app.errors import Cancelled, SightlineError
@@ -78,6 +79,26 @@ def test_a_report_tells_what_stays_true_and_not_what_was_waited_for():
     assert report.lines[0] == "It knows 512 tokens."
     assert "is loaded and answers" in report.lines[1]
     assert len(report.lines) == 2
+
+
+def test_one_word_is_enough_of_a_model_that_goes_on_for_ever():
+    class Talking:
+        name = "talking"
+        said = 0
+        left = False
+
+        async def stream(self, _messages: object, _tools: object) -> AsyncGenerator[ModelEvent]:
+            try:
+                while self.said < 100:
+                    self.said += 1
+                    yield Text("OK ")
+            finally:
+                self.left = True
+
+    model = Talking()
+    trying = Probe(lambda _wanted: cast("LanguageModel", model))
+    assert trying.diagnose(Wanted("local", ProviderSettings()), CancelToken()).ok
+    assert (model.said, model.left) == (1, True), "its answer is ended, and not waited for"
 
 
 def test_a_tried_model_is_closed_and_one_in_use_is_not():
