@@ -80,7 +80,7 @@ def qapp() -> QApplication:
 def wait_until(qapp: QApplication, heartbeat: Heartbeat) -> WaitUntil:
     """Runs events until a predicate holds; fails with its name when it never does."""
 
-    def wait(predicate: Callable[[], object], timeout: float = 15.0) -> None:
+    def wait(predicate: Callable[[], object], timeout: float = 60.0) -> None:
         loop = QEventLoop()
         look = QTimer(interval=BEAT_MS)
         look.timeout.connect(lambda: loop.quit() if predicate() else None)
@@ -184,7 +184,7 @@ def _nothing_left(request: pytest.FixtureRequest) -> Iterator[None]:
     yield
     if "qapp" not in request.fixturenames and "window" not in request.fixturenames:
         return
-    deadline = time.monotonic() + 5.0
+    deadline = time.monotonic() + 30.0
     while True:
         left = [
             thread.name

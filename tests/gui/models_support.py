@@ -116,7 +116,7 @@ class Hub:
                 self.wfile.write(data[:half])
                 self.wfile.flush()
                 if hold:
-                    hub.go_on.wait(20)
+                    hub.go_on.wait(60)
                 self.wfile.write(data[half:])
 
             def log_message(self, *_told: Any) -> None:

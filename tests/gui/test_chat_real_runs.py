@@ -151,7 +151,7 @@ def test_calls_side_by_side_are_cards_in_call_order(make: Make, wait_until: Wait
     def run(name: str, after: str) -> Callable[[Any, ToolContext], ToolResult]:
         def work(args: Any, context: ToolContext) -> ToolResult:
             if after:
-                assert seen[after].wait(10)  # they do run at the same time
+                assert seen[after].wait(60)  # they do run at the same time
             seen[name].set()
             return ok(name)(args, context)
 
@@ -174,7 +174,7 @@ def test_stop_after_this_tool_keeps_its_result(make: Make, wait_until: Wait):
 
     def run(args: Any, context: ToolContext) -> ToolResult:
         started.set()
-        assert go_on.wait(10)
+        assert go_on.wait(60)
         return ok("Measured.")(args, context)
 
     with ScriptedModel([call("slow")], says("and now?"), says("Hello again.")) as model:

@@ -109,7 +109,7 @@ def test_the_run_ends_with_a_reason_and_the_window_stays_alive(
 ):
     with FaultServer(fault) as server, opened(server.url, tmp_path) as rig:
         rig.dock.submit("Where are the lungs?")
-        wait_until(lambda: rig.ended, timeout=15)
+        wait_until(lambda: rig.ended)
         last = rig.events[-1]
         assert last.kind == "run_failed"
         assert "127.0.0.1" in last.error

@@ -132,11 +132,11 @@ def main_job(
     assert window.canvas.annotation_items() == [], "findings of one image shown on another"
     tools.clear()
     ask(window, QUESTION)
-    wait_until(lambda: tools, timeout=10)
+    wait_until(lambda: tools)
     note("asked again")
     started = time.perf_counter()
     QTest.keyClick(dock(window).composer.edit, Qt.Key.Key_Escape)
-    wait_until(lambda: len(ended) == 2, timeout=10)
+    wait_until(lambda: len(ended) == 2)
     stopped_s = time.perf_counter() - started
     print(f"\nstopped after {stopped_s * 1000:.0f} ms: {ended[1]}")  # noqa: T201
     assert ended[1] == "run_cancelled"

@@ -102,7 +102,7 @@ class FakeProbe:
         self.tokens.append(cancel)
         self.threads.add(threading.current_thread())
         if self.gate is not None:
-            self.gate.wait(10)
+            self.gate.wait(60)
         if isinstance(self.report, SightlineError):
             raise self.report
         return self.report

@@ -298,15 +298,13 @@ def test_the_shown_series_stays_in_sight_when_another_panel_takes_room(desk: Des
     for height in (420, 300):
         desk.list.resize(300, height)
         desk.wait_until(
-            lambda: view.viewport().rect().contains(view.visualRect(view.currentIndex())), timeout=2
+            lambda: view.viewport().rect().contains(view.visualRect(view.currentIndex()))
         )
     desk.workspace.add(
         found(problems=[Problem(Path(f"/x/{n}"), "it is empty", "Copy it") for n in range(4)])
     )
     desk.wait_until(lambda: desk.list.problems.isVisible())
-    desk.wait_until(
-        lambda: view.viewport().rect().contains(view.visualRect(view.currentIndex())), timeout=2
-    )
+    desk.wait_until(lambda: view.viewport().rect().contains(view.visualRect(view.currentIndex())))
 
 
 def test_a_series_that_grew_is_pictured_by_its_new_middle(

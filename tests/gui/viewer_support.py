@@ -34,7 +34,7 @@ from tests.gui.heartbeat import BEAT_MS as BEAT_MS
 from tests.gui.heartbeat import Heartbeat as Heartbeat
 
 WaitUntil = Callable[..., None]
-"""`wait_until(predicate, timeout=15.0)`: see the fixture."""
+"""`wait_until(predicate, timeout=60.0)`: see the fixture."""
 
 ATTRIBUTES = {
     "PatientName": "Doe^Jane",

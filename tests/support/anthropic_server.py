@@ -104,7 +104,7 @@ class AnthropicServer:
     ) -> None:
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(5)
+        self._thread.join(60)
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -87,7 +87,7 @@ class FaultServer:
         # Wakes the accepting thread: closing the socket alone does not everywhere.
         socket.create_connection(self._socket.getsockname()).close()
         for thread in list(self._threads):
-            thread.join(5)
+            thread.join(60)
             assert not thread.is_alive(), "a connection was never closed"
         self._socket.close()
 

@@ -92,7 +92,7 @@ class OpenAIServer:
         self.release.set()
         self._http.shutdown()
         self._http.server_close()
-        self._thread.join(5)
+        self._thread.join(60)
 
 
 class _Handler(BaseHTTPRequestHandler):

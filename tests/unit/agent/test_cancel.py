@@ -61,7 +61,7 @@ def test_cancel_ends_within_a_second_while_a_tool_blocks(tmp_path: Path):
     release = threading.Event()
 
     def run(args: Any, context: ToolContext) -> ToolResult:
-        release.wait(20)  # deaf to its cancel
+        release.wait(60)  # deaf to its cancel
         return ToolResult("too late", {}, {})
 
     asked = request(tmp_path)
@@ -84,7 +84,7 @@ def test_a_tool_that_checks_its_cancel_is_told(tmp_path: Path):
     told = threading.Event()
 
     def run(args: Any, context: ToolContext) -> ToolResult:
-        if context.cancel.wait(10):
+        if context.cancel.wait(60):
             told.set()
         context.cancel.check()
         raise AssertionError
@@ -92,7 +92,7 @@ def test_a_tool_that_checks_its_cancel_is_told(tmp_path: Path):
     model = ScriptedModel([call("polite", image_path="a")])
     loop = AgentLoop(model, FakeRegistry(FakeTool("polite", ImageInput, run)))
     asyncio.run(run_and_cancel(loop, request(tmp_path), "tool_started"))
-    assert told.wait(5)
+    assert told.wait(60)
 
 
 def test_cancel_before_the_start_asks_no_model(tmp_path: Path):
@@ -167,7 +167,7 @@ class Held:
         self.tool = FakeTool(name, ImageInput, self.run)
 
     def run(self, args: Any, context: ToolContext) -> ToolResult:
-        assert self.release.wait(20)
+        assert self.release.wait(60)
         return ToolResult(f"found in {args.image_path}", {}, {})
 
 
@@ -225,7 +225,7 @@ def test_a_stopped_call_that_may_have_done_half_of_its_work_says_so(
 
     def run(args: Any, context: ToolContext) -> ToolResult:
         context.progress(0.5, "half of it is written")
-        release.wait(20)
+        release.wait(60)
         return ToolResult("written", {}, {})
 
     asked = request(tmp_path)
@@ -333,7 +333,7 @@ def test_nothing_comes_behind_the_end_of_a_run(tmp_path: Path, deaf: str):
         before = asked.thread.history
         held.release.set()
         for thread in held.tool.threads:
-            thread.join(5)
+            thread.join(60)
         for task in asyncio.all_tasks() - {asyncio.current_task()}:
             task.cancel()
             await asyncio.wait({task}, timeout=1)
@@ -349,7 +349,7 @@ def test_a_consumer_that_leaves_while_tools_run_stops_them(tmp_path: Path):
     told = threading.Event()
 
     def run(args: Any, context: ToolContext) -> ToolResult:
-        if context.cancel.wait(10):
+        if context.cancel.wait(60):
             told.set()
         return ToolResult("", {}, {})
 
@@ -366,7 +366,7 @@ def test_a_consumer_that_leaves_while_tools_run_stops_them(tmp_path: Path):
         assert not asyncio.all_tasks() - {asyncio.current_task()}
 
     asyncio.run(main())
-    assert told.wait(5)
+    assert told.wait(60)
     check_transcript(asked.thread)
 
 
@@ -376,7 +376,7 @@ _tools = FakeRegistry(
     FakeTool("retrying", ImageInput, fails(ToolRetry("mend"))),
     FakeTool("crashing", ImageInput, fails(ZeroDivisionError())),
     FakeTool("unreadable", ImageInput, fails(FileProblem("no"))),
-    FakeTool("slow", ImageInput, lambda args, context: context.cancel.wait(5), timeout_s=0.01),  # pyright: ignore[reportArgumentType]
+    FakeTool("slow", ImageInput, lambda args, context: context.cancel.wait(60), timeout_s=0.01),  # pyright: ignore[reportArgumentType]
     FakeTool("rubbish", ImageInput, lambda args, context: 7),  # pyright: ignore[reportArgumentType]
 )
 _names = st.sampled_from(

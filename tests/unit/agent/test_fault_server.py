@@ -211,7 +211,7 @@ def test_the_loop_stops_at_once_when_it_is_cancelled(tmp_path: Path, fault: str)
 
     async def main(server: FaultServer) -> tuple[list[Any], float]:
         def cancel() -> float:
-            assert server.reached.wait(20)
+            assert server.reached.wait(60)
             asked.cancel.cancel()
             return time.monotonic()
 
@@ -222,7 +222,7 @@ def test_the_loop_stops_at_once_when_it_is_cancelled(tmp_path: Path, fault: str)
 
     with FaultServer(fault) as server:
         events, took_s = asyncio.run(main(server))
-        assert server.gone.wait(5)
+        assert server.gone.wait(60)
     check_promises(events)
     assert events[-1].kind == "run_cancelled"
     assert took_s < 1.0

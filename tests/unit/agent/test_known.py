@@ -45,7 +45,7 @@ class Headers(NoImages):
     def headers(self) -> list[tuple[str, str]]:
         self.read += 1
         if self.wait is not None:
-            self.wait.wait(10)
+            self.wait.wait(60)
         return HEADER
 
 

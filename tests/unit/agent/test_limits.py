@@ -231,7 +231,7 @@ def test_a_tool_that_runs_too_long_is_cut_and_its_siblings_result_kept(tmp_path:
     told = threading.Event()
 
     def run(args: Any, context: ToolContext) -> ToolResult:
-        if context.cancel.wait(10):
+        if context.cancel.wait(60):
             told.set()
         return ToolResult("too late", {}, {})
 
@@ -244,7 +244,7 @@ def test_a_tool_that_runs_too_long_is_cut_and_its_siblings_result_kept(tmp_path:
     turn = [*turn, *(call("slow", image_path=name) for name in "defghi")]
     loop = AgentLoop(ScriptedModel(turn), tools, limits=Limits(wall_s=900))
     events = run_skipping(skipping_at(loop, asked, "tool_finished"))
-    assert told.wait(5)
+    assert told.wait(60)
     ends = [event for event in events if event.kind == "tool_finished"]
     slow = [event for event in ends if event.tool == "slow"]
     assert 1 <= len(slow) <= 4, "not all of them were begun"

@@ -234,5 +234,5 @@ def test_it_is_gone_within_two_seconds_of_the_app(tmp_path: Path, engine: str, e
         if end == "killed":
             assert runs(pid)
             app.kill()
-        app.wait(20)
+        app.wait(60)
     assert gone_within(pid, 2)

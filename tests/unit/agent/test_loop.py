@@ -80,7 +80,7 @@ def test_started_is_told_before_the_work_and_the_work_is_off_the_loops_thread(tm
     gate = threading.Event()
 
     def run(args: Any, context: ToolContext) -> ToolResult:
-        assert gate.wait(5)
+        assert gate.wait(60)
         told.append("worked")
         return ToolResult("", {}, {})
 
@@ -177,7 +177,7 @@ def test_a_tool_over_its_time_is_stopped_and_its_late_result_dropped(tmp_path: P
     stopped = threading.Event()
 
     def run(args: Any, context: ToolContext) -> ToolResult:
-        context.cancel.wait(10)
+        context.cancel.wait(60)
         stopped.set()
         return ToolResult("too late", {}, {})
 
@@ -186,7 +186,7 @@ def test_a_tool_over_its_time_is_stopped_and_its_late_result_dropped(tmp_path: P
         tmp_path, [call("slow", image_path="a")], says("too slow"), tools=FakeRegistry(tool)
     )
     assert "did not finish within 0.05 s" in finished(events)[0].error
-    assert stopped.wait(5)
+    assert stopped.wait(60)
     assert events[-1].kind == "run_finished"
 
 
@@ -195,7 +195,7 @@ def test_a_tool_over_its_time_is_only_to_be_tried_again_where_that_does_nothing_
     tmp_path: Path, effect: Approval, again: bool
 ):
     def run(args: Any, context: ToolContext) -> ToolResult:
-        context.cancel.wait(10)
+        context.cancel.wait(60)
         return ToolResult("too late", {}, {})
 
     tool = FakeTool("slow", ImageInput, run, timeout_s=0.05, approval=effect)

@@ -137,7 +137,7 @@ def test_cancel_is_quick_while_the_endpoint_is_silent(tmp_path: Path, mode: str)
         return events, time.monotonic() - await cancelled
 
     def cancel(server: OpenAIServer) -> float:
-        assert server.stalled.wait(10)
+        assert server.stalled.wait(60)
         asked.cancel.cancel()
         return time.monotonic()
 

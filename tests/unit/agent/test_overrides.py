@@ -201,7 +201,7 @@ def test_a_stop_ends_the_waiting(tmp_path: Path):
 def _until(true: Callable[[], bool]) -> None:
     for thread in threading.enumerate():
         if thread.name.startswith("tool "):
-            thread.join(5)
+            thread.join(60)
     assert true()
 
 

@@ -41,7 +41,7 @@ class Events:
 
     def until(self, kind: str, run_id: str = "") -> RunEvent:
         while True:
-            event = self.queue.get(timeout=5)
+            event = self.queue.get(timeout=60)
             self.seen.append(event)
             if event.kind == kind and run_id in ("", event.run_id):
                 return event
@@ -169,7 +169,7 @@ def test_stopping_after_the_tool_lets_it_end_and_the_next_question_runs(tmp_path
     release = threading.Event()
 
     def run(args: Any, context: ToolContext) -> ToolResult:
-        assert release.wait(10)
+        assert release.wait(60)
         return ToolResult("found", {}, {})
 
     model = ScriptedModel([call("slow", image_path="a"), call("slow", image_path="b")], says("two"))
@@ -243,7 +243,7 @@ def test_after_close_nothing_hangs(tmp_path: Path, turn: Any, host: str, kind: s
     release = threading.Event()
 
     def run(args: Any, context: ToolContext) -> ToolResult:
-        release.wait(20)
+        release.wait(60)
         return ToolResult("", {}, {})
 
     tools = FakeRegistry(

@@ -116,7 +116,7 @@ def test_a_worker_in_reserve_takes_nothing_else():
 def pool() -> Iterator[WorkerPool]:
     made = WorkerPool(2, "test", stand_by=(), allowed=ALLOWED)
     made.submit(f"{ENTRIES}:echo", {}).result(30)
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + 60
     while made._workers[-1].pid is None and time.monotonic() < deadline:
         threading.Event().wait(0.02)
     yield made
@@ -201,7 +201,7 @@ def test_a_reserve_that_cannot_start_just_now_starts_later(monkeypatch: pytest.M
     pool = WorkerPool(1, "test", stand_by=(), allowed=ALLOWED)
     try:
         pool.warm()
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + 60
         while pool._workers[-1].pid is None and time.monotonic() < deadline:
             threading.Event().wait(0.02)
         assert pool._workers[-1].pid is not None

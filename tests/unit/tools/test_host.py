@@ -41,7 +41,7 @@ def call(host: ProcessHost, name: str, payload: Any = None, **options: Any) -> d
     return host.call(f"{ENTRIES}:{name}", payload or {}, **options)
 
 
-def until(condition: Callable[[], bool], seconds: float = 10.0) -> bool:
+def until(condition: Callable[[], bool], seconds: float = 60.0) -> bool:
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if condition():
@@ -99,7 +99,8 @@ def test_auto_shares_the_process_of_the_device_that_it_means(host: ProcessHost):
 def test_progress_arrives(host: ProcessHost):
     heard: list[tuple[float, str]] = []
     call(host, "steps", progress=lambda fraction, text: heard.append((fraction, text)))
-    assert [text for _, text in heard] == ["step 0", "step 1", "step 2"]
+    # On a busy machine it says how long it will take, too: "step 1 (about 4 s left)".
+    assert [text.partition(" (")[0] for _, text in heard] == ["step 0", "step 1", "step 2"]
 
 
 @pytest.mark.parametrize("entry", ["hang", "busy"])
@@ -120,7 +121,7 @@ def test_a_cancel_ends_a_blocked_model_within_a_second(host: ProcessHost, entry:
     assert thread.is_alive()
     started = time.monotonic()
     cancel.cancel()
-    thread.join(5)
+    thread.join(60)
     assert time.monotonic() - started < 1.0
     assert isinstance(caught[0], Cancelled)
     # The next call finds a fresh process.
@@ -209,7 +210,7 @@ def test_an_idle_end_that_meets_the_closing_is_no_error():
     lane = Lane("cpu", worker, ended.set)
     worker.close()
     lane.end_when_idle(0.01)  # a thread that raised would fail the test
-    assert ended.wait(10)
+    assert ended.wait(60)
     assert until(lambda: not lane.busy)
 
 
@@ -259,7 +260,7 @@ def test_unloading_looks_at_what_is_loaded_when_it_is_its_turn(host: ProcessHost
     def progress(fraction: float, text: str) -> None:
         if text == "at work":
             runs.set()
-            go_on.wait(10)
+            go_on.wait(60)
 
     def load(name: str, **options: Any) -> threading.Thread:
         payload = {"model": {"name": name}, "device": "cpu"}
@@ -268,16 +269,16 @@ def test_unloading_looks_at_what_is_loaded_when_it_is_its_turn(host: ProcessHost
         return thread
 
     first = load("a", progress=progress)
-    assert runs.wait(10)
+    assert runs.wait(60)
     waits = threading.Event()
     second = load("b", progress=lambda fraction, text: waits.set())
-    assert waits.wait(10)
+    assert waits.wait(60)
     third = threading.Thread(target=lambda: host.unload("a"))
     third.start()
     assert until(lambda: "unloading a model" in waiting_in(host))
     go_on.set()
     for thread in (first, second, third):
-        thread.join(10)
+        thread.join(60)
     assert host.pids  # b is there still: the process was not ended over its head
 
 
@@ -338,10 +339,10 @@ def test_a_call_that_is_ended_leaves_no_model_busy_and_no_process(host: ProcessH
         waits.start()
         assert until(lambda: host.states()["a"].waiting == 1)
         host.close()
-        waits.join(5)
+        waits.join(60)
     elif how == "cancelled":
         cancel.cancel()
-    thread.join(5)
+    thread.join(60)
     assert {type(one) for one in ends} == {ToolFailed if how == "too long" else Cancelled}
     assert not _alive(pid)
     states = {name: (one.state, one.waiting) for name, one in host.states().items()}

@@ -364,7 +364,7 @@ def test_calls_for_one_device_take_turns_and_say_what_they_wait_for(
     def first(fraction: float, text: str) -> None:
         if text.startswith("step"):
             first_runs.set()
-            waited.wait(10)
+            waited.wait(60)
 
     def second(fraction: float, text: str) -> None:
         said.append(text)
@@ -386,7 +386,7 @@ def test_who_waits_for_a_turn_can_be_stopped(host: ProcessHost, files: Files):
     def first(fraction: float, text: str) -> None:
         if text.startswith("step"):
             runs.set()
-            go_on.wait(10)
+            go_on.wait(60)
 
     thread = threading.Thread(
         target=lambda: call(host, files.payload("a", steps=2), progress=first)

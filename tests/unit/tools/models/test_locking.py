@@ -76,7 +76,7 @@ def test_a_thread_waits_for_the_other_and_may_enter_what_it_holds(tmp_path: Path
         thread = threading.Thread(target=later)
         thread.start()
         order.append("first")
-    thread.join(10)
+    thread.join(60)
     assert order == ["first", "second"]
     assert contents(tmp_path) == {}
 

@@ -337,7 +337,7 @@ class _Steps:
             if threading.current_thread() is self._thread and self._until and self._until():
                 self._until = None
                 self._stopped.set()
-                self._on.wait(20)
+                self._on.wait(60)
             return made
 
         monkeypatch.setattr(Path, "replace", replaced)
@@ -345,15 +345,15 @@ class _Steps:
     def stop_when(self, until: Callable[[], bool]) -> None:
         self._until = until
         self._thread.start()
-        assert self._stopped.wait(20)
+        assert self._stopped.wait(60)
 
     def go_on(self) -> None:
         self._on.set()
-        self._thread.join(20)
+        self._thread.join(60)
 
     def end(self) -> None:
         assert self._on.is_set(), "nobody waited"
-        self._thread.join(20)
+        self._thread.join(60)
         assert not self._thread.is_alive()
 
 
