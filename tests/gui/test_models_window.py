@@ -15,10 +15,12 @@ from PySide6.QtWidgets import QApplication, QDialog, QPushButton, QStyleOptionVi
 from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState, State
+from app.tools.models.states import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views.models.agree import AgreeDialog, Asked
 from app.views.models.table import LICENCE, STATE, TITLE, TitleDelegate
 from app.views.models.window import ModelsWindow, close_models, show_models
+from app.views.theme import THEME
 from tests.gui.hands import click
 from tests.gui.models_support import CARDS, PLAIN, STRICT, FakeHost, Hub, folder_of, weights
 
@@ -108,7 +110,7 @@ def test_a_folder_is_installed_after_a_yes_verified_and_removed(room: Room, tmp_
     room.rest()
     click(window.verify_button)
     room.wait(lambda: room.state("plain-net") == "Installed, intact")
-    assert "all files are what they should be" in room.said
+    assert "as it was installed on" in room.said
     (room.store.folder / "plain-net" / "model.safetensors").write_bytes(b"other")
     click(window.verify_button)
     room.wait(lambda: room.state("plain-net") == "Damaged")
@@ -186,6 +188,36 @@ def test_what_was_copied_there_by_hand_waits_for_its_terms(room: Room):
     (room.store.folder / "strict-net" / "modeling_strict.py").write_bytes(b"x = 2\n")
     room.window.refresh()
     room.wait(lambda: room.state("strict-net") in ("Its code was changed", "Damaged"))
+
+
+def test_what_is_still_done_while_the_window_closes_is_noted(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+):
+    folder_of(PLAIN, room.store.folder)
+    began, go_on, remove = threading.Event(), threading.Event(), room.store.remove
+
+    def slowly(name: str) -> ModelStatus:
+        began.set()
+        assert go_on.wait(60)
+        return remove(name)
+
+    monkeypatch.setattr(room.store, "remove", slowly)
+    room.window.tasks.remove("plain-net")
+    room.wait(began.is_set)
+    room.window.tasks.close()
+    go_on.set()
+    room.wait(lambda: room.notes == [("model_removed", {"model": "plain-net"})], timeout=10)
+
+
+def test_files_that_nothing_is_known_of_are_not_said_to_be_what_they_should_be(room: Room):
+    folder_of(PLAIN, room.store.folder)
+    room.window.refresh()
+    room.wait(lambda: room.state("plain-net") == "Installed")
+    room.window.choose("plain-net")
+    click(room.window.verify_button)
+    room.wait(lambda: "nothing is known to compare it with" in room.said)
+    assert "what they should be" not in room.said
+    assert THEME.warning in room.window.tasks.bar.text.styleSheet()
 
 
 def test_a_file_that_says_nothing_of_itself_is_told_and_offered_as_the_chosen_one(

@@ -83,7 +83,7 @@ class Tasks(QObject):
     Args:
         store: The models folder.
         host: What runs models.
-        note: Tells the audit log.
+        note: Tells the audit log; from any thread.
         parent: Qt parent.
 
     Attributes:
@@ -172,7 +172,7 @@ class Tasks(QObject):
 
         def work(progress: Progress, cancel: CancelToken) -> tuple[ModelStatus, ...]:
             self._unload(*names)
-            return self._store.install(
+            statuses = self._store.install(
                 plan,
                 accepted=yes.terms,
                 code_allowed=yes.code,
@@ -181,11 +181,14 @@ class Tasks(QObject):
                 progress=progress,
                 cancel=cancel,
             )
-
-        def then(statuses: tuple[ModelStatus, ...]) -> Outcome:
             agreed = {model.card.name: bool(model.terms) for model in plan.models}
             for status in statuses:
-                self._installed(status, terms=agreed[status.card.name])
+                self._note_installed(status, terms=agreed[status.card.name])
+            return statuses
+
+        def then(statuses: tuple[ModelStatus, ...]) -> Outcome:
+            for name in names:
+                self._host.forget(name)
             titles = " and ".join(status.card.title for status in statuses)
             self.bar.say(f"{titles}: installed.", "ok", "circle-check")
             return Outcome(statuses, names[0])
@@ -197,16 +200,18 @@ class Tasks(QObject):
 
         def work(progress: Progress, cancel: CancelToken) -> ModelStatus:
             self._unload(name)
-            return self._store.get(
+            status = self._store.get(
                 name,
                 accepted=yes.terms,
                 code_allowed=yes.code,
                 progress=progress,
                 cancel=cancel,
             )
+            self._note_installed(status, terms=yes.terms)
+            return status
 
         def then(status: ModelStatus) -> Outcome:
-            self._installed(status, terms=yes.terms)
+            self._host.forget(name)
             told = words.told(status)
             said = f"{status.card.title}: {told.text.lower()}. {told.more}".strip()
             self.bar.say(said, told.tone, told.icon)
@@ -222,16 +227,7 @@ class Tasks(QObject):
             return self._store.verify(name, progress=progress, cancel=cancel, host=self._host)
 
         def then(statuses: tuple[ModelStatus, ...]) -> Outcome:
-            bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
-            there = [one for one in statuses if one.there]
-            if bad:
-                said = [f"{one.card.title}: {words.told(one).text}, {one.note}." for one in bad]
-                self.bar.say(" ".join(said), "warning", "triangle-alert")
-            elif there:
-                said = f"{counted(len(there), 'model')} read: all files are what they should be."
-                self.bar.say(said, "ok", "circle-check")
-            else:
-                self.bar.say("Nothing is there to be verified.", "faint", "info")
+            self.bar.say(*_verified(statuses))
             return Outcome(statuses)
 
         self._run("Reading", work, then)
@@ -240,11 +236,12 @@ class Tasks(QObject):
         """Note what was agreed to."""
 
         def work(_progress: Progress, _cancel: CancelToken) -> ModelStatus:
-            return self._store.accept(name, code=yes.code)
+            status = self._store.accept(name, code=yes.code)
+            self._note("model_accepted", model=name, code=yes.code)
+            return status
 
         def then(status: ModelStatus) -> Outcome:
             self._host.forget(name)
-            self._note("model_accepted", model=name, code=yes.code)
             self.bar.say(f"{status.card.title} can be used.", "ok", "circle-check")
             return Outcome((status,), name)
 
@@ -255,11 +252,12 @@ class Tasks(QObject):
 
         def work(_progress: Progress, _cancel: CancelToken) -> ModelStatus:
             self._unload(name)
-            return self._store.remove(name)
+            status = self._store.remove(name)
+            self._note("model_removed", model=name)
+            return status
 
         def then(status: ModelStatus) -> Outcome:
             self._host.forget(name)
-            self._note("model_removed", model=name)
             self.bar.say(f"{status.card.title}: removed.", "ok", "circle-check")
             return Outcome((status,), name)
 
@@ -288,10 +286,10 @@ class Tasks(QObject):
             if asking.loaded(loaded.get(name)):
                 self._host.unload(name)
 
-    def _installed(self, status: ModelStatus, *, terms: bool) -> None:
-        name = status.card.name
-        self._host.forget(name)
-        allowed = status.code == "allowed"
+    # What was done is noted in the thread that did it: the window may be closing.
+
+    def _note_installed(self, status: ModelStatus, *, terms: bool) -> None:
+        name, allowed = status.card.name, status.code == "allowed"
         self._note(
             "model_installed", model=name, revision=status.revision, terms=terms, code=allowed
         )
@@ -346,3 +344,21 @@ class Tasks(QObject):
         self._timer.stop()
         self.bar.rest()
         self.busy_changed.emit()
+
+
+def _verified(statuses: tuple[ModelStatus, ...]) -> tuple[str, str, str]:
+    """What a look into all files has shown: text, tone and icon."""
+    bad = [one for one in statuses if one.state in ("broken", "other", "partly")]
+    if bad:
+        said = [f"{one.card.title}: {words.told(one).text}, {one.note}." for one in bad]
+        return " ".join(said), "warning", "triangle-alert"
+    there = [one for one in statuses if one.there]
+    if not there:
+        return "Nothing is there to be verified.", "faint", "info"
+    known = [one for one in there if not one.note]
+    said = [f"{one.card.title}: {one.note}." for one in there if one.note]
+    if known:
+        said.insert(0, f"{counted(len(known), 'model')} read: all files are what they should be.")
+    if any(one.state == "installed" for one in there):  # read, and nothing says what it should be
+        return " ".join(said), "warning", "triangle-alert"
+    return " ".join(said), "ok", "circle-check"
