@@ -45,6 +45,7 @@ KNOWLEDGE = (
     "heilen",
     "toedlich",
     "ansteckend",
+    "make|made|take|took first",
     "wofuer steht",
     "wer hat .. entdeckt",
     "wer hat .. erfunden",

@@ -34,6 +34,7 @@ from app.agent.planning.values import (
 )
 from app.tools.planning import AnyOf, QuestionKind
 
+_NONE = QuestionKind("")
 _HELP = (
     r"help|what\s+can\s+(?:you|i)\s+(?:do|ask)|what\s+do\s+you\s+do|which\s+tools|what\s+tools|"
     r"list\s+(?:\w+\s+)?tools|tools\s+(?:are\s+)?available|who\s+are\s+you|commands|hilfe|"
@@ -76,6 +77,7 @@ def read_natural(
         return NoRule()
     if asked.needs_image and not scene.images:
         return Reply(no_image_text())
+    wanted = _suited(wanted, reading, scene, OpenImage(image))
     tools = completed([*wanted, *asked.absent], asked, scene)
     steps: list[Step] = []
     texts = (question, text if len(text) == len(question) else question)
@@ -210,6 +212,26 @@ def _values(
     texts_said = find_texts(rule, *texts) | find_texts(rule, *said)
     words = {name: said for name, said in texts_said.items() if name in known}
     return words | found | find_numbers(rule, texts[0], schema)
+
+
+def _suited(wanted: Sequence[str], reading: Reading, scene: Scene, shown: OpenImage) -> list[str]:
+    """The tools, another of those that do as well in the place of one that is not for the image."""
+    needs = [need for key in reading.kinds for need in (_kind(key, scene) or _NONE).tools]
+    found: list[str] = []
+    for tool in wanted:
+        groups = [need.tools for need in needs if isinstance(need, AnyOf) and tool in need.tools]
+        if groups and tool not in needs and unsuitable(tool, shown, (), scene):
+            left_out = reading.asked.left_out
+            able = [
+                name
+                for name in groups[0]
+                if name in scene.tools
+                and name not in left_out
+                and not unsuitable(name, shown, (), scene)
+            ]
+            tool = next(iter(able), tool)
+        found.append(tool)
+    return list(dict.fromkeys(found))
 
 
 def _said_to_others(tool: str, reading: Reading, scene: Scene) -> frozenset[int]:

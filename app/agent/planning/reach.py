@@ -11,6 +11,7 @@ from app.agent.planning.words import Match, Token
 
 _K = TypeVar("_K")
 _IT_TEXT = (
+    "one eins "
     "it its that them this these those inside there darin drin es ihn sie das dies davon diesen "
     "darum drum dessen deren dort"
 )

@@ -9,9 +9,9 @@ from __future__ import annotations
 from app.tools.chest.plan_findings import FINDINGS
 from app.tools.planning import TextWords, any_of
 
-_MODEL = any_of("model", "network", "net", "ai", "algorithm", "classifier", "computer", "machine",
+_MODEL = any_of("model", "network", "net", "ai", "algorithm", "classifier",
                 "cnn", "modell", "netz", "netzwerk", "ki", "algorithmus", "klassifikator",
-                "software", "programm", "densenet", "program", "prediction",
+                "densenet", "prediction",
                 "vorhersage")  # fmt: skip
 _LOOKED = any_of("attention", "attend", "attended", "attends", "focus", "focused", "focuses",
                  "looked", "looking", "looks", "relied", "relies", "relying", "concentrated",
@@ -32,7 +32,9 @@ _SCORE = any_of("score", "scores", "prediction", "predictions", "probability", "
                 "output", "verdict", "call", "vorhersage", "entscheidung", "ergebnis", "wert",
                 "wahrscheinlichkeit", "classification", "klassifikation")  # fmt: skip
 HEATMAP = (
-    f"{_MODEL} .. {_LOOKED}", f"{_LOOKED} .. {_MODEL}", f"{_AREAS} .. {_DRIVES} .. {_MODEL}",
+    f"{_MODEL} .. {_LOOKED}", f"attention|aufmerksamkeit .. {_MODEL}", f"focus of {_MODEL}",
+    f"{_MODEL} .. base|bases|based .. on", "worauf .. stuetzt|achtet|geachtet|geschaut",
+    f"{_AREAS} .. {_DRIVES} .. {_MODEL}",
     f"{_AREAS} .. {_DRIVES} .. {_SCORE}", f"{_AREAS} .. {_SCORE} .. {_DRIVES}",
     "regions|areas|pixels|zones|bits|parts|bereiche|stellen|regionen .. "
     "drove|driving|influenc*|contribut*|responsible|convinced|tipped|pushed|triggered|swayed|"
@@ -66,6 +68,9 @@ BOX = (
     *("rahmen herum", "einrahmen", "umrahm*", "eingerahmt", "rahm* .. ein", "rechteck*"),
     *("viereck*", "einen rahmen", "ein rahmen", "boxen", "bounding boxen", "einkasteln"),
     *("einkreisen", "kreis* .. ein", "circle .. where", "enclose", "surround", "ground"),
+    "put|enclose|place|wrap|draw|show|surround|set|have .. in|inside|with box|rectangle|frame",
+    "put|enclose|place|wrap|surround in|inside box|rectangle|frame",
+    "in box|rectangle please",
     *("rahmen zeichnen", "rahmen ziehen", "encase", "einzurahmen", "umrahmung", "umrahme*"),
 )
 _BLUNT = (
@@ -299,7 +304,7 @@ MARKED = (
     f"my two|three|own|last|little|green|yellow|red {_MARKS}",
     "clicks|points|dots|crosses on|in|over|inside|onto",
     "those|these points|clicks|dots|marks|boxes", f"my|our {_MARKS}",
-    f"inside|within|in|from|using|use|under|at {_DRAWN}",
+    f"inside|within|in|from|using|use|under|at {_DRAWN}", f"{_MARKS} of mine|ours",
     f"inside|within|in|from|using|use|under|at|of {_THAT} {_DRAWN}",
     f"{_MARKS} i", f"{_MARKS} .. clicked|placed|drawn|marked",
     *("what's inside it", "what is inside it", "whats inside it", "clicked on", "inside it"),

@@ -47,7 +47,7 @@ _BILD = any_of(
     *("es", "das", "film", "scan"),
 )
 _GEMACHT = any_of(
-    *("gemacht", "erstellt", "durchgefuehrt", "entstanden", "angefertigt", "aufgenommen", "ist"),
+    *("gemacht", "erstellt", "durchgefuehrt", "entstanden", "angefertigt", "aufgenommen"),
     *(
         "*geroentgt",
         "stammt",
@@ -126,7 +126,11 @@ _METADATA = (
     *("how old .. patient", "patient age", "age of patient", "patient sex", "sex of patient"),
     *("body part", "study description", "series description", "transfer syntax", "date"),
     *("lung window*", "bone window*"),
-    *("soft tissue window*", "mm per pixel", "rows", "columns", "hounsfield", "machine"),
+    *("soft tissue window*", "mm per pixel", "rows", "columns", "hounsfield", "which machine"),
+    *("what machine", "machine was", "machine used", "scan machine", "imaging machine"),
+    "is ap|pa|lateral|frontal film|view|projection|image|picture|radiograph|xray|ray|shot",
+    "is it ap|pa|lateral|frontal",
+    "ist|war es|das ap|pa",
     *(
         "how many pixels",
         "number of pixels",
@@ -211,6 +215,11 @@ _PICTURES = any_of(
 _BILDER = any_of(
     *("bild", "*aufnahme", "*roentgenbild", "thoraxbild", "schicht", "film", "foto"),
 )
+_OF_THE_WINDOW = (
+    *("toolbar*", "menu*", "font*", "wall*", "interface", "button*", "icon*", "theme", "letters"),
+    *("annotation*", "cursor", "crosshair*", "schrift*", "hintergrund*", "oberflaeche"),
+)
+"""What else has colours."""
 _RECOLOUR = (
     *("colour map", "color map", "colourmap", "colormap", "farbtabelle", "farbskala"),
     "farbpalette",
@@ -296,7 +305,7 @@ PLAN = PackPlan(
         QuestionKind("what", _WHAT, tools=(_DICOM,)),
         QuestionKind("convert", _CONVERT, tools=(_DICOM,)),
         QuestionKind("show", _PICTURE, tools=(_SHOW,), alone=True),
-        QuestionKind("recolour", _RECOLOUR, tools=(_SHOW,)),
+        QuestionKind("recolour", _RECOLOUR, tools=(_SHOW,), unless=_OF_THE_WINDOW),
         QuestionKind("then_show", _THEN_SHOW, tools=(_SHOW,)),
     ),
     tools=(

@@ -130,3 +130,51 @@ def test_a_question_that_needs_no_image_needs_none_open(tool: str):
     words = {"llava_med_qa": "LLaVA-Med", "medgemma_qa": "MedGemma"}[tool]
     text = f"Ask {words} what Kerley lines are."
     assert plan(text, ()) == [(tool, {"question": text})]
+
+
+def test_a_free_question_on_a_slice_goes_to_a_model_that_takes_any_image():
+    slice_note = {**DICOM_NOTE, "modality": "CT", "body_part": ""}
+    question = "How severe is the emphysema?"
+    assert [tool for tool, _ in plan(question)] == ["chest_xray_expert"]
+    assert [tool for tool, _ in plan(question, (slice_note,))] == ["llava_med_qa"]
+    # Whoever is asked by name is not replaced: the tool itself refuses, or asks.
+    named = plan("Ask CheXagent how severe the emphysema is.", (slice_note,))
+    assert "llava_med_qa" not in [tool for tool, _ in named]
+
+
+@pytest.mark.parametrize(
+    ("question", "tools"),
+    [
+        ("From the two points I clicked, compute a mask.", ["medsam2_segment"]),
+        ("The thing under my click: outline it.", ["medsam2_segment"]),
+        (
+            "Segment what I marked and outline the heart.",
+            ["medsam2_segment", "chest_xray_segmentation"],
+        ),
+    ],
+)
+def test_to_outline_what_is_marked_outlines_no_organ_that_nobody_names(
+    question: str, tools: list[str]
+):
+    assert [tool for tool, _ in plan(question)] == tools
+
+
+def test_what_is_quoted_is_what_a_box_is_drawn_round():
+    question = "Localise 'blunting of the left costophrenic angle' with a bounding box."
+    ((tool, arguments),) = plan(question)
+    assert tool == "xray_phrase_grounding"
+    assert arguments["phrase"] == "blunting of the left costophrenic angle"
+
+
+@pytest.mark.parametrize("question", ["W350 L50", "ww 350 wl 50", "L50 W350", "W 350 L 50"])
+def test_a_window_may_be_given_by_letters(question: str):
+    ((tool, arguments),) = plan(question)
+    assert tool == "dicom_processor"
+    assert (arguments["window_center"], arguments["window_width"]) == (50, 350)
+
+
+def test_organs_of_another_request_are_not_outlined():
+    calls = dict(plan("Is the heart enlarged? Also outline the lungs."))
+    assert calls["chest_xray_segmentation"]["organs"] == ["Left Lung", "Right Lung"]
+    alone = dict(plan("Measure the heart. Then outline it."))
+    assert "Heart" in alone["chest_xray_segmentation"]["organs"]
