@@ -157,12 +157,21 @@ class ModelStore:
         Raises:
             UsageError: There is no model of that name.
             BeingReplaced: Another Sightline does not end replacing it.
+            SightlineError: A file cannot be read.
             Cancelled: `cancel` was set.
         """
         wanted = [self.card(name)] if name else list(self.cards.values())
         total = sum(self.status(one).bytes for one in wanted if self.has(one.name))
         verifying = Verifying(total, progress, cancel, host)
-        return tuple(self._seen(one, verifying.verified) for one in wanted)
+        try:
+            return tuple(self._seen(one, verifying.verified) for one in wanted)
+        except OSError as error:
+            raise SightlineError(
+                f"a model's file cannot be read ({error.strerror or error})",
+                subject=str(error.filename or self.folder),
+                remedy="Ask whoever looks after this computer for the right to read it, or "
+                "install the model again.",
+            ) from error
 
     def accept(
         self, name: str, *, code: bool = False, cancel: CancelToken | None = None

@@ -206,7 +206,7 @@ def test_a_damaged_model_is_still_broken_and_one_that_cannot_be_read_an_error(
         raise PermissionError(13, "Permission denied")
 
     monkeypatch.setattr(Path, "open", refused)
-    with pytest.raises(PermissionError):
+    with pytest.raises(SightlineError, match="Permission denied"):
         folders.ours.verify()
 
 
