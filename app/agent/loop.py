@@ -15,7 +15,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections import deque
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Collection, Sequence
 from typing import Any
 
 from app import __version__
@@ -357,8 +357,26 @@ class _Run:
 
     def _cut(self) -> None:
         """End early: half an answer is kept, every call gets a result, nothing comes behind it."""
-        self.transcript.cut(self.answers.reply.text, NOT_RUN)
+        half = self.answers.reply.text
+        if half.strip():
+            self._say_behind(half)
+        self.transcript.cut(half, NOT_RUN)
         self._end_plan(ok=False)
+
+    def _say_behind(self, half: str) -> None:
+        """What is to be minded of half an answer: it was read as it came."""
+        told: list[str] = []
+
+        def keep(cited: Collection[int]) -> str:
+            told.append(behind(self.director, self.request, self.agent.plans, cited))
+            return ""
+
+        try:
+            self.calls.evidence.check(half, (), keep)
+        except Exception as error:  # the run is to end whatever happens
+            log_unexpected("What stands behind half an answer could not be told", error)
+        for text in filter(None, told):
+            self.emitter.emit(TextDelta, text=text)
 
     def _set_plan(self, plan: Plan) -> None:
         self.director.by_rules = True
