@@ -37,7 +37,7 @@ HEATMAP = (
     f"{_AREAS} .. {_DRIVES} .. {_MODEL}",
     f"{_AREAS} .. {_DRIVES} .. {_SCORE}", f"{_AREAS} .. {_SCORE} .. {_DRIVES}",
     "regions|areas|pixels|zones|bits|parts|bereiche|stellen|regionen .. "
-    "drove|driving|influenc*|contribut*|responsible|convinced|tipped|pushed|triggered|swayed|"
+    "drove|driving|decisive|influenc*|contribut*|responsible|convinced|tipped|pushed|triggered|swayed|"
     "beigetragen|verantwortlich|ausschlaggebend",
     f"explain|justify|visuali*|explanation .. {_SCORE}", f"visual explanation .. {_SCORE}",
     f"where .. {_MODEL} .. get|got|take|took|find|found",

@@ -64,6 +64,7 @@ _DATES = (
     f"when was|were|is|did|exactly|been .. {_TAKEN}",
     "when .. taken|shot|acquired|performed|recorded|created",
     f"when .. was|were .. {_TAKEN}",
+    *("when was it", "how long ago .. taken|made|done|acquired|shot|recorded"),
     *("when it was", "when this was", "when that was", "since when .. picture|film"),
     f"day|date|year|month|clock|hour .. {_STUDY} .. {_TAKEN}",
     f"day|date|year|month|time|hour .. {_TAKEN} .. {_STUDY}",
