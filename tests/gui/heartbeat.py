@@ -13,8 +13,9 @@ pixels, builds windows), and so does whatever else the machine does; so three th
 Every test has the limits `COMPUTED_MS` and `BLOCKED_MS`. Of 358 tests with a window, half computed
 under 3 ms between two beats, 95% under 12 ms, and the worst 47 ms (2 cores, shared with other
 work); on a machine busier still the same code was charged 205 ms once. So the first is a net for
-what has gone badly wrong, wide enough for such a machine. The promise of 50 ms on the clock is for tests to declare that do what a user does:
-`@pytest.mark.stall_limit(50)`, or the fixture `gui_heartbeat` where only a passage counts.
+what has gone badly wrong, wide enough for such a machine. The promise of 50 ms on the clock is for
+tests to declare that do what a user does: `@pytest.mark.stall_limit(50)`, or the fixture
+`gui_heartbeat` where only a passage counts.
 """
 
 from __future__ import annotations
