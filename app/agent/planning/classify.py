@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.choosing import choose
 from app.agent.planning.found import Book, Found, Key, book_of
+from app.agent.planning.german import in_standard_german
 from app.agent.planning.mentions import Mention, find_mentions, with_phrases
 from app.agent.planning.negation import Denial, denials, is_cue_word
 from app.agent.planning.scope import is_beyond_word, reported, said_nothing
@@ -18,6 +19,7 @@ from app.tools.planning import Plans, QuestionKind
 _LATER = frozenset(("before", "bevor", "ehe"))
 _SOONER = frozenset(("after", "nachdem"))
 _THAT = frozenset(("that", "it", "them", "this", "which", "wards"))
+_ANYTHING = frozenset(("anything", "everything", "all", "else", "alles", "allem"))
 _LEAD = 4
 
 
@@ -137,7 +139,7 @@ def respelt(blank: str, book: Book) -> tuple[list[Token], dict[int, str]]:
     """The words with misspelt ones put right, and by number what these are read as."""
     mended: dict[int, str] = {}
     done: list[Token] = []
-    for token in tokens_of(blank):
+    for token in in_standard_german(tokens_of(blank)):
         if token.forms and not any(part.known(token.forms) for part in book.parts):
             meant = (
                 ""
@@ -203,6 +205,8 @@ def _turn(match: Match, tokens: Sequence[Token]) -> int:
         if tokens[position].clause != tokens[first].clause:
             break
         if tokens[position].text in _LATER:
+            if tokens[position + 1].text in _ANYTHING:
+                return first - len(tokens)  # "before anything else"
             return first + len(tokens)
         after = tokens[position + 1].text
         if tokens[position].text in _SOONER and after not in _THAT:

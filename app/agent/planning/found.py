@@ -17,13 +17,7 @@ from app.agent.planning.scope import (
     said_nothing,
 )
 from app.agent.planning.spelling import Speller
-from app.agent.planning.words import (
-    DETERMINERS,
-    Match,
-    Token,
-    Vocabulary,
-    telling,
-)
+from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary, telling
 from app.tools.planning import AnyOf, PackPlan, QuestionKind
 
 Key = tuple[str, str]
@@ -190,7 +184,7 @@ class Found:
                 found |= denial.at
             else:
                 for match in self.work:
-                    if match.at <= denial.at:
+                    if match.at <= denial.at and not self._is_object(match, denial):
                         found |= match.at
         return frozenset(found)
 
@@ -252,6 +246,8 @@ class Found:
 
     def _is_object(self, match: Match, denial: Denial) -> bool:
         """Whether a word only says what another tool's work is done to: "don't crop the cells"."""
+        if match.first < denial.cue:  # "die Zellen nicht auswerten"
+            return any(one.first > denial.last and one.at <= denial.at for one in self.work)
         before = match.first - 1
         while before > denial.last and self.tokens[before].text in DETERMINERS:
             before -= 1
@@ -298,6 +294,10 @@ class Found:
             for other in self.book.kinds[key].means:
                 gone = self._of_nothing((key[0], other))
                 banned[key[0], other] = banned.get((key[0], other), frozenset()) | gone
+                gone -= self._of_subjects()
+                for one in found:  # another pack's outline is the same one
+                    if one[0] != key[0]:
+                        banned[one] = banned.get(one, frozenset()) | gone
         kept = {
             key: self._matches(key, (), banned) if key in banned else matches
             for key, matches in found.items()
@@ -310,6 +310,10 @@ class Found:
         named = {part[match.first] for match in self.values}
         places = {match.first for match in self.asking.get(key, ())}
         return frozenset(place for place in places if part[place] not in named)
+
+    def _of_subjects(self) -> frozenset[int]:
+        """The words of the parts that name what a tool is about: "outline the cells"."""
+        return self.parts.words({self.parts.of[match.first] for match in self.about})
 
     def reach(self, found: Mapping[Key, Sequence[Match]]) -> dict[Key, frozenset[int]]:
         """The numbers of the words that are said to the kinds which beat others."""

@@ -6,6 +6,11 @@ that lie near a word of the field. Umlauts as "ae".
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import replace
+
+from app.agent.planning.words import Token
+
 _TEXT = """
 abend aber abgeben acht aehnlich aerzte aerztin akut alle allein allem allen aller allerdings
 alles also alte alten andere anderem anderen anderer anderes anders anfang angabe angeben angst
@@ -85,6 +90,24 @@ wirst wissen wo wobei woche wochen wodurch woerter wofuer woher wohin wohl wohne
 woran worauf woraus worin wort worte worum wovon wozu wucht wuerde wuerden wunder wunsch wurde
 wurden zaehler zahl zahlen zahn zehn zeichen zeile zeilen zeit zeiten zeitung zelt zelte zentrum
 ziehen ziel ziemlich zimmer zudem zuerst zufall zug zuletzt zum zunge zur zurueck zusammen
-zustand zuviel zwar zwei zweite zweiten zwischen
+zustand zuviel stund stunde beruht beruhen basiert zwar zwei zweite zweiten zwischen
 """
 GERMAN = frozenset(_TEXT.split())
+
+_SPOKEN = {"net": "nicht", "ned": "nicht", "nit": "nicht", "san": "sind", "bloss": "nur"}
+_TELLING = frozenset(("die", "der", "das", "den", "ich", "bitte", "ist", "und", "mir", "wie"))
+
+
+def in_standard_german(tokens: Sequence[Token]) -> list[Token]:
+    """A German question's words, those of dialects as they are written: "net" is "nicht".
+
+    In English a net is what computes.
+    """
+    if not any(token.text in _TELLING for token in tokens):
+        return list(tokens)
+    return [
+        replace(token, text=meant, forms=(meant,))
+        if token.forms and (meant := _SPOKEN.get(token.text))
+        else token
+        for token in tokens
+    ]

@@ -40,6 +40,7 @@ _ORDERS_TEXT = (
     "write draft dictate generate create make produce compare describe explain display view pull "
     "convert report label highlight delineate evaluate assess rate grade analyse analyze estimate "
     "apply open save export need want help comment identify work paint colour color denoise clean "
+    "window rewindow invert "
     "crop cluster plot visualise visualize provide point confirm exclude return "
     "zeig zeige zeichne sag sage gib nenne nenn miss messe mess bestimme bestimm berechne "
     "berechn pruefe pruef schau such suche finde zaehle zaehl frag frage lass schreib schreibe "
@@ -76,6 +77,8 @@ _WORKED_ON = frozenset(_WORKED_ON_TEXT.split())
 # "Das, was ich markiert habe": no question.
 _MEANT = frozenset(("das", "alles", "dasjenige", "den", "dem", "that", "everything", "all"))
 _RELATIVE = frozenset(("was", "what", "which", "who", "welches", "welche", "where", "wo"))
+_AHEAD = frozenset(("before", "vor", "zunaechst", "bevor"))
+_ELSE = frozenset(("anything", "everything", "else", "allem", "alles", "other", "anderen"))
 _FEW = 4
 
 
@@ -158,6 +161,10 @@ def _asks(tokens: Sequence[Token], start: int, end: int) -> bool:
     lead = 0
     while lead < len(words) and words[lead] in _FILLERS - {"can", "could", "would", "will"}:
         lead += 1
+    # "Before anything else window this at 40/400".
+    if words[lead : lead + 1] and words[lead] in _AHEAD:
+        while lead < len(words) and words[lead] in _AHEAD | _FILLERS | _ELSE:
+            lead += 1
     first = words[lead : lead + 1]
     if any(word in _QUESTIONS or word in _ORDERS for word in first):
         return True

@@ -6,6 +6,7 @@ import re
 from collections.abc import Collection, Sequence
 
 from app.agent.planning.beyond import ERRANDS, KNOWLEDGE
+from app.agent.planning.everyday import everyday
 from app.agent.planning.parts import Parts
 from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary
 
@@ -30,6 +31,7 @@ _TELLS = Vocabulary(
             *("meint", "schreibt", "vermutet", "suspects", "suspected", "behandelt", "hausarzt"),
             # Why somebody asks, or what is done after that.
             *("before|bevor|ehe|until|bis|while|because|weil i|we|ich|wir", "so i|we can"),
+            *("supposing", "assuming", "suppose", "provided that", "angenommen", "falls"),
             *("kommt mit", "kam mit", "aufgenommen mit", "j"),
         )
     ]
@@ -99,7 +101,8 @@ def beyond_words(tokens: Sequence[Token]) -> frozenset[int]:
 
 def beyond_tools(tokens: Sequence[Token], matches: Sequence[Match]) -> frozenset[Match]:
     """The matches that stand in a textbook question or an errand."""
-    found: set[Match] = set()
+    world = everyday(tokens)
+    found = {match for match in matches if match.first in world}
     for cue in _BEYOND.find(tokens):
         first = min(cue.at)
         for match in matches:

@@ -108,7 +108,16 @@ class Speller:
 
 def _heard(word: str) -> list[str]:
     """What sounds like a word: "bocks" and "box"."""
-    pairs = (("cks", "x"), ("ks", "x"), ("f", "ph"), ("f", "v"), ("z", "s"), ("k", "c"), ("c", "k"))
+    pairs = (
+        ("kw", "qu"),
+        ("cks", "x"),
+        ("ks", "x"),
+        ("f", "ph"),
+        ("f", "v"),
+        ("z", "s"),
+        ("k", "c"),
+        ("c", "k"),
+    )
     return [word.replace(said, spelt) for said, spelt in pairs if said in word]
 
 

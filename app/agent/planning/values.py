@@ -14,10 +14,39 @@ from app.tools.planning import TextWords, ToolRule, ValueWords
 
 _SIDES = {
     **dict.fromkeys(
-        ("left", "l", "lt", "linke", "linken", "linker", "linkes", "links", "li"), "Left"
+        (
+            "left",
+            "l",
+            "lt",
+            "linke",
+            "linken",
+            "linker",
+            "linkes",
+            "links",
+            "li",
+            "lings",
+            "linx",
+            "lincs",
+            "lefft",
+        ),
+        "Left",
     ),
     **dict.fromkeys(
-        ("right", "r", "rt", "rechte", "rechten", "rechter", "rechtes", "rechts", "re"), "Right"
+        (
+            "right",
+            "r",
+            "rt",
+            "rechte",
+            "rechten",
+            "rechter",
+            "rechtes",
+            "rechts",
+            "re",
+            "reschts",
+            "rehts",
+            "recht",
+        ),
+        "Right",
     ),
 }
 _WITH_SIDE = frozenset(("and", "or", "und", "oder", "sided", "seitige", "seitigen", "hand"))
@@ -105,17 +134,20 @@ def find_numbers(rule: ToolRule, blank: str, schema: ToolSchema) -> dict[str, fl
     return found
 
 
-def find_texts(rule: ToolRule, blank: str, text: str) -> dict[str, str]:
+def find_texts(
+    rule: ToolRule, blank: str, text: str, tokens: Sequence[Token] = ()
+) -> dict[str, str]:
     """Arguments that take words of the question.
 
     Args:
         rule: What is known of the tool.
         blank: The question with the insides of quoted strings blanked.
         text: The same as it was written.
+        tokens: Its words, where misspelt ones were put right.
     """
     found: dict[str, str] = {}
     for item in rule.texts:
-        span = _span(item, blank)
+        span = _span(item, blank, tokens)
         if span is None:
             continue
         said = text[span[0] : span[1]].strip()
@@ -126,7 +158,7 @@ def find_texts(rule: ToolRule, blank: str, text: str) -> dict[str, str]:
     return found
 
 
-def _span(item: TextWords, blank: str) -> tuple[int, int] | None:
+def _span(item: TextWords, blank: str, tokens: Sequence[Token]) -> tuple[int, int] | None:
     """From where to where an argument's text goes, None where nothing is said of it."""
     quoted = list(_QUOTED.finditer(blank)) if item.quoted else []
     if len(quoted) == 1:
@@ -139,13 +171,12 @@ def _span(item: TextWords, blank: str) -> tuple[int, int] | None:
         end = _SENTENCE_END.search(blank, match.end())
         return match.end(), end.start() if end else len(blank)
     if item.about:
-        return _around(item.about, blank)
+        return _around(item.about, tokens or tokens_of(blank))
     return (0, len(blank)) if item.whole else None
 
 
-def _around(words: tuple[str, ...], blank: str) -> tuple[int, int] | None:
+def _around(words: tuple[str, ...], tokens: Sequence[Token]) -> tuple[int, int] | None:
     """What is said around the first of these words: "the mass in the upper zone, can you ..."."""
-    tokens = tokens_of(blank)
     first = min((match.first for match in _spoken_of(words).find(tokens)), default=None)
     if first is None:
         return None

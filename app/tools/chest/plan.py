@@ -223,7 +223,10 @@ _TOOLS = (
     ToolRule(
         _REPORT,
         why="drafts a report",
-        leave_out=("report*", "bericht*", "dictat*", "impression"),
+        leave_out=(
+            *("report*", "bericht*", "*bericht", "dictat*", "impression", "befundtext*"),
+            *("*befundbericht*", "befundung", "arztbrief*", "diktat*"),
+        ),
         accepts=_CHEST,
     ),
     ToolRule(

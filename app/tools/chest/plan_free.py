@@ -124,6 +124,9 @@ NO_DEVICE = (
     f"after|following|post|nach|despite|until .. {_DEVICE}",
     f"{_DEVICE} .. just|inserted|insertion|changed|removed|removal|pulled|replaced|caused|cause",
     f"just|newly|recently|freshly|frisch .. {_DEVICE}",
+    "line|lines of text|words|code|writing",
+    "line|lines long|summary",
+    "text .. line",
     "kerley|fissure|pleural|paratracheal|skin|septal|junction line|lines",
 )
 """When something was looked for, not what: "pneumothorax after line placement?"."""
@@ -145,6 +148,7 @@ FREE = (
     f"wie schwer|ausgepraegt|schlimm|stark|ausgedehnt|fortgeschritten|gross|weit .. {_FINDINGS}",
     "wie schwer|ausgepraegt|schlimm|ausgedehnt|fortgeschritten",
     *("schweregrad*", "auspraegung", "leicht .. schwer", "ausmass"),
+    "and|und .. call|consider|nennen abnormal|normal|significant|pathologic*",
     # Side against side.
     f"{_COMPARING} .. {_LUNGS}", f"{_LUNGS} .. {_COMPARING}", "seitenvergleich", "side by side",
     f"{_COMPARING} left|right|li|re|links|rechts",
@@ -153,6 +157,7 @@ FREE = (
     f"{_LUNGS} .. symmetric*|symmetrisch*|seitengleich*|seitendifferent*",
     f"symmetric*|symmetrisch*|seitengleich* .. {_LUNGS}",
     "difference* .. left|right|sides|lungs",
+    "unterschied* zwischen linke*|rechte*|beiden",
     f"differ|differs|contrast .. {_LUNGS}", f"left|right {_AGAINST} .. left|right",
     f"left|right|one|either|other {_LUNGS} .. {_THAN_OTHER}",
     f"linke|rechte|eine|linken|rechten {_LUNGS} .. {_THAN_OTHER}",

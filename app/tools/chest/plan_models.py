@@ -245,6 +245,9 @@ COMPARE = (
     f"{_CHANGED} .. prior|priors|baseline",
     f"prior|priors|baseline .. {_CHANGED}",
     f"{_CHANGED} .. {_DAYS}", f"{_DAYS} .. {_CHANGED}",
+    "size|weight|volume|grown|grew|chang*|worse*|better|improv* .. in between|meantime",
+    "meanwhile|inzwischen|seither|seitdem|zwischenzeitlich .. veraender*|gewachsen|groesser|"
+    "kleiner|zugenommen|abgenommen|changed|grown|worse|better|improved",
     *("interval change*", "interval progress*", "interval development", "interval increase"),
     *("what has changed", "what's changed", "what changed"),
     "anything new",
@@ -260,8 +263,13 @@ COMPARE = (
     *("im verlauf", "verlauf beurteilen", "verlauf", "was .. veraendert", "was .. getan"),
     *("was .. geaendert", "was neu", "befunddynamik", "verlaufsaufnahme*"),
 )  # fmt: skip
-NOT_COMPARED = ("treated", "untreated", "control", "controls", "kontrolle", "kontrollen")
-"""What else than two films is compared."""
+NOT_COMPARED = (
+    *("treated", "untreated", "control", "controls", "kontrolle", "kontrollen"),
+    *("breathless*", "dyspn*", "cough*", "fever*", "febrile", "pain", "painful", "tired", "unwell"),
+    *("short of breath", "shortness of breath", "sob", "atemnot", "luftnot", "husten", "hustet"),
+    *("fieber", "schmerz*", "symptom*"),
+)
+"""What else than two films is compared, or was noticed since yesterday."""
 
 _DREW = any_of("marked", "drew", "drawn", "boxed", "clicked", "selected", "outlined", "circled",
              "dragged", "pointed", "highlighted", "encircled", "indicated", "traced")  # fmt: skip
@@ -299,7 +307,11 @@ _THING = any_of(
 _THAT = any_of("that", "this", "those", "these", "my", "our")
 MARKED = (
     f"i {_DREW}", f"ive|we|just|have|ve {_DREW}", f"i've {_DREW}",
-    f"i|ive|we|i've|we've {_PUT} .. {_MARKS}",
+    f"i|ive|we|i've|we've {_PUT}|pulled|dragged|stretched|painted|placed .. {_MARKS}",
+    f"i've|ive|we've|have just|already|now {_PUT}|pulled|dragged|stretched|painted .. {_MARKS}",
+    "markierung*|auswahl|kasten|kaestchen|rechteck .. segmentier*|umrande*|umrand*|konturier*|"
+    "ausschneiden|maskieren",
+    "mask|segment|contour|outline of marking|selection",
     f"i just {_DREW}", f"i have {_DREW}", f"i've just {_DREW}", f"we've {_DREW}",
     f"my two|three|own|last|little|green|yellow|red {_MARKS}",
     "clicks|points|dots|crosses on|in|over|inside|onto",

@@ -282,7 +282,12 @@ HEART_SIZE = (
         "herzbreite",
     ),
     *("kardiomegali*", "herzvergroesserung", "herz messen", "herz vermessen", "miss herz"),
-    *("herzthoraxquotient*", "herz thorax quotient*", "herz thorax index", "herzthorax*"),
+    *(
+        "herzthoraxquotient*",
+        "herz|hertz|hertzt thorax quotient*",
+        "herz thorax index",
+        "herzthorax*",
+    ),
     *(
         "herz .. verhaeltnis*",
         "herz thorax verhaeltnis*",

@@ -131,6 +131,10 @@ _METADATA = (
     *("what machine", "machine was", "machine used", "scan machine", "imaging machine"),
     "is ap|pa|lateral|frontal film|view|projection|image|picture|radiograph|xray|ray|shot",
     "is it ap|pa|lateral|frontal",
+    "male|maennlich or|oder female|weiblich",
+    "female|weiblich or|oder male|maennlich",
+    "man|mann or|oder woman|frau",
+    "woman|frau or|oder man|mann",
     "ist|war es|das ap|pa",
     *(
         "how many pixels",

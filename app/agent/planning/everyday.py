@@ -1,0 +1,173 @@
+"""Questions of the world, not of what is open: everyday meanings, general knowledge, the program.
+
+Much of what packs' words name is something else as well: a tube station, a morning mass, a box of
+gloves, the window of a room. And much that is asked of a finding is asked of it in general: how
+common it is, how it differs from another. Neither is for a tool, unless the clause says that it is
+about this film, these cells, this patient.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from app.agent.planning.words import Token, Vocabulary
+
+_EVENT = (
+    "meeting*|conference*|lecture*|seminar*|consultation|congress|course|shift|party|holiday*|"
+    "appointment|*besprechung|*konferenz|vorlesung*|sprechstunde|visite|dienst|schicht|urlaub|"
+    "pruefung|kurs|kongress|feier|fortbildung*|uebergabe"
+)
+_ILL = (
+    "flu|influenza|grippe|erkaeltung|pain|pains|headache|toothache|schmerz*|kopfschmerz*|winter|"
+    "storm|earthquake|flood|fire|delay*|crisis|recession|traffic|weather|hangover|pandemic|pandemie|side|nebenwirkung*|stress|heimweh"
+)
+_LIVING = (
+    "frog|dog|cat|horse|whale|mouse|fish|bird|cow|animal|animals|insect|mammal*|human|humans|"
+    "person|baby|people|frosch|hund|katze|pferd|wal|maus|fisch|vogel|tier|tiere|mensch|menschen|"
+    "saeugling|body|man"
+)
+_PEOPLE = (
+    "adults|children|infants|newborns|smokers|nonsmokers|men|women|people|humans|athletes|mice|"
+    "dogs|cats|animals|pregnancy|erwachsenen|kindern|rauchern|maennern|frauen|menschen|sportlern|"
+    "schwangeren|tieren|hunden|katzen|saeuglingen"
+)
+_PROGRAM = "program|programme|programs|app|apps|application|software|programm*|website|webseite"
+_NICE = "lovely|beautiful|gorgeous|wonderful|magnificent|stunning|schoene|schoener|herrlich*"
+_SCREEN = "second|other|main|big|external|zweiten|anderen|externen screen|monitor|display|desktop"
+_OPENED = "aufmachen|zumachen|oeffnen|schliessen|kippen|putzen|aufgemacht|gekippt|gelueftet"
+
+_ENTRIES = (
+    # What a word of the packs means elsewhere.
+    "tube|underground|metro|subway|bus|train|tram|railway station|stations|map|ticket*|strike|"
+    "stop|ride|line|timetable",
+    "line .. station|airport|town|hospital|city", "phone|telephone|power|bus|train|tram line|lines",
+    "morning|sunday|evening|midnight|catholic|holy|easter mass", "mass begin*|start*|service",
+    "attend|celebrate mass", "box|kasten|schachtel|kiste of|with|mit .. gloves|masks|needles|"
+    "chocolate*|tissues|swabs|handschuh*|masken|nadeln|pralinen|tupfer*|spritzen",
+    "lunch|letter|mail|post|tool|cardboard|juke|black box",
+    "heart of city|town|matter|problem|country|story|campus", "von herzen", "heart goes out",
+    "herz* der|einer stadt|sache", "window seat|cleaner|sill|shopping|glass|ledge",
+    f"{_NICE} .. view|window|day|colour|color|picture|film|aussicht|fenster",
+    f"fenster .. {_OPENED}", "oeffne|schliesse|kipp|putz .. fenster", "fenster putzen",
+    "open|close|shut|clean|crack window|windows", f"window|windows|fenster .. {_SCREEN}",
+    "window|windows .. minimi*|resiz*|movable|draught*|draughty|stuck",
+    "film|films|movie|movies .. cinema|tonight|oscar*|netflix|festival|tv|kino|fernsehen|abend",
+    "which|what|welcher film|movie is|laeuft on|im|in",
+    "spreadsheet|excel|prison|fuel|solar|battery|cell|mobile cell|cells|phone|phones",
+    "excel zelle*", "police|us|member|united states", "state is .. in", "states of america",
+    "which|what|welche tube|line|lines|linie|bus|train .. take|catch|goes|go|faehrt|nehme|nehmen",
+    "tumor|tumour|mdt|chest|cancer board|registry|clinic|society|foundation", "tumorboard*",
+    "heart|lung|fracture|hernia|pacemaker clinic|center|centre|institute|society|foundation|ward",
+    "window|windows|fenster smaller|bigger|larger|kleiner|groesser",
+    "view .. floor|roof|terrace|balcony|hill|office|corridor|turm|balkon", "state of art",
+    "report|reports|befund .. due|overdue|deadline|faellig|ueberfaellig",
+    "herz in hose", "herz auf zunge", "herz aus stein|gold", "heart of gold|stone",
+    "kasten|box|schachtel .. handschuh*|gloves|masken|tissues",
+    "company|work|office|pop|national culture", "colour|color|farbe .. paint|wall*|wand|labor|lab",
+    f"outline|summary|structure|agenda|draft .. {_EVENT}|essay|thesis|talk|book|chapter|paper",
+    f"mark|marks|grade .. {_EVENT}|test|essay", "book|annual|tax|police|weather|bug report",
+    "report template*|form|deadline|card|panel|format|layout", "reporting room|rota|deadline*",
+    # Appointments, and who does what.
+    f"when|where|wann|wo|room|raum|time|day|tag|uhrzeit .. {_EVENT}",
+    "who|wer .. tonight|tomorrow|duty|shift|charge|dienst|schicht|heute|morgen|naechste",
+    "who|wer .. on call", "phone|telefon", "birthday", "geburtstag*", "congratulations",
+    "alles gute", "herzlichen glueckwunsch", "taxi", "traffic",
+    # General knowledge.
+    f"how|wie severe|bad|serious|dangerous|strong|schwer|schlimm|stark|heftig .. {_ILL}",
+    "how|wie large|big|small|bad|long|wide|gross|klein|lang|breit can|could|may|kann|darf",
+    "how|more|less|most|very|so|quite common|frequent|prevalent|contagious|hereditary",
+    "haeufiger|seltener|haeufigsten", "wie haeufig|selten", "how rare",
+    "what|what's|how .. usual|typical|average|mean size|width|ratio|range|value|level|weight",
+    "what|what's normal size|width|ratio|range|value|level|diameter|weight",
+    "how|wie big|large|wide|heavy|gross|breit|schwer is|are|ist|sind normal|healthy|average|"
+    "typical|normales|gesundes|normale|gesunde|durchschnittliche*",
+    f"how|wie many|much|viele|viel .. do|does|can|hat|haben|besitzt .. {_LIVING}",
+    "human body", f"in|among|amongst|bei {_PEOPLE}",
+    f"most {_PEOPLE}", f"bei den meisten {_PEOPLE}",
+    "ever made|taken|seen|built|invented|produced", "first|erste ever", "wer hat|machte .. erste",
+    "who|wer invented|discovered|introduced|coined|erfand|entdeckte|named",
+    "in general", "generally speaking", "im allgemeinen", "allgemein gesprochen",
+    "before|until|bevor you need|must|should|have", "how much|wie viel radiation|strahlung",
+    "strahlenbelastung", "radiation dose|exposure", "learn to|about|how", "lernen",
+    "textbook*|lehrbuch*|website|youtube|podcast*", "cost", "costs", "kostet", "kosten",
+    "how|wie do|does|teilen|vermehren|entstehen .. divide|multiply|reproduce|sich",
+    "can|kann .. turn|become|werden|develop into|cancer|cancerous|malignant|boesartig|chronic",
+    "kann|koennen .. boesartig|chronisch|gefaehrlich werden",
+    "can|kann .. twice|again|recur|disappear|wiederkommen|zweimal|wiederkehren|verschwinden",
+    "can you|one|people|anyone|kids get|catch|die|have", "kann man .. bekommen|kriegen|sterben",
+    "is|are|ist|sind .. emergency|notfall|gefaehrlich|heilbar|curable|preventable|reversible",
+    "erzaehl* .. ueber|von", "tell about", "teach", "lecture me",
+    "what|which|welche|was are|is|sind|ist typical|classic|main|usual|characteristic|common|"
+    "typische|klassische|haeufige signs|features|findings|symptoms|appearance*|zeichen|befunde",
+    "ct|mri|mrt|ultrasound|sonography|ultraschall .. better|superior|preferable|besser|cheaper",
+    "paper|papers|article|articles|publication*|studie|literatur .. on|about|ueber|zu|zur",
+    "how many .. fit|fits", "wie viele .. passen", "how many .. should|must i|we", "plate per",
+    "population|economy|president|capital of",
+    # The program and the assistant.
+    f"of|in|by|des|im|vom|with|from {_PROGRAM}",
+    f"{_PROGRAM} based|use|uses|run|runs|store|stores|cost|save|saves|send|sends|written|made|"
+    "certified|approved|free|work|works|offline|support|supports|beruht|basiert|nutzt|laeuft",
+    "are|bist|sind you|du|sie allowed|able|licensed|certified|trained|human|real|robot|approved|"
+    "sentient|mensch|zugelassen|zertifiziert", "artificial|kuenstlich* intelligen*",
+    "who|wer trained|built|programmed|developed|trainiert|programmiert|entwickelt",
+    "model|network|classifier|tool|tools|ai|algorithm|modell|netz|werkzeug .. trained|trainiert|"
+    "validated|validiert|entwickelt|certified|cost",
+    "what|was can|kann .. tool|tools|classifier|werkzeug|werkzeuge do|tun|machen|leisten",
+    "on|im|in duty|leave|vacation|holiday|dienst|urlaub",
+    "cloud", "toolbar*", "symbolleiste", "dark theme",
+    f"{_PROGRAM} .. intelligen*|ai|ki", "based on ai",
+)  # fmt: skip
+_FRAMES = Vocabulary(
+    [
+        *(("world", entry) for entry in _ENTRIES),
+        (
+            "between",
+            "what|what's|whats|explain|was|erklaer* .. difference*|unterschied* between|zwischen",
+        ),
+    ]
+)  # fmt: skip
+_IMAGES = (
+    "film|films|image|images|picture|pictures|radiograph|xray|ray|x|cxr|scan|slice|study|field|"
+    "micrograph|photo|patient|patients|patient's|patientin|bild|bilder|bildes|aufnahme|aufnahmen|"
+    "roentgenbild|thoraxbild|gentleman|lady|person|man|woman|header|metadata|culture|dish|well|"
+    "roentgenaufnahme|herr|herrn|frau"
+)
+_ANCHORS = Vocabulary(
+    [
+        ("this", f"this|these|diese*|the|der|die|das|dem|den|her|his|my|our {_IMAGES}"),
+        ("this", "here"),
+        ("this", "hier"),
+        ("this", "on|in|from|auf|im film|image|picture|bild|micrograph|header"),
+    ]
+)
+_SHOWN = frozenset(("this", "these", "his", "her", "diese", "dieser", "dieses", "diesem", "diesen"))
+_SIDES_TEXT = (
+    "lung lungs side sides lunge lungen seiten hila hemithoraces lobes halves film both beiden "
+    "cells nuclei organoids group groups treated control controls conditions populations"
+)
+_SIDES = frozenset(_SIDES_TEXT.split())
+_PASSING_TEXT = (
+    "program programme software software's app winter summer year week month morning evening "
+    "afternoon night time window hospital ward city town country jahr woche monat sommer abend "
+    "krankenhaus stadt fenster programm station nachmittag"
+)
+_PASSING = frozenset(_PASSING_TEXT.split())
+
+
+def everyday(tokens: Sequence[Token]) -> frozenset[int]:
+    """The words of the clauses that ask of the world, not of what is open."""
+    frames = _FRAMES.find(tokens)
+    if not frames:
+        return frozenset()
+    shown = {tokens[match.first].clause for match in _ANCHORS.find(tokens)}
+    for place, token in enumerate(tokens[:-1]):
+        if token.text in _SHOWN and tokens[place + 1].text not in _PASSING:
+            shown.add(token.clause)
+    sides = {token.clause for token in tokens if token.text in _SIDES}
+    gone = {
+        clause
+        for match in frames
+        for clause in (tokens[match.first].clause,)
+        if clause not in shown and (match.owner == "world" or clause not in sides)
+    }
+    return frozenset(place for place, token in enumerate(tokens) if token.clause in gone)
