@@ -209,7 +209,9 @@ def _values(
         [key for key in reading.kinds if tool in _tools_of(_kind(key, scene))] if rule.texts else []
     )
     said = [reading.said_to(keys, text) for text in texts]
-    texts_said = find_texts(rule, texts[0], texts[1], reading.tokens) | find_texts(rule, *said)
+    texts_said = find_texts(rule, texts[0], texts[1], reading.tokens) | find_texts(
+        rule, said[0], said[1]
+    )
     words = {name: said for name, said in texts_said.items() if name in known}
     return words | found | find_numbers(rule, texts[0], schema)
 
