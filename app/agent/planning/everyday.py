@@ -93,7 +93,7 @@ _ENTRIES = (
     "how|wie do|does|teilen|vermehren|entstehen .. divide|multiply|reproduce|sich",
     "can|kann .. turn|become|werden|develop into|cancer|cancerous|malignant|boesartig|chronic",
     "kann|koennen .. boesartig|chronisch|gefaehrlich werden",
-    "can|kann .. twice|again|recur|disappear|wiederkommen|zweimal|wiederkehren|verschwinden",
+    "can|kann .. twice|recur|disappear|wiederkommen|zweimal|wiederkehren|verschwinden",
     "can you|one|people|anyone|kids get|catch|die|have", "kann man .. bekommen|kriegen|sterben",
     "is|are|ist|sind .. emergency|notfall|gefaehrlich|heilbar|curable|preventable|reversible",
     "erzaehl* .. ueber|von", "tell about", "teach", "lecture me",
