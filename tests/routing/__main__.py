@@ -1,7 +1,8 @@
 """`python -m tests.routing [--part PART] [--failures]`: the table and its score.
 
 Prints each phrasing with what should run, what the offline planner would run, and whether that is
-right; then the score of each group and part. Exits with 1 when a part is below 95%.
+right; then the score of each group and part. Exits with 1 when a part is below what it must reach:
+95%, and 90% of the phrasings of strangers.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from tests.routing.table import HELD_OUT, PARTS, Judged, Row, judge, rows, score
+from tests.routing.table import APART, PARTS, STRANGERS, Judged, Row, judge, rows, score
 
-LEAST = 0.95
-SEEN = tuple(part for part in PARTS if part != HELD_OUT)
+SEEN = tuple(part for part in PARTS if part not in APART)
+
+
+def least(part: str) -> float:
+    """The share of a part that must be right, 0..1."""
+    return 0.9 if part == STRANGERS else 0.95
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,8 +34,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             print(_line(item))
     print()
     print("\n".join(_scores(judged)))
-    by_part = [[item for item in judged if item.row.part == part] for part in parts]
-    return 0 if all(score(items) >= LEAST for items in by_part) else 1
+    by_part = {part: [item for item in judged if item.row.part == part] for part in parts}
+    return 0 if all(score(items) >= least(part) for part, items in by_part.items()) else 1
 
 
 def _line(item: Judged) -> str:

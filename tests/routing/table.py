@@ -24,6 +24,10 @@ a row is right where it is chosen.
 `written.toml` may be read by whoever writes the rules. `held_out.toml`, half as long, may not: it
 tells whether the rules know more than the phrasings they were written for. Once somebody has tuned
 rules by it, it goes into `tried.toml`, and fresh phrasings are written in its place.
+
+`strangers.toml` is kept apart as well. People wrote it who knew what the tools do and nothing of
+the rules, for every tool of the chest pack and in words as odd as they come: the harder half of
+the proof, and tells what to expect of a phrasing that nobody has foreseen.
 """
 
 from __future__ import annotations
@@ -43,7 +47,10 @@ from tests.support import cells_pack
 WRITTEN = "written"
 TRIED = "tried"
 HELD_OUT = "held_out"
-PARTS = (WRITTEN, TRIED, HELD_OUT)
+STRANGERS = "strangers"
+PARTS = (WRITTEN, TRIED, HELD_OUT, STRANGERS)
+APART = (HELD_OUT, STRANGERS)
+"""What nobody who writes rules may read."""
 
 _FOLDER = Path(__file__).parent
 _ORGANS = "chest_xray_segmentation"

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from tests.routing.__main__ import LEAST, SEEN, main
+from tests.routing.__main__ import SEEN, least, main
 from tests.routing.table import (
+    APART,
     HELD_OUT,
     PACKS,
     PARTS,
@@ -30,12 +31,12 @@ GROUPS = {
 
 
 @pytest.mark.parametrize("part", PARTS)
-def test_the_offline_planner_is_right_in_at_least_95_of_100(part: str):
+def test_the_offline_planner_is_right_in_at_least_95_of_100_and_90_of_strangers(part: str):
     judged = [judge(row) for row in rows(part)]
     wrong = [item.row.id for item in judged if not item.right]
     share = score(judged)
     # Ids alone: the texts of the part kept apart are not printed by a test run.
-    assert share >= LEAST, wrong
+    assert share >= least(part), wrong
 
 
 @pytest.mark.parametrize(
@@ -100,9 +101,9 @@ def _plain(text: str) -> str:
     return "".join(character for character in text.casefold() if character.isalnum())
 
 
-def test_no_phrasing_stands_in_the_part_kept_apart_and_another():
+def test_no_phrasing_stands_in_a_part_kept_apart_and_another():
     seen = {_plain(row.text) for row in rows(*SEEN)}
-    again = [row.id for row in rows(HELD_OUT) if _plain(row.text) in seen]
+    again = [row.id for row in rows(*APART) if _plain(row.text) in seen]
     assert not again
     ids = Counter(row.id for row in rows())
     assert max(ids.values()) == 1
@@ -121,4 +122,4 @@ def test_the_command_prints_every_row_and_the_score(capsys: pytest.CaptureFixtur
     printed = capsys.readouterr().out
     assert all(row.text in printed for row in rows(WRITTEN))
     assert f"of {len(rows(WRITTEN))}, " in printed
-    assert not any(row.text in printed for row in rows(HELD_OUT) if len(row.text) > 30)
+    assert not any(row.text in printed for row in rows(*APART) if len(row.text) > 30)
