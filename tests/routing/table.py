@@ -151,17 +151,21 @@ def plan(row: Row, *, prior: bool = True) -> Got:
         row: The row.
         prior: Whether an earlier film is open where the row wants a comparison.
     """
-    registry = registry_of(row.packs)
-    tools = {tool.spec.name: schema_of(tool) for tool in registry.all()}
     images = SCENES[row.scene]
     if prior and any(_COMPARE in answer for answer in row.answers):
         images = (*images, _PRIOR)
-    scene = Scene(images, tools, plans=registry.plans)
+    scene = Scene(images, _schemas(row.packs), plans=registry_of(row.packs).plans)
     decision = decide(row.text, scene)
     steps = [step for step in decision.steps if _runs(step)] if isinstance(decision, Steps) else []
     organs = [step.arguments.get("organs") for step in steps if step.tool == _ORGANS]
     outlined = frozenset(organs[0]) if organs and organs[0] else None
     return Got(tuple(step.tool for step in steps), outlined)
+
+
+@cache
+def _schemas(packs: str) -> Mapping[str, Any]:
+    registry = registry_of(packs)
+    return {tool.spec.name: schema_of(tool) for tool in registry.all()}
 
 
 @cache
