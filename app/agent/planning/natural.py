@@ -237,9 +237,11 @@ def _suited(wanted: Sequence[str], reading: Reading, scene: Scene, shown: OpenIm
 
 
 def _said_to_others(tool: str, reading: Reading, scene: Scene) -> frozenset[int]:
-    """The words of parts that ask something of other tools alone.
+    """The words of parts that ask something of other tools alone, in sentences of their own.
 
-    "Is the heart enlarged? Also outline the lungs." outlines no heart.
+    "Is the heart enlarged? Also outline the lungs." outlines no heart. "Where are the lungs, and is
+    the heart enlarged?" does: whoever asks to be shown something is shown all that its sentence is
+    about.
     """
     parts = parts_of(reading.tokens)
     own: set[int] = set()
@@ -249,7 +251,11 @@ def _said_to_others(tool: str, reading: Reading, scene: Scene) -> frozenset[int]
         if tools:
             asked = {parts.of[place] for match in matches for place in match.at}
             (own if tool in tools else others).update(asked)
-    return parts.words(others - own)
+    tokens = reading.tokens
+    here = {tokens[place].sentence for place in parts.words(own)}
+    return frozenset(
+        place for place in parts.words(others - own) if tokens[place].sentence not in here
+    )
 
 
 def _other_images(schema: ToolSchema, arguments: dict[str, Any], scene: Scene) -> None:
