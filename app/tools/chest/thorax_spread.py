@@ -59,12 +59,16 @@ def spread_of(parts: Sequence[FloatImage], margins: FloatImage) -> Spread:
     }
     ratio = _ratio_spread(winners)
     notes = [
-        f"the network's own looks at the {name.lower()} differ (agreement {agreement[name]:.2f})"
+        f"outlined again on the film cut and turned a little, the {name.lower()} comes out "
+        f"differently (agreement {agreement[name]:.2f})"
         for name in agreement
         if agreement[name] < LOW_AGREEMENT
     ]
     if ratio is not None and ratio > WIDE_RATIO:
-        notes.append(f"the cardiothoracic ratio varies by {ratio:.2f} over the network's own looks")
+        notes.append(
+            f"measured again on the film cut and turned a little, the cardiothoracic ratio varies "
+            f"by {ratio:.2f}"
+        )
     return Spread(agreement, ratio, tuple(notes))
 
 
