@@ -23,7 +23,7 @@ from PySide6.QtGui import (
 )
 
 from app.imaging.report import ImageLink, Report, ReportNode, key_images
-from app.views.chat.text import clean
+from app.views.chat.plain_text import clean
 from app.views.contents import counted
 from app.views.style import color, ui_font
 from app.views.theme import SPACE, THEME, TYPE
