@@ -100,8 +100,8 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     """
     status = sources.status(path)
     header = _header(path, status)
-    grid = grid_of(header)
-    slices, rows, columns = (header.shape[axis] for axis in (grid.slices, grid.rows, grid.columns))
+    axes = slice_axes(header)
+    slices, rows, columns = (header.shape[axis] for axis in (axes.slices, axes.rows, axes.columns))
     guards.check_matrix(path, rows, columns, 1, slices)
     digest = _digest(path, status, sources.status(header.data))
     attributes = {
@@ -111,7 +111,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     }
     if header.affine is not None:
         attributes["FrameOfReferenceUID"] = content_uid(repr(header.affine.tolist()).encode())
-    attributes |= _stack(header, grid)
+    attributes |= _stack(header, axes)
     return tuple(
         Instance(
             path=path,
@@ -136,16 +136,16 @@ def rests_on_another(path: Path) -> bool:
     return _header(path, sources.status(path)).data != path
 
 
-def _stack(header: VolumeHeader, grid: Grid) -> dict[str, str]:
+def _stack(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
     """The geometry of its slices, as `stacks.describe` reads it; none where they have no place.
 
     None for colour either, of which no volume is assembled.
     """
     if header.colour_axis is not None:
         return {}
-    count, rows, columns = (header.shape[axis] for axis in (grid.slices, grid.rows, grid.columns))
-    spacing = _spacing(header, grid)
-    planes = [plane_of(_orientation(header, grid, index), spacing) for index in range(count)]
+    count, rows, columns = (header.shape[axis] for axis in (axes.slices, axes.rows, axes.columns))
+    spacing = _spacing(header, axes)
+    planes = [plane_of(_orientation(header, axes, index), spacing) for index in range(count)]
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes):
         return {}
@@ -165,12 +165,12 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
     header = _header(path, status)
     if not 0 <= part < header.parts:
         raise guards.problem(path, f"it holds {header.parts} volumes, not {part + 1}")
-    grid = grid_of(header)
-    if not 0 <= index < header.shape[grid.slices]:
-        raise guards.problem(path, f"it holds {header.shape[grid.slices]} slices, not {index + 1}")
+    axes = slice_axes(header)
+    if not 0 <= index < header.shape[axes.slices]:
+        raise guards.problem(path, f"it holds {header.shape[axes.slices]} slices, not {index + 1}")
     data_status = sources.status(header.data)
     key = (path, status, data_status, part)
-    volume: _Shown = _volumes.get(key, lambda: _shown(header, path, part, grid))
+    volume: _Shown = _volumes.get(key, lambda: _shown(header, path, part, axes))
     stored = np.ascontiguousarray(volume.voxels[index])
     stored = stored.astype(stored.dtype.newbyteorder("="), copy=False)
     digest = _digest(path, status, data_status)
@@ -181,8 +181,8 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         rescale=header.rescale if stored.ndim == 2 else Rescale(),
         photometric="MONOCHROME2" if stored.ndim == 2 else "RGB",
         voi=Voi(volume.windows),
-        spacing=_spacing(header, grid),
-        orientation=_orientation(header, grid, index),
+        spacing=_spacing(header, axes),
+        orientation=_orientation(header, axes, index),
         bits=8 * stored.dtype.itemsize,
         note=". ".join(text for text in (name, *header.notes) if text),
     )
@@ -209,7 +209,7 @@ def part_name(header: VolumeHeader, part: int) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Grid:
+class SliceAxes:
     """Which axes of the volume run along columns, rows and slices, and which are turned round.
 
     Attributes:
@@ -225,10 +225,10 @@ class Grid:
     flips: tuple[bool, bool, bool] = (False, False, False)
 
 
-def grid_of(header: VolumeHeader) -> Grid:
+def slice_axes(header: VolumeHeader) -> SliceAxes:
     """How a volume is cut into pictures; see the module."""
     if header.affine is None:
-        return Grid()
+        return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)
     unit = header.affine[:3, :3] / steps
     # axes[d] is the volume's axis that is nearest to patient axis d.
@@ -249,7 +249,7 @@ def grid_of(header: VolumeHeader) -> Grid:
         axis = axes[patient_axis]
         chosen.append(axis)
         flips.append(bool(unit[patient_axis, axis] * sign < 0))
-    return Grid(chosen[0], chosen[1], chosen[2], (flips[0], flips[1], flips[2]))
+    return SliceAxes(chosen[0], chosen[1], chosen[2], (flips[0], flips[1], flips[2]))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -263,11 +263,11 @@ class _Shown:
 _volumes = OneEntryCache()
 
 
-def _shown(header: VolumeHeader, path: Path, part: int, grid: Grid) -> _Shown:
+def _shown(header: VolumeHeader, path: Path, part: int, axes: SliceAxes) -> _Shown:
     array = part_samples(header, path, part)
     # The array is [k, j, i]: axis a of the volume is its dimension 2 - a.
-    order = [2 - grid.slices, 2 - grid.rows, 2 - grid.columns, *range(3, array.ndim)]
-    steps = [slice(None, None, -1 if flip else 1) for flip in reversed(grid.flips)]
+    order = [2 - axes.slices, 2 - axes.rows, 2 - axes.columns, *range(3, array.ndim)]
+    steps = [slice(None, None, -1 if flip else 1) for flip in reversed(axes.flips)]
     array = array.transpose(order)[tuple(steps)]
     if array.ndim == 4:
         return _Shown(array[..., :3], ())
@@ -305,12 +305,12 @@ def _windows(header: VolumeHeader, array: Array) -> tuple[Window, ...]:
     return (Window((high + 1) / 2, high + 1.0, VoiFunction.LINEAR, "labels"),)
 
 
-def _spacing(header: VolumeHeader, grid: Grid) -> Spacing:
-    row_mm, column_mm = header.spacing[grid.rows], header.spacing[grid.columns]
+def _spacing(header: VolumeHeader, axes: SliceAxes) -> Spacing:
+    row_mm, column_mm = header.spacing[axes.rows], header.spacing[axes.columns]
     if header.affine is None:
         note = f"stated by the file; {_UNKNOWN_PLACE}"
         return stated_spacing(row_mm, column_mm, SpacingSource.CALIBRATED, note)
-    if not _square(header.affine, grid):
+    if not _square(header.affine, axes):
         return Spacing(note="its rows and columns are not perpendicular: no lengths")
     if header.standard:
         note = f"in the standard space {header.standard}, not in the patient's own"
@@ -318,31 +318,31 @@ def _spacing(header: VolumeHeader, grid: Grid) -> Spacing:
     return stated_spacing(row_mm, column_mm, SpacingSource.PATIENT, "")
 
 
-def _directions(affine: Floats, grid: Grid) -> Floats:
+def _directions(affine: Floats, axes: SliceAxes) -> Floats:
     """[3, 3] columns: one step along columns, rows and slices as shown."""
-    signs = np.where(grid.flips, -1.0, 1.0)
-    return affine[:3, [grid.columns, grid.rows, grid.slices]] * signs
+    signs = np.where(axes.flips, -1.0, 1.0)
+    return affine[:3, [axes.columns, axes.rows, axes.slices]] * signs
 
 
-def _square(affine: Floats, grid: Grid) -> bool:
-    steps = _directions(affine, grid)
+def _square(affine: Floats, axes: SliceAxes) -> bool:
+    steps = _directions(affine, axes)
     unit = steps / np.linalg.norm(steps, axis=0)
     return abs(float(unit[:, 0] @ unit[:, 1])) < _PERPENDICULAR
 
 
-def _orientation(header: VolumeHeader, grid: Grid, index: int) -> Orientation:
+def _orientation(header: VolumeHeader, axes: SliceAxes, index: int) -> Orientation:
     """Cosines and place of a slice's first pixel."""
     if header.affine is None:
         return Orientation()
-    axes = (grid.columns, grid.rows, grid.slices)
+    order = (axes.columns, axes.rows, axes.slices)
     first = np.array([0.0, 0.0, 0.0, 1.0])
-    for axis, flip, position in zip(axes, grid.flips, (0, 0, index), strict=True):
+    for axis, flip, position in zip(order, axes.flips, (0, 0, index), strict=True):
         first[axis] = header.shape[axis] - 1 - position if flip else position
-    steps = _directions(header.affine, grid)
+    steps = _directions(header.affine, axes)
     unit = steps / np.linalg.norm(steps, axis=0)
     across, down = ([float(part) for part in unit[:, axis]] for axis in (0, 1))
     letters = direction_letters(across), direction_letters(down)
-    if not _square(header.affine, grid):
+    if not _square(header.affine, axes):
         return Orientation(*letters)
     x, y, z = (float(part) for part in (header.affine @ first)[:3])
     a, b, c = across

@@ -20,8 +20,9 @@ from app.imaging.dicom.dicom_items import finite, items_of, text_of
 from app.imaging.dicom.frame_attributes import numbers
 from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.files import sources
-from app.imaging.findings import XY, Point, Polygon, Polyline
+from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.layers import RGB, Layer, LayerFrame, LayerItem, Shape
+from app.imaging.objects.graphics import pairs_of
 from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import SAME_PLANE_MM, Target, refusal
 from app.imaging.types import Instance
@@ -175,18 +176,14 @@ def _shapes(index: StructureIndex, chosen: list[int], target: Target) -> list[Sh
         xy, _ = target.grid.project(contour.points)
         named = _names(index, number, target)
         if contour.kind in CLOSED and len(xy) > 2:
-            shapes.append(Shape(roi, Polygon(_pairs(xy)), filled=True, by_reference=named))
+            shapes.append(Shape(roi, Polygon(pairs_of(xy)), filled=True, by_reference=named))
         elif contour.kind == "POINT":
             shapes += [Shape(roi, Point(x, y), by_reference=named) for x, y in xy.tolist()]
         elif len(xy) == 1:
             shapes.append(Shape(roi, Point(*xy[0].tolist()), by_reference=named))
         else:
-            shapes.append(Shape(roi, Polyline(_pairs(xy)), by_reference=named))
+            shapes.append(Shape(roi, Polyline(pairs_of(xy)), by_reference=named))
     return shapes
-
-
-def _pairs(xy: Floats) -> tuple[XY, ...]:
-    return tuple((x, y) for x, y in xy.tolist())
 
 
 ALL_FRAMES = -1
