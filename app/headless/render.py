@@ -19,7 +19,7 @@ from app.imaging.decode import Decoder
 from app.imaging.export import write_png
 from app.imaging.files import synthetic
 from app.imaging.layers import LayerFrame
-from app.imaging.pixels import pipeline, presenting
+from app.imaging.pixels import pipeline, presentation_pipeline
 from app.imaging.presentation import ImagePresentation
 from app.imaging.types import Content, Frame, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
@@ -147,8 +147,8 @@ def _picture(
     if chosen.states:
         state = state_for(decoder, chosen.states, instance, index)
         presented = state.of(instance.sop_instance_uid, index) or ImagePresentation()
-        frame = presenting.apply(frame, presented)
-        flip, quarters = presenting.rotation(presented)
+        frame = presentation_pipeline.apply_presentation(frame, presented)
+        flip, quarters = presentation_pipeline.rotation(presented)
         turn = Display(flip_h=flip, quarter_turns=quarters)
         layers = ((state.layer, LayerFrame(presented.shapes)),)
     if not request.annotated and turn == Display():
