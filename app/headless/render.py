@@ -153,8 +153,8 @@ def _picture(
         layers = ((state.layer, LayerFrame(presented.shapes)),)
     if not request.annotated and turn == Display():
         return pipeline.render(frame, request.window)
-    from app.views.canvas.export import render_annotated_offscreen
-    from app.views.canvas.turning import turned
+    from app.views.canvas.annotated_render import render_annotated_offscreen
+    from app.views.canvas.orientation import turned
 
     if not request.annotated:
         return turned(pipeline.render(frame, request.window), turn)
@@ -208,7 +208,7 @@ def _sections(decoder: Decoder, series: Series, instance: Instance, plane: Plane
 
 
 def _page(decoder: Decoder, result: ScanResult, instance: Instance) -> NDArray[np.uint8]:
-    from app.views.documents.picture import report_picture_offscreen
+    from app.views.documents.report_document import report_picture_offscreen
 
     return report_picture_offscreen(
         decoder.report(instance).result(),

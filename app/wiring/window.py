@@ -66,9 +66,9 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.audit.copies import CopyWatch
     from app.views.audit.window import show_audit
     from app.views.chat.dock import ChatDock
-    from app.views.errand import Errand, Wishes
     from app.views.main_window import MainWindow
     from app.views.models.window import close_models, show_models
+    from app.views.startup_actions import Errand, Wishes
 
     workspace = Workspace()
     model, problem = _model_or_offline(program, request.llm)

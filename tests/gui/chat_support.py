@@ -20,7 +20,7 @@ from app.imaging.types import ImageRef, Instance, ScanResult, Series, Study
 from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock
 from app.views.chat.run_view import RunView
-from app.views.collector import spare_the_collector
+from app.views.garbage_collection import spare_the_collector
 from app.workspace.workspace import Workspace
 
 REF = ImageRef("2.25.7", 0, "0" * 64)

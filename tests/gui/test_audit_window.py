@@ -23,7 +23,7 @@ from app.errors import FileProblem, SightlineError
 from app.views.audit.copies import CopyWatch
 from app.views.audit.model import ACTION, OUTCOME, WHAT, Loaded
 from app.views.audit.window import AuditWindow, show_audit
-from app.views.collector import spare_the_collector
+from app.views.garbage_collection import spare_the_collector
 from tests.gui.hands import click
 from tests.gui.heartbeat import Heartbeat
 
