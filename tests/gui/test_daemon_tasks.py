@@ -11,7 +11,7 @@ from shiboken6 import delete
 
 from app.errors import SightlineError
 from app.tools.api import CancelToken
-from app.views.settings.aside import Aside
+from app.views.daemon_tasks import DaemonTasks
 
 pytestmark = pytest.mark.gui
 
@@ -30,7 +30,7 @@ def test_answers_may_come_in_the_instant_in_which_their_windows_are_deleted(
     for _ in range(ROUNDS):
         owner, go = QObject(), threading.Event()
         for _ in range(4):
-            Aside(owner).run(lambda _cancel, go=go: go.wait(), told.append, told.append)
+            DaemonTasks(owner).run(lambda _cancel, go=go: go.wait(), told.append, told.append)
         go.set()
         delete(owner)
     wait_until(ended)
@@ -40,7 +40,7 @@ def test_answers_may_come_in_the_instant_in_which_their_windows_are_deleted(
 def test_an_answer_comes_though_nobody_holds_what_it_was_asked_of(qapp: object, wait_until: Wait):
     told: list[object] = []
     for number in range(20):
-        Aside().run(lambda _cancel, n=number: n, told.append, told.append)
+        DaemonTasks().run(lambda _cancel, n=number: n, told.append, told.append)
     wait_until(lambda: len(told) == 20)
     assert sorted(told, key=str) == sorted(range(20), key=str)
 
@@ -53,7 +53,7 @@ def test_a_reason_is_told_on_the_gui_thread_and_nothing_after_the_end(
     def fail(_cancel: CancelToken) -> None:
         raise SightlineError("the keyring is locked")
 
-    aside = Aside()
+    aside = DaemonTasks()
     note = lambda text: told.append((text, threading.current_thread()))  # noqa: E731
     aside.run(fail, note, note)
     wait_until(lambda: told)

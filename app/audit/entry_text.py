@@ -1,13 +1,13 @@
-"""What an entry of the audit log says, for people."""
+"""The text of an audit entry for people: kind, action, object, outcome."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from app.audit.lines import Entry
+from app.audit.entries import Entry
 
 KINDS = ("Tools", "Approvals", "Sent", "Exports", "Settings", "Runs", "Log")
-"""What a list can be filtered by."""
+"""The kinds of entries, by which a list can be filtered."""
 
 _ACTIONS = {
     "tool_started": ("Tools", "Tool called"),
@@ -36,7 +36,7 @@ _ACTIONS = {
     "program_started": ("Log", "Sightline started"),
     "segment": ("Log", "File begun"),
     "mended": ("Log", "Line finished"),
-    "lost": ("Log", "Lines lost"),
+    "lost": ("Log", "Lines lost"),  # in logs of earlier versions
 }
 _ABOUT = {
     "tool": "may this tool run",
@@ -48,18 +48,18 @@ _ABOUT = {
 _OUTCOMES = {"ok": "done", "failed": "failed", "cancelled": "stopped", "not_run": "not run"}
 
 
-def kind_of(entry: Entry) -> str:
-    """One of `KINDS`."""
+def entry_kind(entry: Entry) -> str:
+    """Return the kind of an entry, one of `KINDS`."""
     return _ACTIONS.get(entry.action, ("Log", ""))[0]
 
 
-def action_of(entry: Entry) -> str:
-    """What was done."""
+def action_text(entry: Entry) -> str:
+    """Return the action in words, e.g. "Tool called"."""
     return _ACTIONS.get(entry.action, ("", entry.action))[1]
 
 
-def what_of(entry: Entry) -> str:
-    """To what, and how much of it."""
+def object_text(entry: Entry) -> str:
+    """Return the object of the action in words, e.g. the tool, the host, the number of images."""
     facts = entry.facts
     match entry.action:
         case "tool_started" | "tool_finished" | "tool_replayed":
@@ -102,8 +102,8 @@ def what_of(entry: Entry) -> str:
             return _joined(*(_fact(key, facts[key]) for key in facts if key not in _NAMES))
 
 
-def outcome_of(entry: Entry) -> str:
-    """How it ended; "" where there is nothing to say."""
+def outcome_text(entry: Entry) -> str:
+    """Return the outcome in words, e.g. "failed"; "" where the entry has none."""
     facts = entry.facts
     if entry.action == "approval_answered":
         return "allowed" if facts.get("granted") else "not allowed"
@@ -113,11 +113,11 @@ def outcome_of(entry: Entry) -> str:
     return _OUTCOMES.get(status, status)
 
 
-def line_of(entry: Entry) -> str:
-    """An entry in one line."""
-    outcome, what = outcome_of(entry), what_of(entry)
-    said = f"{entry.time[:19].replace('T', ' ')}  {action_of(entry)}{f': {what}' if what else ''}"
-    return f"{said}  [{outcome}]" if outcome else said
+def line_text(entry: Entry) -> str:
+    """Return an entry as one line: time, action, object, outcome."""
+    outcome, what = outcome_text(entry), object_text(entry)
+    text = f"{entry.time[:19].replace('T', ' ')}  {action_text(entry)}{f': {what}' if what else ''}"
+    return f"{text}  [{outcome}]" if outcome else text
 
 
 _NAMES = ("run", "thread", "call", "approval", "images", "pictures", "status")

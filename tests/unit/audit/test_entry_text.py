@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from app.audit import Entry, words
+from app.audit import Entry, entry_text
 
 TIME = "2026-11-21T16:51:31.038+00:00"
 
 
 def said(action: str, **facts: Any) -> str:
-    return words.line_of(Entry(1, TIME, action, facts))
+    return entry_text.line_text(Entry(1, TIME, action, facts))
 
 
 @pytest.mark.parametrize(
@@ -64,5 +64,5 @@ def test_every_action_that_the_program_records_has_words(repo: Path):
         recorded |= set(re.findall(r'(?:\brecord|\bnote|\.append)\(\s*"([a-z_]+)", ', text))
         recorded |= set(re.findall(r'note\(self?\.?\w*\.?audit, "([a-z_]+)"', text))
     recorded |= set(re.findall(r'yield "([a-z_]+)"', (repo / "app/agent/audited.py").read_text()))
-    assert {"tool_started", "data_sent", "exported", "consent_withdrawn", "lost"} <= recorded
-    assert not {each for each in recorded if words.action_of(Entry(1, "", each, {})) == each}
+    assert {"tool_started", "data_sent", "exported", "consent_withdrawn"} <= recorded
+    assert not {each for each in recorded if entry_text.action_text(Entry(1, "", each, {})) == each}

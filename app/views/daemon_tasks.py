@@ -1,4 +1,4 @@
-"""Slow things of the settings on threads of their own, and their answers on the GUI thread."""
+"""Slow work on daemon threads, with its answers on the GUI thread."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from app.views.posting import post
 _log = get_logger(__name__)
 
 
-class Aside:
-    """Runs slow things on daemon threads: a keyring or a server may hang for as long as it likes.
+class DaemonTasks:
+    """Runs each task on a daemon thread of its own: a keyring or a server may hang for good.
 
     Answers come back on the GUI thread, none of them after `close`.
 
     Args:
-        owner: Nothing comes back once it is deleted; None for what nothing ends but `close`.
+        owner: No answer comes once it is deleted; None for tasks that only `close` ends.
     """
 
     def __init__(self, owner: QObject | None = None) -> None:
@@ -38,16 +38,16 @@ class Aside:
         done: Callable[[Any], object],
         failed: Callable[[str], object],
     ) -> CancelToken:
-        """Run `work(cancel)`, then `done(result)` or `failed(reason)` here.
+        """Run `work(token)` on a thread, then `done(result)` or `failed(reason)` on this one.
 
         Returns:
-            The token given to `work`: once it is cancelled, no answer comes.
+            The token that `work` is given: once it is cancelled, no answer comes.
         """
         token = CancelToken()
         self._tokens.add(token)
 
         def body() -> None:
-            answer: Callable[[], object] = lambda: None  # noqa: E731 - what a stopped work says
+            answer: Callable[[], object] = lambda: None  # noqa: E731 - for cancelled work
             try:
                 result = work(token)
                 answer = lambda: done(result)  # noqa: E731 - bound to this result
@@ -57,16 +57,16 @@ class Aside:
                 text = error.text
                 answer = lambda: failed(text)  # noqa: E731
             except Exception as error:
-                _log.warning("a settings task failed (%s)", type(error).__name__)
+                _log.warning("a background task failed (%s)", type(error).__name__)
                 text = f"Something unexpected went wrong ({type(error).__name__})."
                 answer = lambda: failed(text)  # noqa: E731
             self._post.send(lambda: self._deliver(token, answer))
 
-        threading.Thread(target=body, name="sightline-settings", daemon=True).start()
+        threading.Thread(target=body, name="sightline-task", daemon=True).start()
         return token
 
     def close(self) -> None:
-        """Cancel what goes on; answers that come later are dropped."""
+        """Cancel running tasks and drop their answers."""
         self._closed = True
         for token in tuple(self._tokens):
             token.cancel()
