@@ -211,7 +211,7 @@ def _parsed(path: str) -> tuple[list[str | int], slice]:
     if at < len(text):
         raise ToolRetry(
             f'"{one_line(path, 120)}" is no path',
-            remedy='Write it as in "output.metrics.Heart" or "output.items[20:40]".',
+            remedy='Write it as in "output.metrics.area" or "output.items[20:40]".',
         )
     return names, slice(0, 0)
 

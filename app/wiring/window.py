@@ -68,8 +68,11 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.errand import Errand, Wishes
     from app.views.main_window import MainWindow
     from app.views.models.window import close_models, show_models
+    from app.views.pack_texts import PackTexts
 
-    workspace = Workspace()
+    workspace = Workspace(program.registry.labels)
+    specs = [tool.spec for tool in program.registry.all()]
+    texts = PackTexts(specs, program.registry.plans)
     model, problem = _model_or_offline(program, request.llm)
     in_use = SettingsInUse(program, model)
 
@@ -78,7 +81,12 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
 
     agent = AgentThread(in_use.make_runner, make_question, workspace)
     chat = ChatDock(
-        agent, workspace, program.sessions, model=model.name, remote_host=model.remote_host
+        agent,
+        workspace,
+        program.sessions,
+        model=model.name,
+        remote_host=model.remote_host,
+        texts=texts,
     )
     window = MainWindow(
         workspace,
@@ -91,7 +99,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     )
 
     def open_models(name: str) -> None:
-        show_models(program.model_store, program.host, program.note, window, name)
+        show_models(program.model_store, program.host, program.note, window, name, texts)
 
     chat.models_wanted.connect(open_models)
     window.closing.connect(lambda: close_models(window))

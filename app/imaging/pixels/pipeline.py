@@ -13,45 +13,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.imaging.pixels.greys import (
-    apply_window,
     is_coloured,
     levels_of,
-    modality_values,
     palette_colours,
     stored_table,
     through_table,
     to_bytes,
 )
 from app.imaging.pixels.masks import hidden_pixels
-from app.imaging.pixels.readout import Grey, grey_at, real_value
 from app.imaging.pixels.windows import (
-    ABSURD,
-    AUTO,
-    auto_window,
     default_window,
-    frame_presets,
-    presets,
     valid_window,
 )
 from app.imaging.types import Frame, OverlayPlane, Window
-
-__all__ = [
-    "ABSURD",
-    "AUTO",
-    "Grey",
-    "apply_window",
-    "auto_window",
-    "chosen_window",
-    "default_window",
-    "draw_overlays",
-    "frame_presets",
-    "grey_at",
-    "modality_values",
-    "presets",
-    "real_value",
-    "render",
-    "valid_window",
-]
 
 Array = NDArray[Any]
 Bytes = NDArray[np.uint8]
