@@ -20,7 +20,7 @@ from typing import Any, Literal, cast
 from pydantic import BaseModel, Secret, SecretBytes, SecretStr
 from pydantic_core import to_jsonable_python
 
-from app.agent.plan_tool import OWN
+from app.agent.enforcement.update_plan_tool import OWN
 from app.agent.policing import hosts, paths, sizes
 from app.agent.policing.data import EVERY, PARTS, Additions, additions, rule_of, table, wrong
 from app.agent.policing.scope import NO_SCOPE, Scope

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app import __version__
 from app.agent.llm.base import LanguageModel
-from app.agent.runner import Question
+from app.agent.loop.runner import Question
 from app.agent.sessions import Thread
 from app.errors import SightlineError
 from app.imaging.demo import demo_paths

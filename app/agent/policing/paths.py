@@ -15,11 +15,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from urllib.parse import unquote
 
-from app.agent.key_words import is_path_key
 from app.agent.policing.data import Folders
 from app.agent.policing.scope import Scope
 from app.agent.policing.verdicts import ALLOWED, Judgement, Rule, Touch
 from app.agent.policing.walk import Piece
+from app.agent.privacy.key_words import is_path_key
 from app.tools.api import Approval, PathUse, ToolSpec
 
 _FORMATS = frozenset(("path", "file-path", "directory-path"))

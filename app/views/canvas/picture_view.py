@@ -15,7 +15,7 @@ from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QWidget
 
 from app.errors import SightlineError
-from app.imaging.pixels import readout
+from app.imaging.pixels import pipeline
 from app.imaging.types import Frame, Instance, Window
 from app.views.background import Background
 from app.views.canvas import corner_text, synthetic_band
@@ -347,7 +347,7 @@ class PictureView(ImageView):
         if self.frame is None:
             return None
         at = self.to_image(position)
-        grey = readout.grey_at(self.frame, at.x(), at.y())
+        grey = pipeline.grey_at(self.frame, at.x(), at.y())
         if grey is None:
             return None
         column, row = math.floor(at.x() + 0.5), math.floor(at.y() + 0.5)

@@ -29,8 +29,7 @@ from app.imaging.decode import Decoder
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.reading.volume_entries import frames_entry, plain_entry
 from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
-from app.imaging.space.slice_gathering import Gathering, answers_of, question_of
-from app.imaging.space.volume_store import VolumeStore
+from app.imaging.space.volume_store import Gathering, VolumeStore, answers_of, question_of
 from app.imaging.space.volumes import Assembly
 from app.imaging.types import Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
