@@ -20,8 +20,8 @@ from app.agent.context import system_prompt
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
 from app.agent.loop import AgentLoop, Approve, Limits, RunRequest
-from app.agent.policing.site import site_policies
 from app.agent.policy import Grants, Policy
+from app.agent.policy.policy import site_policies
 from app.agent.runner import Question
 from app.agent.sessions import SessionStore, Thread
 from app.audit import AuditLog, note
@@ -207,7 +207,7 @@ class Program:
     def notices(self) -> list[str]:
         """What the user should know of settings and rules that are not as expected."""
         specs = [tool.spec for tool in self.registry.all()]
-        unknown = self.policy().unknown(specs)
+        unknown = self.policy().unknown_names(specs)
         return [*self.settings_notices, *unknown]
 
     def loop(self, model: LanguageModel) -> AgentLoop:
