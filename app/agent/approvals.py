@@ -16,10 +16,10 @@ from uuid import uuid4
 
 from pydantic import BaseModel
 
-from app.agent.emitter import Emitter
+from app.agent.enforcement.update_plan_tool import OWN
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
+from app.agent.loop.emitter import Emitter
 from app.agent.messages import ToolCall
-from app.agent.plan_tool import OWN
 from app.agent.policy.grants import Grants, exact, fingerprint
 from app.agent.policy.judgements import Judgement, Rule, Touch
 from app.agent.policy.policy import Policy

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.agent.audited import UNKNOWN
+from app.agent.loop.audit_trail import UNKNOWN
 from app.agent.sessions import SessionStore
 from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_json, as_text
 from app.agent.sessions.export import export as write_export

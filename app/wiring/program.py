@@ -14,15 +14,15 @@ from typing import Any
 
 from app import paths, settings
 from app.agent.approvals import Gate
-from app.agent.audited import Audited
-from app.agent.consents import Consents
-from app.agent.context import system_prompt
+from app.agent.context.model_messages import system_prompt
 from app.agent.llm import providers
 from app.agent.llm.base import LanguageModel
-from app.agent.loop import AgentLoop, Approve, Limits, RunRequest
+from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
+from app.agent.loop.audit_trail import Audited
+from app.agent.loop.runner import Question
 from app.agent.policy import Grants, Policy
 from app.agent.policy.policy import site_policies
-from app.agent.runner import Question
+from app.agent.privacy.consents import Consents
 from app.agent.sessions import SessionStore, Thread
 from app.audit import AuditLog, note
 from app.audit.changes import host_in, settings_facts

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app.agent.events import RunEvent
 from app.agent.llm.base import LanguageModel
 from app.agent.llm.probe import Probe
-from app.agent.runner import AgentRunner
+from app.agent.loop.runner import AgentRunner
 from app.settings import Settings
 from app.wiring.program import Program
 

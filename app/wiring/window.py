@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app import __version__
 from app.agent.llm.base import LanguageModel
-from app.agent.runner import Question
+from app.agent.loop.runner import Question
 from app.agent.sessions import Thread
 from app.errors import SightlineError
 from app.imaging.demo import demo_paths
@@ -69,8 +69,11 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.errand import Errand, Wishes
     from app.views.main_window import MainWindow
     from app.views.models.window import close_models, show_models
+    from app.views.pack_texts import PackTexts
 
-    workspace = Workspace()
+    workspace = Workspace(program.registry.labels)
+    specs = [tool.spec for tool in program.registry.all()]
+    texts = PackTexts(specs, program.registry.plans)
     model, problem = _model_or_offline(program, request.llm)
     in_use = SettingsInUse(program, model)
 
@@ -79,7 +82,12 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
 
     agent = AgentThread(in_use.make_runner, make_question, workspace)
     chat = ChatDock(
-        agent, workspace, program.sessions, model=model.name, remote_host=model.remote_host
+        agent,
+        workspace,
+        program.sessions,
+        model=model.name,
+        remote_host=model.remote_host,
+        texts=texts,
     )
     window = MainWindow(
         workspace,
@@ -92,7 +100,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     )
 
     def open_models(name: str) -> None:
-        show_models(program.model_store, program.host, program.note, window, name)
+        show_models(program.model_store, program.host, program.note, window, name, texts)
 
     chat.models_wanted.connect(open_models)
     window.closing.connect(lambda: close_models(window))

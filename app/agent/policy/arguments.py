@@ -27,11 +27,11 @@ from urllib.parse import unquote
 
 from pydantic import BaseModel
 
-from app.agent.key_words import is_path_key, words_of
 from app.agent.policy.hosts import Unclear, is_listed, parse_host
 from app.agent.policy.judgements import Judgement, Rule, Touch, strictest
 from app.agent.policy.scope import Scope
 from app.agent.policy.site_rules import Sizes, argument_rules, folder_allowed, size_limits
+from app.agent.privacy.key_words import is_path_key, words_of
 from app.settings import ArgumentSettings, HostSettings, PolicySettings
 from app.tools.api import Approval, PathUse, ToolSpec
 

@@ -18,7 +18,7 @@ from typing import Any, cast
 
 from pydantic import BaseModel
 
-from app.agent.plan_tool import OWN
+from app.agent.enforcement.update_plan_tool import OWN
 from app.agent.policy.arguments import TooDeep, judge_arguments
 from app.agent.policy.grants import exact
 from app.agent.policy.judgements import STRICTNESS, Judgement, Rule, strictest

@@ -80,7 +80,7 @@ class Scope:
             return False
 
     def target(self, name: str) -> Path | None:
-        """Return where a file would really be written, links followed; None if that is not clear."""
+        """Return the path that would be written, links followed; None if that is not clear."""
         try:
             path = Path(name)
             if not path.is_absolute():

@@ -10,6 +10,7 @@ from app.agent.policy.site_rules import ALWAYS, describe
 from app.settings import PolicySettings, Settings
 from app.tools.api import ToolSpec
 from app.views.chat.textview import TextView
+from app.views.pack_texts import PackTexts
 from app.views.settings.answers import Answers, Granted
 from app.views.settings.models_part import ModelsPart
 from app.views.settings.parts import Check, Choice, Column, Form
@@ -81,7 +82,7 @@ class PermissionsPage(Column):
         self.words.set_plain(_listed(policy, site))
         self.column.addWidget(self.words)
         self.section("Answers for a conversation")
-        self.answers = Answers(granted)
+        self.answers = Answers(granted, PackTexts(tools))
         self.withdraw_button = self.answers.withdraw_button
         self.column.addWidget(self.answers)
         self.section("Their models")

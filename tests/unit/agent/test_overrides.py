@@ -12,14 +12,14 @@ from typing import Any
 import pytest
 
 from app.agent.approvals import Gate
-from app.agent.audited import Audited
 from app.agent.events import ApprovalRequested
-from app.agent.limits import WallClock
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
+from app.agent.loop.audit_trail import Audited
+from app.agent.loop.limits import WallClock
+from app.agent.loop.wait_clock import Waited
 from app.agent.policy import Grants, Policy
 from app.agent.request import Decision
 from app.agent.sessions import Thread
-from app.agent.waited import Waited
 from app.audit import AuditLog, files
 from app.imaging.types import ImageRef
 from app.tools.api import CancelToken, ToolContext, ToolFailed, ToolResult

@@ -18,8 +18,8 @@ from app.agent.approvals import (
     shown_arguments,
     tool_request,
 )
-from app.agent.emitter import Emitter
 from app.agent.events import ApprovalRequested, ApprovalResolved, RunEvent
+from app.agent.loop.emitter import Emitter
 from app.agent.messages import ToolCall
 from app.agent.policy import Grants, Policy, Rule, exact, fingerprint
 from app.agent.request import Decision

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.agent.approvals import LONGEST_SHOWN
-from app.agent.pictures import LONG_SIDE, MOST
+from app.agent.context.model_pictures import LONG_SIDE, MOST
 from app.agent.policy import Policy
 from app.agent.policy.arguments import DEEPEST
 from app.agent.policy.site_rules import Sizes

@@ -63,6 +63,8 @@ def test_every_action_that_the_program_records_has_words(repo: Path):
         text = path.read_text(encoding="utf-8")
         recorded |= set(re.findall(r'(?:\brecord|\bnote|\.append)\(\s*"([a-z_]+)", ', text))
         recorded |= set(re.findall(r'note\(self?\.?\w*\.?audit, "([a-z_]+)"', text))
-    recorded |= set(re.findall(r'yield "([a-z_]+)"', (repo / "app/agent/audited.py").read_text()))
+    recorded |= set(
+        re.findall(r'yield "([a-z_]+)"', (repo / "app/agent/loop/audit_trail.py").read_text())
+    )
     assert {"tool_started", "data_sent", "exported", "consent_withdrawn", "lost"} <= recorded
     assert not {each for each in recorded if words.action_of(Entry(1, "", each, {})) == each}
