@@ -21,8 +21,8 @@ from app.agent.llm.base import LanguageModel
 from app.agent.loop.agent_loop import AgentLoop, Approve, Limits, RunRequest
 from app.agent.loop.audit_trail import Audited
 from app.agent.loop.runner import Question
-from app.agent.policing.site import site_policies
 from app.agent.policy import Grants, Policy
+from app.agent.policy.policy import site_policies
 from app.agent.privacy.consents import Consents
 from app.agent.sessions import SessionStore, Thread
 from app.audit import AuditLog
@@ -207,7 +207,7 @@ class Program:
     def notices(self) -> list[str]:
         """What the user should know of settings and rules that are not as expected."""
         specs = [tool.spec for tool in self.registry.all()]
-        unknown = self.policy().unknown(specs)
+        unknown = self.policy().unknown_names(specs)
         return [*self.settings_notices, *unknown]
 
     def loop(self, model: LanguageModel) -> AgentLoop:

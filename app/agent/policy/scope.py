@@ -1,4 +1,4 @@
-"""What a run may touch: the open images, and its own output folder."""
+"""What a run may touch: the open images and its own output folder."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ _LISTED = 8
 
 @dataclass(frozen=True)
 class Scope:
-    """What arguments may name.
+    """The files that arguments of a run may name.
 
     Attributes:
         folder: The run's own output folder; None where there is none.
         names: Ids and paths of the open images, and of pictures made in the run.
-        knows: Asks the images themselves, which also know links and file names; None where there
-            is nobody to ask.
-        protected: Folders of the program itself: nothing is written there by a tool.
+        knows: Reports whether a text names an open image in another way (a link, a file name);
+            None if there are no images.
+        protected: Folders of the program itself, where no tool may write.
     """
 
     folder: Path | None = None
@@ -33,11 +33,11 @@ class Scope:
 
     @classmethod
     def of(cls, images: Any, notes: Sequence[Mapping[str, Any]], folder: Path) -> Scope:
-        """The scope of a run.
+        """Return the scope of a run.
 
         Args:
             images: `app.tools.api.Images`.
-            notes: What is open, as `RunRequest.image_notes`.
+            notes: The open images, as `RunRequest.image_notes`.
             folder: The run's output folder.
         """
         names = _names(images, notes)
@@ -45,13 +45,13 @@ class Scope:
         return cls(folder, names, getattr(images, "knows", None), own)
 
     def renewed(self, images: Any, notes: Sequence[Mapping[str, Any]]) -> Scope:
-        """The same with the pictures that were made since; its folders stay where they are."""
+        """Return this scope with the pictures that were made since; itself if there are none."""
         names = _names(images, notes)
-        # The same one where nothing was made: what it knows of its names is kept.
+        # The same object keeps its cached sets of names.
         return self if names == self.names else replace(self, names=names)
 
     def holds(self, name: str) -> bool:
-        """Whether a text names an open image, or something that lies in the run's folder."""
+        """Report whether a text names an open image or something in the run's folder."""
         wanted = name.strip()
         if not wanted or "\0" in wanted:
             return False
@@ -60,10 +60,10 @@ class Scope:
         return (self.knows is not None and self.knows(wanted)) or self.inside(wanted)
 
     def inside(self, name: str) -> bool:
-        """Whether a path lies below the run's folder, links followed; a relative one must exist.
+        """Report whether a path lies below the run's folder, links followed.
 
-        A tool may open a relative path from wherever the program was started. One that is there in
-        the run's folder was made by a tool of the run, which is what is meant.
+        A relative path counts only if it exists there: a tool may open it relative to the folder in
+        which the program was started.
         """
         if self.folder is None or "\0" in name:
             return False
@@ -71,7 +71,7 @@ class Scope:
             own = Path(os.path.normpath(self.folder.absolute()))
             real = own.resolve()
             path = Path(os.path.normpath(own / name))
-            # By its text first: elsewhere nothing is even looked at (\\server\share logs in there).
+            # By its text first: merely looking at \\server\share would log in there.
             if not any(_below(path, base) for base in (own, real)):
                 return False
             followed = path.resolve()
@@ -80,7 +80,7 @@ class Scope:
             return False
 
     def target(self, name: str) -> Path | None:
-        """Where a file would really be written, links followed; None where that is not clear."""
+        """Return the path that would be written, links followed; None if that is not clear."""
         try:
             path = Path(name)
             if not path.is_absolute():
@@ -92,16 +92,16 @@ class Scope:
             return None
 
     def in_folder(self, path: Path) -> bool:
-        """Whether a resolved path lies below the run's folder."""
+        """Report whether a resolved path lies below the run's folder."""
         return self.folder is not None and _below(path, self.folder.resolve())
 
     def is_protected(self, path: Path) -> bool:
-        """Whether a resolved path is the program's own, or that of an open image."""
+        """Report whether a resolved path is that of an open image or belongs to the program."""
         own = any(_below(path, base.resolve()) or path == base.resolve() for base in self.protected)
         return own or str(path) in self._known or (self.knows is not None and self.knows(str(path)))
 
     def offer(self) -> str:
-        """What can be named, for whoever named something else."""
+        """Return a sentence that says which images can be named."""
         ids = [name for name in self.names if name not in self.paths]
         if not ids:
             return "No image is open: ask the user to open one."
@@ -110,18 +110,19 @@ class Scope:
 
     @cached_property
     def paths(self) -> frozenset[str]:
-        """The names that are whole paths."""
-        # Not by Path: a study may have ten thousand images, and this is asked at each call.
+        """The names that are absolute paths."""
+        # Not `Path.is_absolute`: a study may have ten thousand images, and each call needs this.
         return frozenset(filter(os.path.isabs, self.names))
 
     @cached_property
     def _known(self) -> frozenset[str]:
-        """All names; ids in small letters as well, since they are understood either way."""
+        """All names; ids in lower case as well, since tools understand them in either case."""
         ids = set(self.names) - self.paths
         return frozenset((*self.names, *(name.lower() for name in ids)))
 
 
 NO_SCOPE = Scope()
+"""The scope of a call outside a run: no file may be named."""
 
 
 def _below(path: Path, base: Path) -> bool:
@@ -129,13 +130,12 @@ def _below(path: Path, base: Path) -> bool:
 
 
 def _plain(path: Path) -> bool:
-    """No "..": where that leads depends on links that may change."""
+    # Where ".." leads depends on links, which may change before the file is written.
     return ".." not in path.parts
 
 
 def _names(images: Any, notes: Sequence[Mapping[str, Any]]) -> tuple[str, ...]:
-    """Ids and paths of the open images, and of pictures made in the run."""
-    told = (str(note.get(key, "")) for note in notes for key in ("id", "path"))
-    names = dict.fromkeys([*told, *images.names()])
+    noted = (str(note.get(key, "")) for note in notes for key in ("id", "path"))
+    names = dict.fromkeys([*noted, *images.names()])
     names.pop("", None)
     return tuple(names)
