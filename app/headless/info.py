@@ -8,7 +8,7 @@ from typing import Any
 
 from pydicom.uid import UID
 
-from app.agent.jsonable import plain
+from app.agent.json_forms import plain
 from app.errors import FileProblem, printable
 from app.headless.about_objects import ObjectFacts, facts_of, json_of
 from app.headless.common import print_json, program_of

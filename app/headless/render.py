@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.audit.exports import exporting
+from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
 from app.headless.common import program_of, scanned
 from app.headless.over_images import OVER_IMAGES, Drawn, images_under, layers_on, state_for
@@ -66,7 +66,7 @@ def render(request: RenderRequest) -> int:
     with program_of() as program:
         result = scanned(program.decoder, request.src)
         pixels, model = _pixels(program.decoder, result, request)
-        with exporting(program.audit, "picture", request.out, annotated=request.annotated):
+        with record_export(program.audit, "picture", request.out, annotated=request.annotated):
             write_png(request.out, pixels)
             if model:
                 _mark(request.out, model)

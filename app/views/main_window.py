@@ -64,8 +64,6 @@ _FILTER = ";;".join(
         "All files (*)",
     )
 )
-SEGMENT_MARKED = "Segment what I marked with medsam2_segment"
-"""Names the tool: the question is answered the same way with and without a language model."""
 NARROW = 480  # px of the middle below which canvas and panes lie one below the other
 
 
@@ -252,7 +250,7 @@ class MainWindow(QMainWindow):
         """Ask the assistant to segment what the user has marked on the shown image."""
         if isinstance(self.chat, ChatDock) and self.workspace.marked:
             self.docks["Assistant"].show()
-            self.chat.submit(SEGMENT_MARKED)
+            self.chat.submit(self.chat.texts.marked_question)
 
     def close_study(self) -> None:
         """Close the study that is shown, else the last one."""

@@ -11,7 +11,7 @@ from PySide6.QtGui import QImage, QPainter, QRegion
 from PySide6.QtWidgets import QApplication, QWidget
 
 from app.audit import AuditLog
-from app.audit.exports import exporting
+from app.audit.exports import record_export
 from app.errors import SightlineError
 from app.imaging.types import ScanResult
 from app.log import get_logger
@@ -122,7 +122,7 @@ class Errand(QObject):
         if target is None:
             return
         try:
-            with exporting(self.audit, "screenshot", target):
+            with record_export(self.audit, "screenshot", target):
                 save_window(self._window, target, RATIO)
         except SightlineError as error:
             self._fail(error.text)

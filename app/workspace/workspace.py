@@ -28,12 +28,16 @@ MOST_IMAGES = 2000
 
 
 class Workspace:
-    """All models of one window."""
+    """All models of one window.
 
-    def __init__(self) -> None:
+    Args:
+        labels: Labels of findings that keep their colour; see `LabelColors`.
+    """
+
+    def __init__(self, labels: Sequence[str] = ()) -> None:
         self.studies = Studies()
         self.commands = CommandStack()
-        self.annotations = Annotations(self.commands)
+        self.annotations = Annotations(self.commands, labels)
         self.viewport = Viewport()
         self.panes = Panes()
         self.layers = Layers()

@@ -10,8 +10,8 @@ from typing import Any
 from app.audit import AuditLog
 from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
-from app.views.audit.model import ACTION
-from app.views.audit.window import AuditWindow
+from app.views.audit.audit_table import ACTION
+from app.views.audit.audit_window import AuditWindow
 
 HOST = "api.example.org"
 MODEL = "gpt-4o at api.example.org"

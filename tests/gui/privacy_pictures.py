@@ -15,9 +15,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage, QPainter
 from PySide6.QtWidgets import QStatusBar, QWidget
 
-from app.agent.consents import Shown, risky_request
+from app.agent.context.model_pictures import make_pictures
 from app.agent.events import ApprovalRequested, DataSent
-from app.agent.pictures import make_pictures
+from app.agent.privacy.consents import Shown, risky_request
 from app.headless.common import program_of
 from app.headless.runs import AskRequest, _open_images
 from app.imaging.demo import demo_paths

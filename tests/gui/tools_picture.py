@@ -6,8 +6,8 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from app.agent.consents import Consents
 from app.agent.policy import Grants, Policy
+from app.agent.privacy.consents import Consents
 from app.settings import PolicySettings, Settings
 from app.tools.api import Approval
 from app.tools.registry import load_packs

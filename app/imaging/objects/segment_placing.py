@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from app.imaging.objects.layer_targets import SAME_PLANE_MM, Grid, Matrix, Target, refusal
+from app.imaging.objects.layer_targets import SAME_PLANE_MM, Matrix, PixelGrid, Target, refusal
 from app.imaging.objects.segment_index import ALL_FRAMES, SegmentIndex
 from app.imaging.types import Instance
 
@@ -143,7 +143,7 @@ def _by_geometry(index: SegmentIndex, target: Target) -> list[Placed]:
     return list(best.values())
 
 
-def _in_plane(grid: Grid, target: Target, reach: float) -> Floats | None:
+def _in_plane(grid: PixelGrid, target: Target, reach: float) -> Floats | None:
     """[2, 3] target pixels -> the grid's, if all of the target lies within `reach` mm of it."""
     if target.grid is None or not grid.is_parallel(target.grid):
         return None

@@ -1,6 +1,6 @@
 """What volumes ask of the worker processes: where plain pixels lie, or the pixels decoded.
 
-Both answer with descriptions as `SliceDescriber` gives them: `space.slice_answers` reads them.
+Both answer with descriptions as `SliceDescriber` gives them: `space.volume_store` reads them.
 """
 
 from __future__ import annotations

@@ -13,25 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.imaging.findings import XY
-from app.imaging.space.regions import UltrasoundRegion, common_region
-from app.imaging.space.spacing import SpacingAttributes, spacing_of
+from app.imaging.space.regions import common_region
 from app.imaging.types import Frame, Orientation, Region, SpacingSource
-
-__all__ = [
-    "UNLABELLED",
-    "Length",
-    "SpacingAttributes",
-    "UltrasoundRegion",
-    "angle",
-    "area",
-    "direction_letters",
-    "edge_letters",
-    "is_quadruped",
-    "length",
-    "opposite",
-    "polygon_area",
-    "spacing_of",
-]
 
 _OBLIQUE = 0.05
 """Cosine below which a direction does not earn a letter (about 3 degrees)."""
@@ -125,47 +108,6 @@ def _mm(value: float) -> str:
 
 def _with_source(text: str, source: SpacingSource) -> str:
     return f"{text} ({source.value})"
-
-
-def area(frame: Frame, pixels: float, points: Sequence[XY] = ()) -> Length:
-    """Area of a number of pixels: mm² only with a real spacing, else pixels.
-
-    Args:
-        frame: The image.
-        pixels: How many; fractions count.
-        points: Where they lie (corners will do): without them an area in an image with regions
-            stays in pixels, since it is not known in which one it lies.
-    """
-    if frame.regions:
-        region = common_region(frame.regions, points) if points else None
-        if region is None or not _in_mm(region):
-            return _pixel_area(pixels)
-        return _square_mm(pixels * abs(region.dx * region.dy), SpacingSource.REGION)
-    spacing = frame.spacing
-    if spacing.row_mm is None or spacing.column_mm is None:
-        return _pixel_area(pixels)
-    return _square_mm(pixels * spacing.column_mm * spacing.row_mm, spacing.source)
-
-
-def _pixel_area(pixels: float) -> Length:
-    return Length(pixels, "px", SpacingSource.NONE, f"{pixels:.0f} px")
-
-
-def _square_mm(value: float, source: SpacingSource) -> Length:
-    if value >= 100:
-        shown = f"{value / 100:.1f} cm²"
-    elif value >= 0.1 or value == 0:
-        shown = f"{value:.1f} mm²"
-    else:
-        shown = f"{value * 1e6:.3g} µm²"
-    return Length(value, "mm²", source, _with_source(shown, source))
-
-
-def polygon_area(frame: Frame, points: Sequence[XY]) -> Length:
-    """Area inside a closed outline that does not cross itself (shoelace formula)."""
-    following = [*points[1:], *points[:1]]
-    doubled = sum(a[0] * b[1] - b[0] * a[1] for a, b in zip(points, following, strict=True))
-    return area(frame, abs(doubled) / 2, points)
 
 
 def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:

@@ -141,11 +141,6 @@ def patient_point(frame: Frame, x: float, y: float) -> XYZ | None:
     return plane.point(x, y) if plane is not None else None
 
 
-def pixel_of(plane: FramePlane, point: XYZ) -> XYZ:
-    """(x, y, distance) of a patient point, see `FramePlane.pixel`."""
-    return plane.pixel(point)
-
-
 def instance_plane(instance: Instance) -> FramePlane | None:
     """The plane of an instance (of its first frame) from its header's attributes alone."""
     place = instance_place(instance)

@@ -244,16 +244,3 @@ def _uid(source: Series | Instance, plane: Plane) -> str:
     parts = sorted(f"{one.sop_instance_uid}/{one.part}" for one in instances)
     digest = hashlib.sha256("\0".join([*parts, plane.value]).encode()).digest()
     return f"2.25.{int.from_bytes(digest[:16], 'big')}"
-
-
-__all__ = [
-    "KIND",
-    "Cut",
-    "Plane",
-    "SectionCut",
-    "cut_of",
-    "planes_of",
-    "reformat",
-    "section",
-    "section_cut",
-]

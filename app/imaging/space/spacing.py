@@ -142,3 +142,22 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
     if scales:
         return Spacing(aspect=aspect, note="several ultrasound regions with different scales")
     return Spacing(aspect=aspect, note="no ultrasound region is calibrated in cm")
+
+
+def stated_spacing(row_mm: float, column_mm: float, source: SpacingSource, note: str) -> Spacing:
+    """A spacing, or an unknown one where the figures are impossible.
+
+    Args:
+        row_mm: Between rows; 0 for unknown.
+        column_mm: Between columns; 0 for unknown.
+        source: What it rests on.
+        note: Who says so.
+    """
+    pair = (row_mm, column_mm)
+    if not all(math.isfinite(mm) for mm in pair) or min(pair) <= 0:
+        return Spacing(note="the file gives no spacing")
+    if min(pair) < MIN_SPACING_MM or max(pair) > MAX_SPACING_MM:
+        return Spacing(note=f"a spacing of {row_mm:g} x {column_mm:g} mm ignored as impossible")
+    if max(pair) > MAX_ANISOTROPY * min(pair):
+        return Spacing(note=f"a spacing of {row_mm:g} x {column_mm:g} mm ignored as impossible")
+    return Spacing(row_mm, column_mm, source, row_mm / column_mm, note)

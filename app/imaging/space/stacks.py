@@ -89,7 +89,7 @@ class Stack:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class VoxelGrid:
     """The voxels of a stack's volume.
 
     Attributes:
@@ -185,7 +185,7 @@ def _even(gaps: Array) -> bool:
     return bool(np.abs(gaps - mean).max() <= max(GAP_MM, GAP_RATIO * mean))
 
 
-def grid_of(stack: Stack) -> Grid:
+def voxel_grid(stack: Stack) -> VoxelGrid:
     """The voxels of a stack's volume: the acquired ones when it is regular.
 
     Uneven slices are resampled to the smallest distance between two of them, or to `MAX_FINER`
@@ -202,7 +202,7 @@ def grid_of(stack: Stack) -> Grid:
         last = stack.along[-1] * np.array(plane.normal)
         last += sideways[0] * np.array(plane.row) + sideways[1] * np.array(plane.column)
         affine[:3, 2] = last / (count - 1)
-        return Grid((count, stack.rows, stack.columns), affine, stack.along, (0, 0))
+        return VoxelGrid((count, stack.rows, stack.columns), affine, stack.along, (0, 0))
     low = np.floor(stack.aside.min(axis=0) + 0.01).astype(int)
     high = np.ceil(stack.aside.max(axis=0) - 0.01).astype(int)
     columns, rows = stack.columns + int(high[0] - low[0]), stack.rows + int(high[1] - low[1])
@@ -216,12 +216,12 @@ def grid_of(stack: Stack) -> Grid:
     affine[:3, 3] = plane.point(float(low[0]), float(low[1]))
     affine[:3, 2] *= step
     along = np.linspace(0.0, total, slices)
-    return Grid((slices, rows, columns), affine, along, (int(low[0]), int(low[1])))
+    return VoxelGrid((slices, rows, columns), affine, along, (int(low[0]), int(low[1])))
 
 
 def geometry_of(stack: Stack) -> StackGeometry:
-    """The grid of a stack's volume in SimpleITK's terms; raises as `grid_of` does."""
-    grid = grid_of(stack)
+    """The grid of a stack's volume in SimpleITK's terms; raises as `voxel_grid` does."""
+    grid = voxel_grid(stack)
     slices, rows, columns = grid.shape
     steps = np.linalg.norm(grid.affine[:3, :3], axis=0)
     direction = grid.affine[:3, :3] / steps

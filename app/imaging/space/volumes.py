@@ -20,16 +20,16 @@ from numpy.typing import NDArray
 from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.files.identity import pixel_sha256
-from app.imaging.pixels.pipeline import modality_values
+from app.imaging.pixels.greys import modality_values
 from app.imaging.space.planes import FramePlane, frame_plane
 from app.imaging.space.stacks import (
     SHEAR,
-    Grid,
     NotAStackError,
     Stack,
+    VoxelGrid,
     first_of_each,
-    grid_of,
     stack_of,
+    voxel_grid,
 )
 from app.imaging.types import Frame, RealWorldMap, Rescale
 from app.imaging.volume import Volume
@@ -158,7 +158,7 @@ class Assembly:
         order = [keep[i] for i in stack.order]
         if self._labels and not stack.regular:
             raise NotAStackError("its labels lie on slices that are not evenly spaced")
-        grid = grid_of(stack)
+        grid = voxel_grid(stack)
         ordered = [frames[i] for i in order]
         if len({_dark_is_high(frame) for frame in ordered}) > 1:
             raise NotAStackError("some of its images show high values bright, others dark")
@@ -207,18 +207,6 @@ class Assembly:
 
     def _refused(self, reason: str) -> FileProblem:
         return guards.problem(self._path, f"this series is no volume: {reason}", _REMEDY)
-
-
-def assemble(frames: Sequence[Frame], path: Path | None = None) -> Volume:
-    """The volume of frames that are at hand, in any order; see `Assembly`.
-
-    Raises:
-        FileProblem: They form no stack; says why.
-    """
-    assembly = Assembly(path or Path(), len(frames))
-    for place, frame in enumerate(frames):
-        assembly.put(place, frame)
-    return assembly.volume()
 
 
 def _dark_is_high(frame: Frame) -> bool:
@@ -292,7 +280,7 @@ def _fill(pixels: Array, template: Frame) -> float:
 def resampled(
     pixels: Array,
     stack: Stack,
-    grid: Grid,
+    grid: VoxelGrid,
     fill: float,
     check: Callable[[], None] = lambda: None,
 ) -> Array:
@@ -329,7 +317,7 @@ def resampled(
     return result
 
 
-def _aligned(image: Array, aside: NDArray[np.float64], grid: Grid) -> Floats:
+def _aligned(image: Array, aside: NDArray[np.float64], grid: VoxelGrid) -> Floats:
     """A slice moved to the grid's rows and columns; NaN where it has no pixels."""
     x, y = (float(corner - shift) for corner, shift in zip(grid.corner, aside, strict=True))
     moved = _moved(image.astype(np.float32), y, grid.shape[1])
@@ -353,7 +341,7 @@ def _moved(image: Floats, start: float, size: int) -> Floats:
     return moved
 
 
-def _resampling(stack: Stack, grid: Grid) -> list[str]:
+def _resampling(stack: Stack, grid: VoxelGrid) -> list[str]:
     """What was done to the slices."""
     found: list[str] = []
     if not stack.even:

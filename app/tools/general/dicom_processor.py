@@ -47,6 +47,8 @@ class DicomProcessorOutput(BaseModel):
 
 SPEC = ToolSpec(
     name="dicom_processor",
+    title="Convert DICOM image",
+    icon="contrast",
     description=(
         "Converts a DICOM image to a PNG of what the viewer shows (rescale, window, MONOCHROME1 "
         "and colour handled), at its own matrix size, and returns its attributes. The PNG keeps "

@@ -16,7 +16,7 @@ from PySide6.QtGui import QGuiApplication, QImage, QPainter, QTransform
 from app.imaging.findings import Finding, Heatmap
 from app.imaging.label_colors import LabelColors
 from app.imaging.layers import Layer, LayerFrame
-from app.imaging.pixels import pipeline
+from app.imaging.pixels import pipeline, windows
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Frame, Instance, Series, Window
@@ -188,7 +188,7 @@ def _to_picture(frame: Frame, turn: Display, canvas: QImage) -> QTransform:
 
 def _shown_window(frame: Frame, window: Window | None) -> Window | None:
     """The window or VOI LUT that `pipeline.render` applies; None for colour."""
-    chosen = window if window is not None else pipeline.default_window(frame)
+    chosen = window if window is not None else windows.default_window(frame)
     by_lut = chosen is None and not frame.is_color and frame.voi.luts
     return lut_window(frame.voi.luts[0], 0) if by_lut else chosen
 

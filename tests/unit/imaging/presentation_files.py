@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydicom.uid import generate_uid
 
-from app.imaging.objects.presentation_reading import read_presentation
+from app.imaging.objects.presentation_states import read_presentation
 from app.imaging.pixels import presenting
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import ImagePresentation, PresentationState

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from app.imaging.decode import Decoder
 from app.imaging.findings import Point
-from app.imaging.objects.presentation_reading import read_presentation
+from app.imaging.objects.presentation_states import read_presentation
 from app.imaging.pixels import presenting
 from app.imaging.pixels.pipeline import render
 from app.imaging.presentation import (

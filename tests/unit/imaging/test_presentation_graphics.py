@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from app.imaging.dicom.cielab import color_from_cielab
 from app.imaging.findings import Point, Polygon, Polyline
 from app.imaging.layers import Label
-from app.imaging.objects.presentation_graphics import Placement
+from app.imaging.objects.presentation_states import Placement
 from app.imaging.pixels import presenting
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.types import Shutter

@@ -22,7 +22,7 @@ from app.imaging.processes.records import pack
 from app.imaging.reading.dicom_image import frame_without_pixels
 from app.imaging.reading.dicom_objects import content_of
 from app.imaging.reading.slice_describing import READ, SliceDescriber, bears
-from app.imaging.space.slice_answers import Message
+from app.imaging.space.volume_store import Message
 from app.imaging.types import Frame, ImageRef
 from tests.unit.imaging.files import item, lut_item, make_dicom
 

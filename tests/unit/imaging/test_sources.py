@@ -249,24 +249,6 @@ def test_a_path_below_a_file_that_is_no_archive_is_refused(tmp_path: Path):
         sources.open_file(path / "IM1")
 
 
-def test_a_library_that_needs_a_real_file_gets_a_copy_that_is_gone_afterwards(tmp_path: Path):
-    path = archive(tmp_path / "a.zip", {"dir/brain.nii.gz": b"content"}) / "dir" / "brain.nii.gz"
-    with sources.local_file(path) as local:
-        assert local.read_bytes() == b"content"
-        assert local.name.endswith(".nii.gz")
-        if os.name != "nt":
-            assert local.parent.stat().st_mode & 0o077 == 0
-    assert not local.exists()
-    assert not local.parent.exists()
-
-
-def test_a_file_outside_of_archives_is_its_own_local_file(tmp_path: Path):
-    path = tmp_path / "a.nii"
-    path.write_bytes(b"x")
-    with sources.local_file(path) as local:
-        assert local == path
-
-
 @pytest.mark.skipif(os.name == "nt", reason="pipes of POSIX")
 def test_a_pipe_that_took_the_files_place_is_not_waited_for(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -18,8 +18,8 @@ from app.imaging.space.stacks import (
     as_text,
     describe,
     geometry_of,
-    grid_of,
     stack_of,
+    voxel_grid,
     warnings_of,
 )
 from app.imaging.studies.catalogue import series_of
@@ -108,8 +108,8 @@ def test_slices_out_of_each_others_reach_are_refused():
 
 def test_the_grid_is_just_as_large_as_the_slices_need():
     """Uneven slices need no more rows; sheared ones as many as the last is shifted by."""
-    assert grid_of(stack([0, 1, 3])).shape == (4, 64, 64)
-    forth, back = grid_of(stack([0, 2, 4], drift=1.0)), grid_of(stack([0, 2, 4], drift=-1.0))
+    assert voxel_grid(stack([0, 1, 3])).shape == (4, 64, 64)
+    forth, back = voxel_grid(stack([0, 2, 4], drift=1.0)), voxel_grid(stack([0, 2, 4], drift=-1.0))
     assert forth.shape == back.shape == (3, 64 + 8, 64)
     assert (forth.corner, back.corner) == ((0, 0), (0, -8))
 
@@ -121,7 +121,7 @@ def test_what_a_regular_stack_drifts_sideways_is_kept_in_its_direction():
     ]
     found = stack_of(slices, 64, 64)
     assert found.regular
-    last = grid_of(found).affine @ (0, 0, 3, 1)
+    last = voxel_grid(found).affine @ (0, 0, 3, 1)
     assert last[:3] == pytest.approx(slices[-1].origin, abs=1e-9)
 
 

@@ -29,14 +29,12 @@ from app.imaging.decode import Decoder
 from app.imaging.reading.image_entries import read_frame
 from app.imaging.reading.volume_entries import frames_entry, plain_entry
 from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
-from app.imaging.space.slice_answers import answers_of, question_of
-from app.imaging.space.slice_gathering import Gathering
-from app.imaging.space.volume_store import VolumeStore
-from app.imaging.space.volumes import Assembly, assemble
+from app.imaging.space.volume_store import Gathering, VolumeStore, answers_of, question_of
+from app.imaging.space.volumes import Assembly
 from app.imaging.types import Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
 from tests.unit.imaging.files import make_dicom
-from tests.unit.imaging.stack_files import enhanced_mr
+from tests.unit.imaging.stack_files import assemble, enhanced_mr
 
 Array = NDArray[Any]
 SHAPE = (16, 20)
