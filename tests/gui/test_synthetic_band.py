@@ -20,7 +20,7 @@ from app.tools.api import Artifact
 from app.views.background import Background
 from app.views.browser.study_rows import SeriesRow
 from app.views.canvas import synthetic_band
-from app.views.canvas.export import render_annotated
+from app.views.canvas.annotated_render import render_annotated
 from app.views.canvas.pane import PaneArea
 from app.views.theme import THEME
 from app.workspace.panes import Pane, Panes

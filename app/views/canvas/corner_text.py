@@ -14,7 +14,7 @@ from app.imaging.presentation import PresentationState
 from app.imaging.space import geometry, planes, projections
 from app.imaging.types import Content, Frame, Instance, Orientation, Series, Window
 from app.views import wording
-from app.views.canvas.turning import UPRIGHT
+from app.views.canvas.orientation import UPRIGHT
 from app.workspace import drawing
 from app.workspace.viewport import Display
 from app.workspace.workspace import REFORMAT
