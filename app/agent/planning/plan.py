@@ -1,18 +1,15 @@
-"""What a plan is made of: steps, and arguments that come from earlier steps."""
+"""The plan of tool calls that answers a question, made of steps."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from app.agent.image_reference import image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
 from app.tools.planning import NO_PLANS, Plans
-
-_IMAGE_ARGUMENTS = ("image_path", "dicom_path", "image_paths", "image", "image_id", "images")
-_IMAGE_ENDINGS = ("_path", "_paths", "_image", "_image_id")
-_OTHER_FILES = ("output", "out_", "save", "model", "weights", "config", "log")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +79,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True)
-class Steps:
+class ToolPlan:
     """Tools answer the question.
 
     Attributes:
@@ -105,10 +102,16 @@ class Reply:
 
 @dataclass(frozen=True, slots=True)
 class NoRule:
-    """No rule matches: not the same as having nothing left to do."""
+    """No rule matches: not the same as having nothing left to do.
+
+    Attributes:
+        text: Says so to the user, with what could be asked instead.
+    """
+
+    text: str = ""
 
 
-Decision = Steps | Reply | NoRule
+Decision = ToolPlan | Reply | NoRule
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,27 +147,79 @@ class Scene:
         return None
 
 
-def path_of(note: Mapping[str, Any]) -> str:
-    """How a tool is told which image: its path, else the app's id."""
-    return str(note.get("path") or note.get("id") or "")
+@dataclass(frozen=True, slots=True)
+class Ready:
+    """A step with all its arguments, and what to tell the user about them."""
+
+    arguments: dict[str, Any]
+    notes: tuple[str, ...] = ()
 
 
-def image_argument(schema: ToolSchema) -> str:
-    """The argument that takes the image, or ""."""
-    return next(iter(image_arguments(schema)), "")
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """Why a step cannot be run."""
+
+    reason: str
 
 
-def image_arguments(schema: ToolSchema) -> list[str]:
-    """The arguments that take images, the one for the image itself first."""
-    properties: Mapping[str, Any] = {
-        name: field
-        for name, field in schema.parameters.get("properties", {}).items()
-        if field.get("type") not in ("boolean", "integer", "number")
-    }
-    found = [name for name in _IMAGE_ARGUMENTS if name in properties]
-    found += [name for name in properties if name not in found and _takes_path(name)]
-    return found
+class _Missing(Exception):
+    pass
 
 
-def _takes_path(name: str) -> bool:
-    return name.endswith(_IMAGE_ENDINGS) and not name.startswith(_OTHER_FILES)
+def resolve(
+    step: Step, steps: Sequence[Step], results: Mapping[int, Message], scene: Scene
+) -> Ready | Blocked:
+    """The step's arguments, from the results of earlier steps by number."""
+    if step.skip:
+        return Blocked(step.skip)
+    notes: list[str] = []
+
+    def value_of(value: Any) -> Any:
+        if isinstance(value, list):
+            return [value_of(item) for item in value]
+        if isinstance(value, (OpenImage, Output, Earlier, Absent)):
+            return _lookup(value, steps, results, scene, notes)
+        return value
+
+    try:
+        arguments = {name: value_of(value) for name, value in step.arguments.items()}
+    except _Missing as missing:
+        return Blocked(str(missing))
+    return Ready(arguments, tuple(notes))
+
+
+def _lookup(
+    source: Source,
+    steps: Sequence[Step],
+    results: Mapping[int, Message],
+    scene: Scene,
+    notes: list[str],
+) -> Any:
+    match source:
+        case OpenImage():
+            note = scene.note(source)
+            if note is None:
+                raise _Missing(f"{source.id} is not open" if source.id else "no image is open")
+            return image_reference(note)
+        case Earlier(path):
+            return path
+        case Absent(what):
+            raise _Missing(f"there is no {what}: no step before makes one")
+        case Output(number, key, fallback):
+            tool = steps[number - 1].tool
+            message = results.get(number)
+            if message is not None and message.ok:
+                value = message.data.get("output", {}).get(key)
+                if value:
+                    return value
+                state = f"returned no {key}"
+            else:
+                state = "failed" if message is not None else "was not run"
+            note = scene.note()
+            if fallback and note is not None:
+                if message is not None:
+                    notes.append(
+                        f"{tool} {state}, so the open image was used in place of its {key}"
+                    )
+                return image_reference(note)
+            raise _Missing(f"it needs {key} from {tool}, which {state}")
