@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from numpy.typing import NDArray
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from app.imaging import guards
 from app.imaging.processes.records import unpack
 from app.imaging.space.plain_slices import PlainLayout, PlainSpan
-from app.imaging.types import Frame, ImageRef, Instance
+from app.imaging.types import Frame, Instance
 
 Message = dict[str, Any]
 Slice = tuple[Instance, int]
@@ -52,32 +52,19 @@ def answers_of(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | 
     Raises:
         FileProblem: In a file's place there is another image than the one that was scanned.
     """
-    frames = [unpack(Frame, frame) for frame in message["frames"]]
-    layouts = [unpack(PlainLayout, layout) for layout in message["layouts"]]
-    pixels: list[NDArray[Any]] = message["pixels"]
     answers: list[SliceAnswer | None] = []
-    for place, (asked, found) in enumerate(zip(slices, message["slices"], strict=True)):
+    for (instance, _), found in zip(slices, message["slices"], strict=True):
         if not found:
             answers.append(None)
             continue
-        instance, index = asked
-        number, uid, position, *where = found
-        if uid != instance.sop_instance_uid:
+        frame = unpack(Frame, found["frame"])
+        if frame.ref.sop_instance_uid != instance.sop_instance_uid:
             raise guards.changed(instance.path)
-        frame = _placed(frames[number], uid, index, position)
-        if where:
+        if "layout" in found:
+            layout = unpack(PlainLayout, found["layout"])
             size, time_ns = instance.size_bytes, instance.mtime_ns
-            span = PlainSpan(instance.path, size, time_ns, where[1], layouts[where[0]])
+            span = PlainSpan(instance.path, size, time_ns, found["offset"], layout)
             answers.append(SliceAnswer(frame, span))
         else:
-            answers.append(SliceAnswer(frame, pixels=pixels[place]))
+            answers.append(SliceAnswer(frame, pixels=found["pixels"]))
     return answers
-
-
-def _placed(frame: Frame, uid: str, index: int, position: list[float] | None) -> Frame:
-    """A description with a slice's own place, where all else is another's."""
-    if position is None:
-        return frame
-    x, y, z = position
-    orientation = replace(frame.orientation, position=(x, y, z))
-    return replace(frame, ref=ImageRef(uid, index, ""), orientation=orientation)
