@@ -10,9 +10,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from app.audit import Entry, Report, files, verify
-from app.audit.exports import file_name
-from app.audit.words import KINDS, kind_of, line_of
+from app.audit import Entry
+from app.audit.entries import read_entries
+from app.audit.entry_text import KINDS, entry_kind, line_text
+from app.audit.exports import content_name
+from app.audit.verification import Report, verify
 from app.errors import SightlineError, UsageError, printable
 from app.headless.common import print_json, program_of, scanned
 from app.imaging.types import Instance
@@ -40,7 +42,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
         raise UsageError(f"--kind: there is no kind {kind!r}", remedy=f"There are: {known}.")
     wanted = {name.lower() for name in KINDS} if not kind else {kind.lower()}
     with program_of() as program:
-        found = [item for item in _entries(program) if kind_of(item).lower() in wanted]
+        found = [item for item in _entries(program) if entry_kind(item).lower() in wanted]
     for entry in found[-last:] if last else found:
         _tell(entry, as_json=as_json)
     if not found:
@@ -133,7 +135,7 @@ def _names(program: Program, target: str) -> Iterator[str]:
         return
     if path.is_file():
         try:
-            yield file_name(program.audit, path)
+            yield content_name(program.audit, path)
             digest = hashlib.sha256(path.read_bytes()).hexdigest()
         except OSError as error:
             raise _unreadable(error) from error
@@ -165,7 +167,7 @@ def _hashes(facts: Any) -> Iterator[str]:
 
 def _entries(program: Program) -> list[Entry]:
     try:
-        return list(files.entries(program.audit.folder))
+        return list(read_entries(program.audit.folder))
     except OSError as error:
         raise _unreadable(error) from error
 
@@ -174,7 +176,7 @@ def _tell(entry: Entry, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(entry))
     else:
-        print(printable(line_of(entry)))
+        print(printable(line_text(entry)))
 
 
 def _unreadable(error: OSError) -> SightlineError:

@@ -8,8 +8,8 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from app.agent.audited import ACTING
-from app.agent.jsonable import plain
+from app.agent.json_forms import plain
+from app.agent.loop.audit_trail import ACTING
 from app.audit import AuditFailed, AuditLog
 from app.errors import SightlineError, printable
 from app.tools.api import ToolContext, ToolSpec

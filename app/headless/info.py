@@ -8,13 +8,13 @@ from typing import Any
 
 from pydicom.uid import UID
 
-from app.agent.jsonable import plain
+from app.agent.json_forms import plain
 from app.errors import FileProblem, printable
 from app.headless.about_objects import ObjectFacts, facts_of, json_of
 from app.headless.common import print_json, program_of
 from app.imaging.decode import Decoder
 from app.imaging.report import report_text
-from app.imaging.space.stacks import describe
+from app.imaging.space.stacks import stack_geometry
 from app.imaging.types import Content, Instance, ScanResult, Series, Study
 from app.workspace.studies import key_of
 
@@ -45,7 +45,7 @@ def _study_json(study: Study, objects: Objects) -> dict[str, Any]:
     for made, series in zip(fields["series"], study.series, strict=True):
         made["key"] = series.key
         made["content"] = series.content.value
-        made["stack"] = plain(describe(series))
+        made["stack"] = plain(stack_geometry(series))
         for item, instance in zip(made["instances"], series.instances, strict=True):
             about = objects.get(id(instance))
             if about is not None:
@@ -54,7 +54,7 @@ def _study_json(study: Study, objects: Objects) -> dict[str, Any]:
         if len(series.instances) > 1:
             for item, instance in zip(made["instances"], series.instances, strict=True):
                 if instance.frames > 1:
-                    item["stack"] = plain(describe(instance))
+                    item["stack"] = plain(stack_geometry(instance))
     return fields
 
 
@@ -80,7 +80,7 @@ def _print_series(series: Series, objects: Objects) -> None:
     _say(f"    {series.content.value}, {amount}")
     if series.order and len(series.instances) > 1:
         _say(f"    sorted by {series.order}")
-    stack = describe(series)
+    stack = stack_geometry(series)
     if stack is not None:
         size = " x ".join(str(count) for count in stack.size)
         spacing = " x ".join(f"{step:.6g}" for step in stack.spacing)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from app.audit.exports import exporting
+from app.audit.exports import record_export
 from app.errors import FileProblem, UsageError
 from app.headless.common import program_of, scanned
 from app.headless.over_images import OVER_IMAGES, Drawn, images_under, layers_on, state_for
@@ -19,7 +19,7 @@ from app.imaging.decode import Decoder
 from app.imaging.export import write_png
 from app.imaging.files import synthetic
 from app.imaging.layers import LayerFrame
-from app.imaging.pixels import pipeline, presenting
+from app.imaging.pixels import pipeline, presentation_pipeline
 from app.imaging.presentation import ImagePresentation
 from app.imaging.types import Content, Frame, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
@@ -66,7 +66,7 @@ def render(request: RenderRequest) -> int:
     with program_of() as program:
         result = scanned(program.decoder, request.src)
         pixels, model = _pixels(program.decoder, result, request)
-        with exporting(program.audit, "picture", request.out, annotated=request.annotated):
+        with record_export(program.audit, "picture", request.out, annotated=request.annotated):
             write_png(request.out, pixels)
             if model:
                 _mark(request.out, model)
@@ -147,14 +147,14 @@ def _picture(
     if chosen.states:
         state = state_for(decoder, chosen.states, instance, index)
         presented = state.of(instance.sop_instance_uid, index) or ImagePresentation()
-        frame = presenting.apply(frame, presented)
-        flip, quarters = presenting.rotation(presented)
+        frame = presentation_pipeline.apply_presentation(frame, presented)
+        flip, quarters = presentation_pipeline.rotation(presented)
         turn = Display(flip_h=flip, quarter_turns=quarters)
         layers = ((state.layer, LayerFrame(presented.shapes)),)
     if not request.annotated and turn == Display():
         return pipeline.render(frame, request.window)
-    from app.views.canvas.export import render_annotated_offscreen
-    from app.views.canvas.turning import turned
+    from app.views.canvas.annotated_render import render_annotated_offscreen
+    from app.views.canvas.orientation import turned
 
     if not request.annotated:
         return turned(pipeline.render(frame, request.window), turn)
@@ -208,7 +208,7 @@ def _sections(decoder: Decoder, series: Series, instance: Instance, plane: Plane
 
 
 def _page(decoder: Decoder, result: ScanResult, instance: Instance) -> NDArray[np.uint8]:
-    from app.views.documents.picture import report_picture_offscreen
+    from app.views.documents.report_document import report_picture_offscreen
 
     return report_picture_offscreen(
         decoder.report(instance).result(),

@@ -15,9 +15,9 @@ from typing import Any
 
 from app import paths
 from app.agent.events import ApprovalRequested, ModelRetry, RunEvent, TextDelta
-from app.agent.jsonable import artifact_json, describe, event_json, finding_json, plain
+from app.agent.json_forms import artifact_json, describe, event_json, finding_json, plain
 from app.agent.llm.base import LanguageModel
-from app.agent.loop import AgentLoop, Approve, RunRequest
+from app.agent.loop.agent_loop import AgentLoop, Approve, RunRequest
 from app.agent.policy import Rule, Scope, exact
 from app.agent.request import Decision
 from app.agent.sessions import Thread
@@ -155,7 +155,7 @@ def _hosts(variable: str) -> set[str]:
 
 
 def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage]) -> int:
-    from app.agent.llm.offline import plan_only
+    from app.agent.loop.offline_model import plan_only
 
     model = program.language_model(request.llm)
     if model.name != "offline":
@@ -220,8 +220,8 @@ def run_tool(
         UsageError: Unknown tool or wrong arguments.
         SightlineError: It failed.
     """
-    from app.agent.execute import Outcome, parse_arguments
-    from app.agent.execute import run_tool as execute
+    from app.agent.loop.tool_execution import Outcome, parse_arguments
+    from app.agent.loop.tool_execution import run_tool as execute
     from app.agent.messages import ToolCall as Asked
     from app.headless.audited import ToolCall, images_used
 

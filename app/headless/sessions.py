@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from app import paths
-from app.agent.audited import UNKNOWN
+from app.agent.loop.audit_trail import UNKNOWN
 from app.agent.sessions import SessionStore
 from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_json, as_text
 from app.agent.sessions.export import export as write_export
 from app.agent.sessions.reading import Content
 from app.agent.sessions.replay import Recorded, Replay, Replayed
-from app.audit import note
-from app.audit.exports import exporting
+from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError, printable
 from app.headless.common import print_json, program_of, scanned
 from app.imaging.decode import Decoder
@@ -58,7 +57,7 @@ def export(thread_id: str, form: Form, target: Path) -> int:
     content = _content(thread_id)
     with (
         program_of() as program,
-        exporting(program.audit, "conversation", target, thread=_id(content)),
+        record_export(program.audit, "conversation", target, thread=_id(content)),
     ):
         write_export(content, form, target)
     print(f"{target}: {DISCLAIMER} {WARNING}", file=sys.stderr)
@@ -101,7 +100,7 @@ async def _replayed(again: Replay, content: Content, program: Program, *, as_jso
     async for call in again.run(content):
         tool = call.tool if program.registry.get(call.tool) else UNKNOWN
         told = {"thread": _id(content), "tool": tool, "call": _named(program, call)}
-        note(program.audit, "tool_replayed", {**told, "status": call.status})
+        program.audit.note("tool_replayed", {**told, "status": call.status})
         count += 1
         wrong += call.status != "same" and not call.harmless
         _tell(call, as_json=as_json)

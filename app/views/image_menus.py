@@ -9,7 +9,7 @@ from functools import partial
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from app.imaging.pixels.pipeline import AUTO
+from app.imaging.pixels.windows import AUTO
 from app.imaging.types import Window
 from app.imaging.volume import Plane
 from app.views import wording

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.agent.emitter import utc_now
+from app.agent.loop.emitter import utc_now
 from app.agent.sessions import beside
 from app.agent.sessions.lines import FILE, FORMAT, VERSION, Entry, encode, entries
 from app.agent.sessions.reading import read

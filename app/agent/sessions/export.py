@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from app.agent.events import RunEvent
-from app.agent.jsonable import plain
+from app.agent.json_forms import plain
 from app.agent.sessions.parts import parts_of
 from app.agent.sessions.reading import Content
 from app.errors import FileProblem

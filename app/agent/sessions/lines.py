@@ -21,7 +21,7 @@ from typing import Any
 
 from pydantic_core import PydanticSerializationError, to_json
 
-from app.agent.jsonable import plain
+from app.agent.json_forms import plain
 from app.errors import FileProblem
 
 FORMAT = "sightline-session"

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from app.agent.answers.evidence import unmarked
 from app.agent.events import (
     TERMINAL,
     ApprovalRequested,
@@ -28,8 +29,7 @@ from app.agent.events import (
     ToolStarted,
     Usage,
 )
-from app.agent.evidence import unmarked
-from app.agent.jsonable import plain
+from app.agent.json_forms import plain
 from app.agent.sessions.reading import Content, PastRun
 from app.tools import lineage
 from app.tools.api import Artifact

@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from pydantic import TypeAdapter, ValidationError
 
-from app.agent.context import INTERRUPTED, error_message, result_message, to_text
+from app.agent.context.model_messages import INTERRUPTED, error_message, result_message, to_text
 from app.agent.events import (
     TERMINAL,
     ModelRetry,
@@ -293,7 +293,7 @@ def close_runs(content: Content, time: str) -> list[Entry]:
     Returns:
         The entries that say the same in the file.
     """
-    from app.agent.transcript import INTERRUPTED_ANSWER  # which needs a Thread
+    from app.agent.loop.transcript import INTERRUPTED_ANSWER  # which needs a Thread
 
     added: list[Entry] = []
     for message in _missing_results(content):

@@ -14,9 +14,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
-from app.agent import plan_tool, read_result
-from app.agent.execute import Outcome, Tools, failed, parse_arguments, run_tool
-from app.agent.jsonable import artifact_json, finding_json
+from app.agent.context import read_result_tool as read_result
+from app.agent.enforcement import update_plan_tool as plan_tool
+from app.agent.json_forms import artifact_json, finding_json
+from app.agent.loop.tool_execution import Outcome, Tools, failed, parse_arguments, run_tool
 from app.agent.messages import ToolCall
 from app.agent.policy import Policy, Rule, Scope
 from app.agent.sessions.comparing import Comparison, inside

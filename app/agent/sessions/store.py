@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 from weakref import WeakValueDictionary
 
-from app.agent.context import complete
-from app.agent.emitter import utc_now
+from app.agent.context.model_messages import complete
+from app.agent.loop.emitter import utc_now
 from app.agent.sessions.branching import branch
 from app.agent.sessions.lines import FILE, FORMAT, VERSION, encode, parsed
 from app.agent.sessions.reading import close_runs, read

@@ -8,8 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from app.agent.context import to_text
-from app.agent.emitter import utc_now
+from app.agent.context.model_messages import to_text
 from app.agent.events import (
     TERMINAL,
     ReasoningDelta,
@@ -19,6 +18,7 @@ from app.agent.events import (
     ToolFinished,
     ToolProgress,
 )
+from app.agent.loop.emitter import utc_now
 from app.agent.messages import Message
 from app.agent.sessions import beside
 from app.agent.sessions.lines import FILE, Entry, encode

@@ -1,6 +1,6 @@
 """Worker entry points for volumes: find uncompressed pixels in their files, or decode pixels.
 
-`space.slice_answers` writes the questions and reads the answers.
+`space.volume_store` writes the requests and reads the answers.
 """
 
 from __future__ import annotations

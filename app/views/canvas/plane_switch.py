@@ -9,7 +9,7 @@ from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar
 
 from app.errors import SightlineError
-from app.imaging.pixels.pipeline import AUTO
+from app.imaging.pixels.windows import AUTO
 from app.imaging.types import Instance, Series
 from app.imaging.volume import Plane
 from app.tools.api import CancelToken

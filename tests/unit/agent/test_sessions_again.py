@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from app.agent.events import RunFailed, RunStarted, TextDelta, ToolFinished, ToolStarted
-from app.agent.loop import AgentLoop
+from app.agent.loop.agent_loop import AgentLoop
 from app.agent.messages import Message, ToolCall
 from app.agent.sessions import SessionStore, Thread, ThreadInUse
 from app.errors import FileProblem

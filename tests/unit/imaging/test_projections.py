@@ -55,18 +55,20 @@ def test_the_course_of_the_rays_is_what_the_name_says(code: str):
 
 
 def test_a_code_of_another_scheme_says_nothing():
-    assert projections.coded(viewed("399173006")) == CODES["399173006"]
-    assert projections.coded(viewed("R-10236", "SRT")) == CODES["399173006"]
-    assert projections.coded(viewed("399173006", "99MAKER")) is None
-    assert projections.coded(viewed("399173007")) is None
+    assert projections.coded_projection(viewed("399173006")) == CODES["399173006"]
+    assert projections.coded_projection(viewed("R-10236", "SRT")) == CODES["399173006"]
+    assert projections.coded_projection(viewed("399173006", "99MAKER")) is None
+    assert projections.coded_projection(viewed("399173007")) is None
 
 
 def test_the_view_is_named_as_the_file_writes_it_else_by_its_code():
     both = {"ViewPosition": "LL", projections.KEYWORD: "SCT 399067008"}
-    assert projections.named(Instance(Path("a"), "", "dicom", 1, 1, attributes=both)) == "LL"
-    assert projections.named(viewed("399173006")) == "left lateral"
-    assert projections.named(viewed("272479007")) == "PA"
-    assert projections.named(viewed("1")) == ""
+    assert (
+        projections.projection_name(Instance(Path("a"), "", "dicom", 1, 1, attributes=both)) == "LL"
+    )
+    assert projections.projection_name(viewed("399173006")) == "left lateral"
+    assert projections.projection_name(viewed("272479007")) == "PA"
+    assert projections.projection_name(viewed("1")) == ""
 
 
 def code_item(value: Any, scheme: str = "SCT") -> Any:
