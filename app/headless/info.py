@@ -17,7 +17,7 @@ from app.imaging.decode import Decoder
 from app.imaging.layers import Layer
 from app.imaging.presentation import PresentationState
 from app.imaging.report import report_text
-from app.imaging.space.stacks import describe
+from app.imaging.space.stacks import stack_geometry
 from app.imaging.types import Content, Instance, ScanResult, Series, Study
 from app.workspace.studies import key_of
 
@@ -84,7 +84,7 @@ def _study_json(study: Study, objects: Objects) -> dict[str, Any]:
     for made, series in zip(fields["series"], study.series, strict=True):
         made["key"] = series.key
         made["content"] = series.content.value
-        made["stack"] = plain(describe(series))
+        made["stack"] = plain(stack_geometry(series))
         for item, instance in zip(made["instances"], series.instances, strict=True):
             about = objects.get(id(instance))
             if about is not None:
@@ -94,7 +94,7 @@ def _study_json(study: Study, objects: Objects) -> dict[str, Any]:
         if len(series.instances) > 1:
             for item, instance in zip(made["instances"], series.instances, strict=True):
                 if instance.frames > 1:
-                    item["stack"] = plain(describe(instance))
+                    item["stack"] = plain(stack_geometry(instance))
     return fields
 
 
@@ -120,7 +120,7 @@ def _print_series(series: Series, objects: Objects) -> None:
     _print(f"    {series.content.value}, {amount}")
     if series.order and len(series.instances) > 1:
         _print(f"    sorted by {series.order}")
-    stack = describe(series)
+    stack = stack_geometry(series)
     if stack is not None:
         size = " x ".join(str(count) for count in stack.size)
         spacing = " x ".join(f"{step:.6g}" for step in stack.spacing)

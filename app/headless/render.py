@@ -19,7 +19,7 @@ from app.imaging.export import write_png
 from app.imaging.files import synthetic
 from app.imaging.layer_links import layers_for
 from app.imaging.layers import Layer, LayerFrame
-from app.imaging.pixels import pipeline, presenting
+from app.imaging.pixels import pipeline, presentation_pipeline
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Content, Frame, Instance, ScanResult, Series, Window
 from app.imaging.volume import Plane
@@ -161,14 +161,14 @@ def _picture(
     if chosen.states:
         state = _state_for(decoder, chosen.states, instance, index)
         presented = state.of(instance.sop_instance_uid, index) or ImagePresentation()
-        frame = presenting.apply(frame, presented)
-        flip, quarters = presenting.rotation(presented)
+        frame = presentation_pipeline.apply_presentation(frame, presented)
+        flip, quarters = presentation_pipeline.rotation(presented)
         turn = Display(flip_h=flip, quarter_turns=quarters)
         layers = ((state.layer, LayerFrame(presented.shapes)),)
     if not request.annotated and turn == Display():
         return pipeline.render(frame, request.window)
-    from app.views.canvas.export import render_annotated_offscreen
-    from app.views.canvas.turning import turned
+    from app.views.canvas.annotated_render import render_annotated_offscreen
+    from app.views.canvas.orientation import turned
 
     if not request.annotated:
         return turned(pipeline.render(frame, request.window), turn)
@@ -222,7 +222,7 @@ def _sections(decoder: Decoder, series: Series, instance: Instance, plane: Plane
 
 
 def _page(decoder: Decoder, result: ScanResult, instance: Instance) -> NDArray[np.uint8]:
-    from app.views.documents.picture import report_picture_offscreen
+    from app.views.documents.report_document import report_picture_offscreen
 
     return report_picture_offscreen(
         decoder.report(instance).result(),

@@ -65,10 +65,10 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.agent_thread import AgentThread
     from app.views.audit.audit_window import CopyRecorder, show_audit
     from app.views.chat.dock import ChatDock
-    from app.views.errand import Errand, Wishes
     from app.views.main_window import MainWindow
     from app.views.models.window import close_models, show_models
     from app.views.pack_texts import PackTexts
+    from app.views.startup_actions import Errand, Wishes
 
     workspace = Workspace(program.registry.labels)
     specs = [tool.spec for tool in program.registry.all()]

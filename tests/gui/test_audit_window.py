@@ -32,7 +32,7 @@ from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError
 from app.views.audit.audit_table import ACTION, OUTCOME, WHAT
 from app.views.audit.audit_window import AuditWindow, CopyRecorder, show_audit
-from app.views.collector import spare_the_collector
+from app.views.garbage_collection import spare_the_collector
 from tests.gui.hands import click
 from tests.gui.heartbeat import Heartbeat
 

@@ -149,7 +149,7 @@ class _Run:
         self.agent = agent
         self.request = request
         self.emitter = emitter
-        window = agent.context.context_window
+        window = agent.window
         self.plan = PlanState(live=bool(agent.plans))
         self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.director.by_rules = window.info.rules

@@ -17,7 +17,7 @@ from app.tools.models.getting import host_of
 from app.tools.models.plans import InstallPlan
 from app.tools.models.states import ModelStatus
 from app.tools.models.store import ModelStore
-from app.views.contents import counted
+from app.views.content_names import counted
 from app.views.daemon_tasks import DaemonTasks
 from app.views.models import asking, words
 from app.views.models.agree import Asked, Yes

@@ -23,19 +23,19 @@ from app.imaging.types import Frame, Instance, Series, Window
 from app.views import style, wording
 from app.views.canvas import (
     corner_text,
-    heat_legend,
-    labels,
-    layer_drawing,
-    overlay,
-    shapes,
+    finding_shapes,
+    heatmap_legend,
+    label_chips,
+    layer_graphics,
+    orientation,
     synthetic_band,
-    turning,
+    text_overlay,
 )
 from app.views.canvas.corner_text import Shown
+from app.views.canvas.finding_items import ITEMS, Look
 from app.views.canvas.image_layer import to_qimage
-from app.views.canvas.items import ITEMS, Look
-from app.views.canvas.labels import Chip
-from app.views.canvas.turning import UPRIGHT
+from app.views.canvas.label_chips import Chip
+from app.views.canvas.orientation import UPRIGHT
 from app.views.theme import THEME
 from app.workspace.layers import LayerLook
 from app.workspace.viewport import Display
@@ -85,7 +85,7 @@ def render_annotated(
     pixels = pipeline.render(frame, window, invert)
     if frame.overlays:
         pixels = pipeline.draw_overlays(pixels, frame)
-    pixels = turning.turned(pixels, turn)
+    pixels = orientation.turned(pixels, turn)
     canvas = _in_true_shape(to_qimage(pixels), frame.spacing.aspect, turn)
     shorter = min(canvas.width(), canvas.height())
     size = max(shorter / REFERENCE_PX, SMALLEST_SIZE)
@@ -111,14 +111,14 @@ def render_annotated(
                     presentation=corner_text.presentation_text(state, applies=True),
                 )
             )
-            overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
-            overlay.draw_corners(painter, corners, area, size)
-            taken = overlay.corner_rects(corners, area, size)
-            legend = heat_legend.legend_of(own)
-            place = heat_legend.rect_of(legend, area, size, taken)
-            heat_legend.draw(painter, legend, place, size)
+            text_overlay.draw_sides(painter, corner_text.side_letters(frame, turn), area, size)
+            text_overlay.draw_corners(painter, corners, area, size)
+            taken = text_overlay.corner_rects(corners, area, size)
+            legend = heatmap_legend.legend_of(own)
+            place = heatmap_legend.rect_of(legend, area, size, taken)
+            heatmap_legend.draw(painter, legend, place, size)
             taken.append(place)
-            labels.draw(painter, labels.place(chips, area, taken, size), size)
+            label_chips.draw(painter, label_chips.place(chips, area, taken, size), size)
         synthetic_band.draw(painter, model, whole, size)
     finally:
         painter.end()
@@ -180,8 +180,8 @@ def _in_true_shape(picture: QImage, aspect: float, turn: Display) -> QImage:
 
 def _to_picture(frame: Frame, turn: Display, canvas: QImage) -> QTransform:
     """Image (x, y), pixel centres at integers, -> the picture's, which counts from corners."""
-    columns, rows = turning.shown_size((frame.columns, frame.rows), turn)
-    result = turning.transform((frame.columns, frame.rows), turn)
+    columns, rows = orientation.shown_size((frame.columns, frame.rows), turn)
+    result = orientation.transform((frame.columns, frame.rows), turn)
     result *= QTransform.fromTranslate(0.5, 0.5)
     return result * QTransform.fromScale(canvas.width() / columns, canvas.height() / rows)
 
@@ -205,8 +205,8 @@ def _draw_layers(
         for item in layer.items:
             parts = [shape for shape in frame.shapes if shape.item == item.number]
             if parts:
-                drawing = layer_drawing.build(parts)
-                layer_drawing.draw(painter, drawing, item.color, LayerLook().opacity, size)
+                drawing = layer_graphics.build(parts)
+                layer_graphics.draw(painter, drawing, item.color, LayerLook().opacity, size)
     painter.restore()
 
 
@@ -216,16 +216,16 @@ def _draw_findings(
     """Draw the shapes; returns their chips, lines first as on the canvas."""
     colors = LabelColors()
     drawn: list[tuple[float, Chip]] = []
-    seen = heat_legend.drawn_of(findings)
+    seen = heatmap_legend.drawn_of(findings)
     painter.save()
     painter.setTransform(to_picture, True)
     for finding in sorted(findings, key=lambda item: ITEMS[type(item.geometry)].z):
         tint = THEME.annotation_color(colors.take(finding.label))
         if isinstance(finding.geometry, Heatmap) and finding is not seen:
             continue
-        shape = shapes.build(finding)
+        shape = finding_shapes.build(finding)
         item = ITEMS[type(finding.geometry)]
-        item.draw(painter, shape, Look(tint, size=size, strength=heat_legend.USUAL))
+        item.draw(painter, shape, Look(tint, size=size, strength=heatmap_legend.USUAL))
         anchor = painter.worldTransform().map(shape.anchor)
         text = wording.chip_text(finding)
         if text:

@@ -11,9 +11,9 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QImage, QPainter, QPaint
 from PySide6.QtWidgets import QWidget
 
 from app.views import wording
-from app.views.canvas import heat_legend, labels, synthetic_band
+from app.views.canvas import heatmap_legend, label_chips, synthetic_band
 from app.views.canvas.corner_text import Corners, Sides
-from app.views.canvas.labels import Chip, PlacedChip
+from app.views.canvas.label_chips import Chip, PlacedChip
 from app.views.style import color as with_alpha
 from app.views.style import ui_font
 from app.views.theme import THEME, TYPE
@@ -231,7 +231,7 @@ def warm() -> None:
         Chip("", part, QPointF(800, 100), THEME.text)
         for part in (glyphs[n : n + 24] for n in range(0, 99, 24))
     ]
-    labels.draw(painter, labels.place(chips, area))
+    label_chips.draw(painter, label_chips.place(chips, area))
     painter.end()
 
 
@@ -254,7 +254,7 @@ class Overlay(QWidget):
         self._chips: Sequence[Chip] = ()
         self._placed: list[PlacedChip] = []
         self._synthetic = ""
-        self._legend: heat_legend.Legend | None = None
+        self._legend: heatmap_legend.Legend | None = None
         warm()
 
     @property
@@ -269,11 +269,11 @@ class Overlay(QWidget):
             self.update()
 
     @property
-    def legend(self) -> heat_legend.Legend | None:
+    def legend(self) -> heatmap_legend.Legend | None:
         """The legend that is shown."""
         return self._legend
 
-    def set_legend(self, legend: heat_legend.Legend | None) -> None:
+    def set_legend(self, legend: heatmap_legend.Legend | None) -> None:
         """Show the legend of a heatmap, or none."""
         if legend != self._legend:
             self._legend = legend
@@ -347,8 +347,8 @@ class Overlay(QWidget):
         """Show other chips, placed clear of each other and of the corner text."""
         area = self._area()
         taken = [block.rect for block in self._laid_out()]
-        taken.append(heat_legend.rect_of(self._legend, area, taken=taken))
-        placed = labels.place(chips, area, taken)
+        taken.append(heatmap_legend.rect_of(self._legend, area, taken=taken))
+        placed = label_chips.place(chips, area, taken)
         if placed != self._placed:
             self._placed = placed
             self.update()
@@ -366,8 +366,8 @@ class Overlay(QWidget):
         draw_sides(painter, self._sides, self._area())
         draw_blocks(painter, self._laid_out())
         taken = [block.rect for block in self._laid_out()]
-        place = heat_legend.rect_of(self._legend, self._area(), taken=taken)
-        heat_legend.draw(painter, self._legend, place)
-        labels.draw(painter, self._placed)
+        place = heatmap_legend.rect_of(self._legend, self._area(), taken=taken)
+        heatmap_legend.draw(painter, self._legend, place)
+        label_chips.draw(painter, self._placed)
         synthetic_band.draw(painter, self._synthetic, QRectF(self.rect()))
         painter.end()

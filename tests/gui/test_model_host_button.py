@@ -10,8 +10,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from app.agent.events import DataSent, ModelRetry, Noted, RunEvent, RunFailed, TextDelta
-from app.views import where_mark
-from app.views.where_mark import WhereMark
+from app.views import main_window
+from app.views.main_window import WhereMark
 
 pytestmark = pytest.mark.gui
 
@@ -21,7 +21,7 @@ HOST = "api.example.org:8443"
 
 @pytest.fixture
 def mark(qapp: object, monkeypatch: pytest.MonkeyPatch) -> Iterator[WhereMark]:
-    monkeypatch.setattr(where_mark, "LEAST_MS", 60)
+    monkeypatch.setattr(main_window, "LEAST_MS", 60)
     made = WhereMark()
     made.show()
     yield made

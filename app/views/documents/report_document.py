@@ -5,13 +5,21 @@ Everything is inserted as plain text with a format of ours; nothing of a file be
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
+import numpy as np
+from numpy.typing import NDArray
+from PySide6.QtCore import QRectF, Qt, QUrl
 from PySide6.QtGui import (
+    QAbstractTextDocumentLayout,
     QColor,
     QFont,
+    QImage,
+    QPainter,
     QTextBlockFormat,
     QTextCharFormat,
     QTextCursor,
@@ -23,11 +31,16 @@ from PySide6.QtGui import (
 )
 
 from app.imaging.report import ImageLink, Report, ReportNode, key_images
+from app.imaging.types import Instance, ScanResult
+from app.views import icons, wording
+from app.views.application import create_application, needs_offscreen, use_offscreen
+from app.views.canvas.image_layer import to_qimage
 from app.views.chat.text import clean
-from app.views.contents import counted
+from app.views.content_names import counted
 from app.views.style import color, ui_font
 from app.views.theme import SPACE, THEME, TYPE
 from app.views.widgets import plain_tip
+from app.workspace.workspace import Workspace
 
 MOST_ITEMS = 10_000  # content items that are written; the attributes have all
 MOST_PICTURES = 200
@@ -357,3 +370,108 @@ def _format(pixels: int, ink: str, weight: QFont.Weight = QFont.Weight.Normal) -
     form.setFont(ui_font(pixels, weight))
     form.setForeground(QColor(ink))
     return form
+
+
+UNKNOWN = "an image that is not open"
+
+
+def name_of(workspace: Workspace, link: ImageLink) -> LinkName:
+    """Its series and number if it is open."""
+    instance = workspace.instance_of(link.sop_instance_uid)
+    if instance is None or not instance.has_frames:
+        return LinkName(UNKNOWN, "", False)
+    series = workspace.studies.series_of(instance)
+    described = series.description if series else instance.get("SeriesDescription")
+    what = wording.one_line(described) or instance.get("Modality") or "Image"
+    number = str(instance.number) if instance.number else ""
+    frames = ""
+    if link.frames:
+        listed = ", ".join(str(frame + 1) for frame in link.frames[:8])
+        frames = f"frame{'s' if len(link.frames) > 1 else ''} {listed}"
+    alone = series is not None and len(series.instances) == 1
+    image = f"image {number}" if number and not alone else ""
+    text = ", ".join(part for part in (what, image, frames) if part)
+    return LinkName(text, " ".join(part for part in (number, frames) if part), True)
+
+
+SHARP = 2  # pixels of a picture per logical one
+_MARK = 24
+
+
+def framed(image: QImage) -> QImage:
+    """A picture in a square, as sharp as a screen may be; an icon where there is no picture."""
+    side = PICTURE_PX * SHARP
+    square = QImage(side, side, QImage.Format.Format_RGB32)
+    square.fill(color(THEME.canvas))
+    painter = QPainter(square)
+    if image.isNull():
+        inset = side // 2 - _MARK
+        mark = square.rect().adjusted(inset, inset, -inset, -inset)
+        icons.draw(painter, "image-off", mark, THEME.text_faint)
+    else:
+        place = square.rect()
+        place.setSize(image.size().scaled(square.size(), Qt.AspectRatioMode.KeepAspectRatio))
+        place.moveCenter(square.rect().center())
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+        painter.drawImage(place, image)
+    painter.end()
+    return square
+
+
+WIDTH = 860  # logical px of the page
+LONGEST = 16_000  # physical px; a picture is no book
+
+Thumbnails = Callable[[Instance, int], NDArray[np.uint8] | None]
+
+
+def report_picture_offscreen(
+    report: Report, opened: ScanResult, thumbnail: Thumbnails, *, pictures: bool
+) -> NDArray[np.uint8]:
+    """A report as the window shows it, at two pixels for each of its own; makes the Qt application.
+
+    Args:
+        report: What to draw.
+        opened: What is open beside it: images in it are named and linked.
+        thumbnail: A small picture of an instance; blocks.
+        pictures: Whether its key images are shown.
+
+    Returns:
+        uint8 [rows, columns, 3] RGB; a page that is too long ends in its middle.
+    """
+    if needs_offscreen():
+        use_offscreen()
+    create_application()
+    workspace = Workspace()
+    workspace.studies.add(opened)
+    document = QTextDocument()
+    across = (WIDTH - 2 * SPACE.xl) // PICTURE_SPACE if pictures else 0
+    write_report(document, report, partial(name_of, workspace), across=across)
+    links = key_images(report)[:MOST_PICTURES] if pictures else ()
+    for number, link in enumerate(links):
+        source = workspace.instance_of(link.sop_instance_uid)
+        pixels = thumbnail(source, PICTURE_PX * SHARP) if source and source.has_frames else None
+        image = framed(QImage() if pixels is None else to_qimage(pixels))
+        kind = QTextDocument.ResourceType.ImageResource
+        document.addResource(kind.value, QUrl(f"{PICTURE}{number}"), image)
+    return _drawn(document)
+
+
+def _drawn(document: QTextDocument) -> NDArray[np.uint8]:
+    margin = SPACE.xl
+    document.setTextWidth(WIDTH - 2 * margin)
+    height = min(math.ceil(document.size().height()) + 2 * margin, LONGEST // SHARP)
+    picture = QImage(WIDTH * SHARP, height * SHARP, QImage.Format.Format_RGB888)
+    picture.fill(QColor(THEME.panel))
+    picture.setDevicePixelRatio(SHARP)
+    painter = QPainter(picture)
+    try:
+        painter.translate(margin, margin)
+        context = QAbstractTextDocumentLayout.PaintContext()
+        painter.setClipRect(QRectF(0, 0, WIDTH, height - margin))
+        document.documentLayout().draw(painter, context)
+    finally:
+        painter.end()
+    flat = np.frombuffer(picture.constBits(), np.uint8).reshape(
+        picture.height(), picture.bytesPerLine()
+    )
+    return flat[:, : picture.width() * 3].reshape(picture.height(), picture.width(), 3).copy()

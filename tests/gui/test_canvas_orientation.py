@@ -16,8 +16,8 @@ from app.imaging.findings import Box, Polyline, Provenance
 from app.imaging.pixels import pipeline
 from app.imaging.space import geometry
 from app.imaging.types import Orientation, Spacing, SpacingSource, Voi, Window
-from app.views.canvas import turning
-from app.views.canvas.export import render_annotated
+from app.views.canvas import orientation
+from app.views.canvas.annotated_render import render_annotated
 from app.workspace import measurements
 from app.workspace.viewport import Display
 from tests.gui.canvas_scene import LEFT, Scene, move
@@ -46,8 +46,8 @@ def oracle(display: Display, x: float, y: float, columns: int, rows: int) -> tup
 
 @pytest.mark.parametrize("display", TURNS)
 def test_transform_and_pixels_agree_with_numpy(display: Display):
-    mapping = turning.transform((7, 5), display)
-    picture = turning.turned(np.arange(35, dtype=np.uint8).reshape(5, 7), display)
+    mapping = orientation.transform((7, 5), display)
+    picture = orientation.turned(np.arange(35, dtype=np.uint8).reshape(5, 7), display)
     for x, y in ((0, 0), (6, 4), (2, 3), (5, 1)):
         at = mapping.map(QPointF(x, y))
         assert (at.x(), at.y()) == oracle(display, x, y, 7, 5)
@@ -58,20 +58,20 @@ def test_transform_and_pixels_agree_with_numpy(display: Display):
 def test_operations_act_on_what_is_seen(display: Display):
     """Mirroring after any turn mirrors the picture, whatever was done before."""
     picture = np.arange(35, dtype=np.uint8).reshape(5, 7)
-    seen = turning.turned(picture, display)
+    seen = orientation.turned(picture, display)
     for changed, expected in (
         (display.flipped(across=True), np.fliplr(seen)),
         (display.flipped(across=False), np.flipud(seen)),
         (display.turned(1), np.rot90(seen, -1)),
         (display.turned(-1), np.rot90(seen, 1)),
     ):
-        np.testing.assert_array_equal(turning.turned(picture, changed), expected)
+        np.testing.assert_array_equal(orientation.turned(picture, changed), expected)
 
 
 @pytest.mark.parametrize("display", TURNS)
 def test_only_an_image_that_lies_as_in_its_file_has_no_mark(display: Display):
     picture = np.arange(35, dtype=np.uint8).reshape(5, 7)
-    same = np.array_equal(turning.turned(picture, display), picture)
+    same = np.array_equal(orientation.turned(picture, display), picture)
     assert (display.turn_text == "") is same
     mirrored = display.flip_h != display.flip_v
     assert ("Flipped" in display.turn_text) is mirrored
@@ -226,7 +226,7 @@ def test_an_export_has_the_true_shape_as_the_canvas_has(
     )
     image = instance(size=(rows, columns))
     bright = render_annotated(base, image, window=Window(500, 2), turn=display)
-    width, height = turning.shown_size((columns, rows), display)
+    width, height = orientation.shown_size((columns, rows), display)
     tall = 1 / aspect if display.quarter_turns else aspect
     assert bright.shape[0] / bright.shape[1] == pytest.approx(height * tall / width, rel=0.005)
     # Corner text is at the corners: the disc is what is bright about the middle of its own row.

@@ -24,7 +24,7 @@ from app.imaging.findings import (
     Polygon,
     Polyline,
 )
-from app.views.canvas.shapes import Shape
+from app.views.canvas.finding_shapes import Shape
 from app.views.style import color as with_alpha
 from app.views.theme import THEME
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QSettings, Qt, QTimer
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
 
 from app.views.widgets import PanelTitle
 
+LAYOUT_FILE = "window.ini"
+LAYOUT_VERSION = 2  # raised when docks are added or renamed: older layouts are then ignored
 _AREA = Qt.DockWidgetArea
 _ACROSS, _DOWN = Qt.Orientation.Horizontal, Qt.Orientation.Vertical
 _NARROW = 1200  # px of the window
@@ -115,3 +118,25 @@ class WindowDocks(QObject):
         numbers = list(sizes.values())
         window = self._window
         QTimer.singleShot(0, window, lambda: window.resizeDocks(docks, numbers, along))
+
+
+def save_layout(window: QMainWindow, path: Path) -> None:
+    """Write the geometry and docks of a window to an INI file, if that is writable."""
+    settings = QSettings(str(path), QSettings.Format.IniFormat)
+    settings.setValue("window/geometry", window.saveGeometry().toBase64().toStdString())
+    settings.setValue("window/state", window.saveState(LAYOUT_VERSION).toBase64().toStdString())
+    settings.sync()
+
+
+def restore_layout(window: QMainWindow, path: Path) -> bool:
+    """Restore what `save_layout` wrote.
+
+    Returns:
+        False where the file is missing, damaged or of an older version.
+    """
+    settings = QSettings(str(path), QSettings.Format.IniFormat)
+    geometry, state = (
+        QByteArray.fromBase64(str(settings.value(f"window/{name}", "")).encode())
+        for name in ("geometry", "state")
+    )
+    return window.restoreGeometry(geometry) and window.restoreState(state, LAYOUT_VERSION)

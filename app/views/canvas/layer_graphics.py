@@ -6,11 +6,13 @@ the export alike.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QLineF, QObject, QPointF, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
@@ -21,6 +23,7 @@ from PySide6.QtGui import (
     QPainterPath,
     QPen,
     QPolygonF,
+    QTransform,
 )
 from PySide6.QtWidgets import QGraphicsItem, QStyleOptionGraphicsItem, QWidget
 
@@ -28,10 +31,9 @@ from app.errors import SightlineError
 from app.imaging.findings import Heatmap, Mask, Point
 from app.imaging.layers import RGB, Label, Shape
 from app.views.background import Background
-from app.views.canvas import many_outlines, shapes
+from app.views.canvas import finding_shapes
+from app.views.canvas.finding_items import CROSS, LINE, on_screen
 from app.views.canvas.image_view import ImageView
-from app.views.canvas.items import CROSS, LINE, on_screen
-from app.views.canvas.many_outlines import SMOOTH_EDGES, Outlines, outlines_of
 from app.views.style import color as with_alpha
 from app.views.style import ui_font
 from app.views.theme import THEME, TYPE
@@ -89,7 +91,7 @@ def build(parts: Sequence[Shape]) -> Drawing:
         elif isinstance(geometry, Heatmap):
             images.append(_heat(geometry))
         else:
-            shape = shapes.of_geometry(geometry)
+            shape = finding_shapes.of_geometry(geometry)
             if shape.image is not None and shape.image_rect is not None:
                 images.append((shape.image, shape.image_rect))
             (filled if part.filled or isinstance(geometry, Mask) else lines).addPath(shape.path)
@@ -155,7 +157,7 @@ def draw(
         painter.setRenderHint(QPainter.RenderHint.Antialiasing, smooth)
         painter.drawPath(transform.map(drawing.filled))
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        many_outlines.draw(painter, drawing.lines, transform, color, LINE * size, exposed)
+        draw_outlines(painter, drawing.lines, transform, color, LINE * size, exposed)
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.setPen(QPen(color, LINE * size))
         _draw_points(painter, [transform.map(p) for p in drawing.points], color, size)
@@ -358,3 +360,113 @@ def _build_all(
 ) -> dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]]:
     """The drawings by mark, with their shapes, whose ids are only unique while they live."""
     return {mark: (parts, build(parts)) for mark, parts in missing.items()}
+
+
+SMOOTH_EDGES = 4_000
+"""So many in view are stroked, in about 4 ms; more are thin lines. Each group of a file counts by
+itself, and several are on the screen at once."""
+
+THIN_EDGES = 40_000
+"""More than these, and small on the screen, are dots."""
+
+DOT_PX = 24.0  # size on the screen below which an outline may be a dot
+_DOT = 3.0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Outlines:
+    """Outlines and where they are, in image coordinates.
+
+    Attributes:
+        polygons: Each with all its corners; a closed one ends with its first.
+        boxes: [n, 4] left, top, right, bottom of each.
+        edges: [n] how many corners each has.
+        middles: The middle of each one's box.
+    """
+
+    polygons: tuple[QPolygonF, ...]
+    boxes: NDArray[np.float64]
+    edges: NDArray[np.int64]
+    middles: QPolygonF
+
+    @property
+    def bounds(self) -> QRectF:
+        """What all of them cover."""
+        if not self.polygons:
+            return QRectF()
+        left, top = self.boxes[:, :2].min(axis=0)
+        right, bottom = self.boxes[:, 2:].max(axis=0)
+        return QRectF(QPointF(left, top), QPointF(right, bottom))
+
+
+def outlines_of(*paths: QPainterPath) -> Outlines:
+    """The single outlines of paths."""
+    polygons = [polygon for path in paths for polygon in path.toSubpathPolygons(QTransform())]
+    rects = [polygon.boundingRect() for polygon in polygons]
+    boxes = [(rect.left(), rect.top(), rect.right(), rect.bottom()) for rect in rects]
+    edges = [polygon.count() for polygon in polygons]
+    return Outlines(
+        tuple(polygons),
+        np.array(boxes, np.float64).reshape(-1, 4),
+        np.array(edges, np.int64),
+        QPolygonF([rect.center() for rect in rects]),
+    )
+
+
+def draw_outlines(
+    painter: QPainter,
+    outlines: Outlines,
+    transform: QTransform,
+    color: QColor,
+    width: float,
+    exposed: QRectF | None,
+) -> None:
+    """Paint them; the painter is in screen coordinates.
+
+    Args:
+        painter: On a canvas or a picture.
+        outlines: In image coordinates.
+        transform: Image to screen.
+        color: Of the lines.
+        width: Of the lines, px.
+        exposed: What of the image is to be seen; None for all of it.
+    """
+    seen = _in_view(outlines, exposed)
+    if seen.size == 0:
+        return
+    painter.save()
+    painter.setBrush(Qt.BrushStyle.NoBrush)
+    edges = int(outlines.edges[seen].sum())
+    boxes = outlines.boxes[seen]
+    scale = math.sqrt(abs(transform.determinant()))
+    size = float(np.median((boxes[:, 2:] - boxes[:, :2]).max(axis=1))) * scale
+    if edges > THIN_EDGES and size < DOT_PX:
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, False)
+        painter.setPen(QPen(color, _DOT * width))
+        painter.drawPoints(transform.map(outlines.middles))
+        painter.restore()
+        return
+    stroked = edges <= SMOOTH_EDGES
+    pen = QPen(color)
+    pen.setWidthF(width if stroked else 0.0)
+    pen.setJoinStyle(Qt.PenJoinStyle.BevelJoin)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(pen)
+    if stroked:
+        for number in seen.tolist():
+            painter.drawPolyline(transform.map(outlines.polygons[number]))
+    else:
+        path = QPainterPath()
+        for number in seen.tolist():
+            path.addPolygon(outlines.polygons[number])
+        painter.drawPath(transform.map(path))
+    painter.restore()
+
+
+def _in_view(outlines: Outlines, exposed: QRectF | None) -> NDArray[np.int64]:
+    boxes = outlines.boxes
+    if exposed is None:
+        return np.arange(len(boxes))
+    inside = (boxes[:, 0] <= exposed.right()) & (boxes[:, 2] >= exposed.left())
+    inside &= (boxes[:, 1] <= exposed.bottom()) & (boxes[:, 3] >= exposed.top())
+    return np.flatnonzero(inside)

@@ -13,7 +13,7 @@ from PySide6.QtGui import QDragEnterEvent, QDropEvent
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.imaging.types import Content, Instance, Problem, ScanResult, Series, Study, Window
-from app.views import opening
+from app.views import file_opening
 from app.views.browser.problem_list import problems_text
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
@@ -97,7 +97,7 @@ def test_an_image_that_is_looked_at_stays(
         window.canvas.scroller.step(1)
         wait_until(lambda: not window.canvas.busy)
     else:
-        monkeypatch.setattr(opening, "SETTLES_MS", -1)
+        monkeypatch.setattr(file_opening, "SETTLES_MS", -1)
     before = shown(window)
     assert decoder.held is not None
     decoder.held.set_result(found(a_study(A, B, C)))

@@ -11,7 +11,7 @@ from app.imaging.findings import XY, Finding
 from app.imaging.types import Frame
 from app.views.canvas.annotation_layer import AnnotationLayer
 from app.views.canvas.image_view import ImageView
-from app.views.canvas.interaction import DRAG_THRESHOLD
+from app.views.canvas.mouse_gestures import DRAG_THRESHOLD
 from app.workspace import drawing
 from app.workspace.annotations import Annotations
 
