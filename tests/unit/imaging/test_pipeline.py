@@ -11,8 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.imaging.pixels.pipeline import render
-from app.imaging.pixels.readout import grey_at
+from app.imaging.pixels.pipeline import grey_at, render
 from app.imaging.pixels.windows import (
     auto_window,
     default_window,
