@@ -38,7 +38,7 @@ class Reading:
     """
 
     intent: Intent
-    mentions: Sequence[Mention]
+    mentions: list[Mention]
     tokens: Sequence[Token]
     kinds: Mapping[Key, Sequence[Match]]
     denied: Sequence[Denial]
