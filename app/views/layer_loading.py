@@ -9,13 +9,13 @@ from functools import partial
 from PySide6.QtCore import QObject
 
 from app.errors import FileProblem, SightlineError
+from app.imaging.decode import Decoder
 from app.imaging.layer_links import Named, layers_for, may_be_same_patient
 from app.imaging.layers import LayerFrame
 from app.imaging.presentation import PresentationState
 from app.imaging.types import Content, Instance
 from app.views.background import Background
 from app.views.canvas.canvas import Canvas
-from app.views.loader import DecoderLike
 from app.workspace.layers import LayerRequest, Place
 from app.workspace.workspace import REFORMAT, Workspace
 
@@ -35,7 +35,7 @@ class LayerLoading(QObject):
         self,
         workspace: Workspace,
         canvas: Canvas,
-        decoder: DecoderLike,
+        decoder: Decoder,
         background: Background,
         tell: Callable[[SightlineError], object],
     ) -> None:

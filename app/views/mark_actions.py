@@ -9,9 +9,9 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.views.canvas import heat_legend
+from app.views.canvas import heatmap_legend
 from app.views.canvas.canvas import Canvas
-from app.workspace import marks
+from app.workspace import user_marks
 from app.workspace.workspace import Workspace
 
 
@@ -51,12 +51,14 @@ class MarkActions:
         self._canvas = canvas
         self._workspace = workspace
         draw = canvas.measuring.toggle
-        self.box = make("Mark a box", lambda: draw(marks.BOX), "B", "square-dashed", checkable=True)
+        self.box = make(
+            "Mark a box", lambda: draw(user_marks.BOX), "B", "square-dashed", checkable=True
+        )
         self.point = make(
-            "Mark a point", lambda: draw(marks.POINT), "M", "crosshair", checkable=True
+            "Mark a point", lambda: draw(user_marks.POINT), "M", "crosshair", checkable=True
         )
         self.outside = make(
-            "Mark a point outside", lambda: draw(marks.OUTSIDE), "Shift+M", checkable=True
+            "Mark a point outside", lambda: draw(user_marks.OUTSIDE), "Shift+M", checkable=True
         )
         self.segment = make("Segment what I marked", segment or (lambda: None), "Ctrl+B", "shapes")
         self.segment.setVisible(segment is not None)
@@ -69,9 +71,9 @@ class MarkActions:
     def refresh(self, *, has_image: bool) -> None:
         """Follow the models: what is possible, and what is on."""
         tool = self._canvas.measuring.tool
-        self.box.setChecked(tool == marks.BOX)
-        self.point.setChecked(tool == marks.POINT)
-        self.outside.setChecked(tool == marks.OUTSIDE)
+        self.box.setChecked(tool == user_marks.BOX)
+        self.point.setChecked(tool == user_marks.POINT)
+        self.outside.setChecked(tool == user_marks.OUTSIDE)
         for action in self.drawing:
             action.setEnabled(has_image)
         self.segment.setEnabled(has_image and self._workspace.marked)
@@ -93,7 +95,7 @@ class HeatMenu(QMenu):
         self.addAction(self.switch)
         self.addSeparator()
         self.strengths: dict[float, QAction] = {}
-        for name, strength in heat_legend.STRENGTHS.items():
+        for name, strength in heatmap_legend.STRENGTHS.items():
             action = make(name, lambda value=strength: self._choose(value), checkable=True)
             self.strengths[strength] = action
             self.addAction(action)

@@ -41,7 +41,7 @@ class SettingsInUse:
 
     def connect(self, agent: AgentThread, chat: ChatDock, window: MainWindow) -> None:
         """Open the settings when the model's badge is clicked."""
-        from app.views.audit.window import show_audit
+        from app.views.audit.audit_window import show_audit
         from app.views.settings.dialog import Rooms, SettingsDialog
 
         program = self._program

@@ -19,7 +19,7 @@ from app.views.agent_thread import AgentThread
 from app.views.chat import consent
 from app.views.chat.consent import ConsentCard, ConsentDialog
 from app.views.chat.dock import ChatDock
-from app.views.where_mark import WhereMark
+from app.views.main_window import WhereMark
 from app.workspace.workspace import Workspace
 from tests.support.fake_tools import FakeRegistry, NoHost
 from tests.support.scripted_model import ScriptedModel, says

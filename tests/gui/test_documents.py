@@ -16,8 +16,7 @@ from PySide6.QtWidgets import QApplication, QLabel
 from app.errors import FileProblem
 from app.imaging.report import ImageLink, Report, ReportNode
 from app.imaging.types import Content, Instance, Series, Study
-from app.views.documents.picture import report_picture_offscreen
-from app.views.documents.writing import href, read_href
+from app.views.documents.report_document import href, read_href, report_picture_offscreen
 from app.views.main_window import MainWindow
 from app.workspace.workspace import Workspace
 from tests.gui.viewer_support import FakeDecoder, Heartbeat, WaitUntil, activate, found, instance

@@ -20,7 +20,7 @@ from app.tools.api import Artifact
 from app.views.background import Background
 from app.views.browser.study_rows import SeriesRow
 from app.views.canvas import synthetic_band
-from app.views.canvas.export import render_annotated
+from app.views.canvas.annotated_render import render_annotated
 from app.views.canvas.pane import PaneArea
 from app.views.theme import THEME
 from app.workspace.panes import Pane, Panes
@@ -167,4 +167,4 @@ def test_what_render_writes_of_one_says_so_in_its_file(
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
     out = tmp_path / "out.png"
     render(RenderRequest(file, out))
-    assert synthetic.file_made_by(out) == MODEL
+    assert synthetic.file_model_title(out) == MODEL

@@ -112,7 +112,7 @@ def test_importing_the_loop_loads_neither_qt_nor_torch_nor_openai(repo: Path):
         "import sys, app.agent.loop.agent_loop, app.agent.loop.runner, "
         "app.agent.loop.offline_model, "
         "app.agent.llm.openai_model\n"
-        "heavy = {'PySide6', 'qasync', 'pyqtgraph', 'torch', 'torchvision', 'transformers', "
+        "heavy = {'PySide6', 'pyqtgraph', 'torch', 'torchvision', 'transformers', "
         "'openai', 'httpx', 'httpx2'}\n"
         "print(sorted(heavy & {name.partition('.')[0] for name in sys.modules}))"
     )
