@@ -332,7 +332,7 @@ def _snapshot(instance: Instance, frame: Frame, window: Window | None) -> ImageS
 
 def _alone(path: Path, frame: Frame, display: NDArray[np.uint8]) -> ImageSnapshot:
     """A picture of which no more is known than it says itself."""
-    model = synthetic.file_made_by(path)
+    model = synthetic.file_model_title(path)
     says = {synthetic.ATTRIBUTE: model} if model else {}
     uid = frame.ref.sop_instance_uid
     instance = Instance(path, uid, "picture", frame.rows, frame.columns, attributes=says)

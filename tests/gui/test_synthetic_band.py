@@ -166,4 +166,4 @@ def test_what_render_writes_of_one_says_so_in_its_file(
     monkeypatch.setenv("SIGHTLINE_HOME", str(tmp_path / "home"))
     out = tmp_path / "out.png"
     render(RenderRequest(file, out))
-    assert synthetic.file_made_by(out) == MODEL
+    assert synthetic.file_model_title(out) == MODEL

@@ -264,7 +264,7 @@ def caption(name: str, snapshot: ImageSnapshot, width: int, height: int) -> str:
     instance, frame, window = snapshot.instance, snapshot.frame, snapshot.window
     columns, rows = snapshot.display.shape[1], snapshot.display.shape[0]
     parts = [f"{name}: {_code(instance.get('Modality')) or 'picture'}"]
-    view = _code(projections.named(instance))
+    view = _code(projections.projection_name(instance))
     parts += [f"view {view}"] if view else []
     if instance.frames > 1:
         parts.append(f"frame {snapshot.ref.frame} of {instance.frames}, counted from 0")

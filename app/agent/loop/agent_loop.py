@@ -149,12 +149,12 @@ class _Run:
         self.agent = agent
         self.request = request
         self.emitter = emitter
-        window = agent.context.context_window
+        window = agent.window
         self.plan = PlanState(live=bool(agent.plans))
         self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.director.by_rules = window.info.rules
         self.ruled = False
-        self.meter = Meter(agent.loop.limits, window.info)
+        self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
         own = (
@@ -193,7 +193,7 @@ class _Run:
             request=request,
             model=agent.model,
             eyes=window.info.images,
-            consents=agent.privacy.consents,
+            consents=agent.consents,
             emitter=emitter,
             clock=self.clock,
             transcript=self.transcript,
@@ -204,11 +204,11 @@ class _Run:
             system=ready.told_after(with_planning(agent.system, agent.plans, ready, window.info)),
             schemas=Offered(ready, own).schemas(),
             window=window,
-            retry=agent.loop.retry,
+            retry=agent.retry,
             emitter=emitter,
             meter=self.meter,
             set_plan=self._set_plan,
-            consents=agent.privacy.consents,
+            consents=agent.consents,
         )
 
     async def drive(self) -> None:

@@ -69,14 +69,14 @@ def open_file(path: Path) -> BinaryIO:
     """
     try:
         guards.check_regular(path, path.stat())
-        return _opened(path)
+        return _open_regular(path)
     except (FileNotFoundError, NotADirectoryError) as error:
         return _member(path, error).open()
     except (OSError, ValueError) as error:
         raise guards.unreadable(path, error) from None
 
 
-def _opened(path: Path) -> BinaryIO:
+def _open_regular(path: Path) -> BinaryIO:
     """The file as it is now: what took its place since it was looked at must be one too.
 
     To open a pipe without O_NONBLOCK would wait for its writer for ever.

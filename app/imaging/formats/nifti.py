@@ -22,11 +22,11 @@ from app.imaging.files import sources
 from app.imaging.files.gzip_stream import GzipStream
 from app.imaging.formats.volume_header import (
     VolumeHeader,
-    affine_of,
-    beside,
-    damaged,
-    row,
-    steps_of,
+    attribute_row,
+    checked_affine,
+    damaged_header,
+    sibling_file,
+    voxel_steps,
 )
 from app.imaging.types import Rescale
 
@@ -75,12 +75,12 @@ def read_nifti(path: Path) -> VolumeHeader:
         FileProblem: It is damaged, or of a kind that cannot be shown.
     """
     packed = sources.read_start(path, 2) == b"\x1f\x8b"
-    fields = _fields(path, _start(path, packed))
-    sizes = _sizes(path, fields)
+    fields = _fields(path, _header_bytes(path, packed))
+    sizes = _dimension_sizes(path, fields)
     dtype, colour = _dtype(path, fields)
-    data, offset, packed = _data(path, fields, packed)
+    data, offset, packed = _voxel_file(path, fields, packed)
     scale = _UNITS_MM.get(int(fields["xyzt_units"]) & 7, 1.0)
-    place = _place(fields, scale)
+    place = _geometry(fields, scale)
     spatial = tuple(range(min(3, len(sizes))))
     return VolumeHeader(
         format="NIfTI",
@@ -102,7 +102,7 @@ def read_nifti(path: Path) -> VolumeHeader:
     )
 
 
-def _start(path: Path, packed: bool) -> bytes:
+def _header_bytes(path: Path, packed: bool) -> bytes:
     try:
         with sources.open_file(path) as file:
             if not packed:
@@ -119,13 +119,13 @@ def _fields(path: Path, start: bytes) -> dict[str, Any]:
     for order in "<>":
         for size, (form, names) in ((348, _FIELDS_1), (540, _FIELDS_2)):
             if len(start) >= size and struct.unpack(f"{order}i", start[:4])[0] == size:
-                return _unpacked(struct.unpack(f"{order}{form}", start[:size]), names) | {
+                return _named_fields(struct.unpack(f"{order}{form}", start[:size]), names) | {
                     "order": order
                 }
-    raise damaged(path, "it is cut short, or no NIfTI header")
+    raise damaged_header(path, "it is cut short, or no NIfTI header")
 
 
-def _unpacked(values: tuple[Any, ...], names: str) -> dict[str, Any]:
+def _named_fields(values: tuple[Any, ...], names: str) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     position = 0
     for name in names.split():
@@ -138,13 +138,13 @@ def _unpacked(values: tuple[Any, ...], names: str) -> dict[str, Any]:
     return fields
 
 
-def _sizes(path: Path, fields: dict[str, Any]) -> tuple[int, ...]:
+def _dimension_sizes(path: Path, fields: dict[str, Any]) -> tuple[int, ...]:
     dim: tuple[int, ...] = fields["dim"]
     if not 1 <= dim[0] <= 7:
-        raise damaged(path, f"it declares {dim[0]} dimensions")
+        raise damaged_header(path, f"it declares {dim[0]} dimensions")
     sizes = list(dim[1 : dim[0] + 1])
     if any(size <= 0 for size in sizes):
-        raise damaged(path, "it declares " + " x ".join(map(str, sizes)) + " voxels")
+        raise damaged_header(path, "it declares " + " x ".join(map(str, sizes)) + " voxels")
     while len(sizes) > 3 and sizes[-1] == 1:
         sizes.pop()
     return tuple(sizes if len(sizes) > 1 else [*sizes, 1])
@@ -162,11 +162,11 @@ def _dtype(path: Path, fields: dict[str, Any]) -> tuple[np.dtype[Any], int]:
     return np.dtype(f"{fields['order']}{name}"), 0
 
 
-def _data(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, bool]:
+def _voxel_file(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, bool]:
     """The file with the voxels, where they begin, and whether it is in gzip."""
     offset = fields["vox_offset"]
     if not (math.isfinite(offset) and 0 <= offset < 2**40):
-        raise damaged(path, "it does not say where the voxels begin")
+        raise damaged_header(path, "it does not say where the voxels begin")
     pair = fields["magic"][:2] == b"ni"
     if not pair:
         smallest = int(fields["sizeof_hdr"]) + 4
@@ -174,7 +174,7 @@ def _data(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, 
     base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     for name in (base.with_suffix(".img"), base.with_suffix(".IMG"), base.with_suffix(".img.gz")):
         try:
-            start = sources.read_start(beside(path, name.name), 2)
+            start = sources.read_start(sibling_file(path, name.name), 2)
         except FileProblem:
             continue
         return name, int(offset), start == b"\x1f\x8b"
@@ -183,7 +183,7 @@ def _data(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
+class _Geometry:
     """Where the volume lies."""
 
     affine: Floats | None
@@ -192,13 +192,13 @@ class _Place:
     notes: tuple[str, ...] = ()
 
 
-def _place(fields: dict[str, Any], scale: float) -> _Place:
+def _geometry(fields: dict[str, Any], scale: float) -> _Geometry:
     """The sform where the file gives one that can be used, else qform, else none."""
     sform = _sform(fields, scale) if fields["sform_code"] > 0 else None
     qform = _qform(fields, scale) if fields["qform_code"] > 0 else None
     notes: list[str] = []
     chosen, code = (sform, fields["sform_code"])
-    if sform is not None and not _perpendicular(sform):
+    if sform is not None and not _is_perpendicular(sform):
         if qform is None:
             notes.append("its axes are not perpendicular (sform)")
         else:
@@ -210,19 +210,19 @@ def _place(fields: dict[str, Any], scale: float) -> _Place:
         corners = np.array([(i, j, k, 1) for i in (0, 1) for j in (0, 1) for k in (0, 1)], float)
         sizes = [*fields["dim"][1:4], 1]
         corners *= np.maximum(np.array(sizes, float) - [1, 1, 1, 0], [1, 1, 1, 1])
-        if np.abs((chosen - qform) @ corners.T).max() > _SAME_MM * max(steps_of(chosen)):
+        if np.abs((chosen - qform) @ corners.T).max() > _SAME_MM * max(voxel_steps(chosen)):
             notes.append("its sform and qform disagree on how it lies: its sform is used")
     if chosen is None:
         pixdim = [abs(float(step)) * scale for step in fields["pixdim"][1:4]]
         i, j, k = (step if math.isfinite(step) else 0.0 for step in pixdim)
-        return _Place(None, (i, j, k), notes=tuple(notes))
+        return _Geometry(None, (i, j, k), notes=tuple(notes))
     if sform is not None and chosen is sform:
-        notes += _other_voxels(steps_of(sform), fields, scale)
+        notes += _voxel_size_note(voxel_steps(sform), fields, scale)
     standard = _SPACES.get(int(code), "template") if int(code) in _STANDARD else ""
-    return _Place(chosen, steps_of(chosen), standard, tuple(notes))
+    return _Geometry(chosen, voxel_steps(chosen), standard, tuple(notes))
 
 
-def _other_voxels(
+def _voxel_size_note(
     steps: tuple[float, float, float], fields: dict[str, Any], scale: float
 ) -> list[str]:
     """A note where the header's voxel sizes are not those of its sform: one of them is wrong."""
@@ -236,7 +236,7 @@ def _other_voxels(
     return [f"its sform has voxels of {first} mm, its header of {second} mm: its sform is used"]
 
 
-def _perpendicular(affine: Floats) -> bool:
+def _is_perpendicular(affine: Floats) -> bool:
     unit = affine[:3, :3] / np.linalg.norm(affine[:3, :3], axis=0)
     return bool(np.abs(unit.T @ unit - np.eye(3)).max() < _PERPENDICULAR)
 
@@ -244,7 +244,7 @@ def _perpendicular(affine: Floats) -> bool:
 def _sform(fields: dict[str, Any], scale: float) -> Floats | None:
     rows = np.array([fields["srow_x"], fields["srow_y"], fields["srow_z"]], np.float64) * scale
     rows = _LPS @ rows
-    return affine_of(rows[:, :3], rows[:, 3])
+    return checked_affine(rows[:, :3], rows[:, 3])
 
 
 def _qform(fields: dict[str, Any], scale: float) -> Floats | None:
@@ -270,7 +270,7 @@ def _qform(fields: dict[str, Any], scale: float) -> Floats | None:
     if fields["pixdim"][0] < 0:
         steps[2] = -steps[2]
     offset = np.array([float(fields[f"qoffset_{axis}"]) for axis in "xyz"]) * scale
-    return affine_of(_LPS @ (rotation * steps), _LPS @ offset)
+    return checked_affine(_LPS @ (rotation * steps), _LPS @ offset)
 
 
 def _rescale(fields: dict[str, Any]) -> Rescale:
@@ -293,7 +293,7 @@ def _axis_names(fields: dict[str, Any], count: int, colour: int) -> tuple[str, .
 
 
 def _rows(fields: dict[str, Any]) -> tuple[AttributeRow, ...]:
-    rows = [row("Format", "NIfTI-1" if fields["sizeof_hdr"] == 348 else "NIfTI-2")]
+    rows = [attribute_row("Format", "NIfTI-1" if fields["sizeof_hdr"] == 348 else "NIfTI-2")]
     for name, value in fields.items():
         if name in ("_", "order"):
             continue
@@ -305,5 +305,5 @@ def _rows(fields: dict[str, Any]) -> tuple[AttributeRow, ...]:
             text = ", ".join(f"{part:g}" for part in parts)
         if name in ("qform_code", "sform_code"):
             text = f"{text} ({_SPACES.get(int(fields[name]), 'unknown')})"
-        rows.append(row(name, text))
+        rows.append(attribute_row(name, text))
     return tuple(rows)

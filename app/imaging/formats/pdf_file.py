@@ -84,9 +84,9 @@ _MEMORY = 640 * 2**20
 
 _MOST_BYTES_A_BYTE = 1032
 _CHUNK = 2**22
-_FED = 2**16
+_PART = 2**16
 _STREAM = re.compile(rb"stream\r?\n")
-_TWICE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
+_DOUBLE_DEFLATE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
 _NO_SCALE = "a page has no patient scale"
 
 
@@ -96,9 +96,9 @@ def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
     Raises:
         FileProblem: It is damaged or locked.
     """
-    with _opened(path, data) as document:
+    with _document(path, data) as document:
         # By its number: to load a page is to go through all that is drawn on it.
-        rows, columns = _size(document.get_page_size(0))
+        rows, columns = _page_pixels(document.get_page_size(0))
         return len(document), rows, columns
 
 
@@ -108,11 +108,11 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
     Raises:
         FileProblem: It is not there, or cannot be drawn.
     """
-    with _opened(path, data) as document:
+    with _document(path, data) as document:
         if not 0 <= index < len(document):
             raise guards.problem(path, f"it has {len(document)} pages, not {index + 1}")
         with at_most(_MEMORY):
-            stored = _drawn(document[index])
+            stored = _draw_page(document[index])
     return Frame(
         stored=stored,
         ref=ImageRef(uid, index, pixel_sha256(stored)),
@@ -123,7 +123,7 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
 
 def pdf_title(path: Path, data: bytes) -> str:
     """The document's own title, or ""; raises FileProblem as the others do."""
-    with _opened(path, data) as document:
+    with _document(path, data) as document:
         facts: dict[str, str] = document.get_metadata_dict()
         return " ".join(facts.get("Title", "").split())[:200]
 
@@ -135,7 +135,7 @@ def _scale(size: tuple[float, float]) -> float:
     return min(_DPI / _POINTS_PER_INCH, _MAX_SIDE / longest)
 
 
-def _size(size: tuple[float, float]) -> tuple[int, int]:
+def _page_pixels(size: tuple[float, float]) -> tuple[int, int]:
     """Rows and columns as drawn, of a page's width and height."""
     width, height = size
     scale = _scale(size)
@@ -143,7 +143,7 @@ def _size(size: tuple[float, float]) -> tuple[int, int]:
     return max(1, int(np.ceil(height * scale))), max(1, int(np.ceil(width * scale)))
 
 
-def _drawn(page: Any) -> NDArray[np.uint8]:
+def _draw_page(page: Any) -> NDArray[np.uint8]:
     bitmap = page.render(scale=_scale(page.get_size()), rev_byteorder=True, prefer_bgrx=False)
     try:
         pixels: NDArray[np.uint8] = bitmap.to_numpy()
@@ -156,14 +156,14 @@ def _drawn(page: Any) -> NDArray[np.uint8]:
 
 
 @contextmanager
-def _opened(path: Path, data: bytes) -> Generator[Any]:
+def _document(path: Path, data: bytes) -> Generator[Any]:
     """The document with its form fields.
 
     Raises:
         FileProblem: It is locked, damaged, or has no pages; also for what is raised inside.
     """
     document: Any = None
-    if _checked.get((len(data), zlib.adler32(data)), lambda: _inflates_too_far(data)):
+    if _bomb_checks.get((len(data), zlib.adler32(data)), lambda: _inflates_too_far(data)):
         reason = "the PDF document inflates to more than a page needs"
         raise guards.problem(path, reason, "Ask for a copy from its source")
     try:
@@ -189,12 +189,12 @@ def _opened(path: Path, data: bytes) -> Generator[Any]:
             document.close()
 
 
-_checked = OneEntryCache()
+_bomb_checks = OneEntryCache()
 
 
 def _inflates_too_far(data: bytes) -> bool:
     """Whether a stream of the document is a bomb; its reader would inflate it as a whole."""
-    if _TWICE.search(data):
+    if _DOUBLE_DEFLATE.search(data):
         return True
     for found in _STREAM.finditer(data):
         begin = found.end()
@@ -216,8 +216,8 @@ def _inflated_size(source: memoryview) -> int:
         while not stream.eof and size <= _MAX_STREAM_BYTES:
             part = stream.unconsumed_tail
             if not part:
-                part = source[place : place + _FED]
-                place += _FED
+                part = source[place : place + _PART]
+                place += _PART
                 if not part:
                     break
             size += len(stream.decompress(part, _CHUNK))

@@ -35,7 +35,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         columns=columns,
         frames=frames,
         frame_time_ms=frame_time_ms,
-        attributes={"Format": picture_format(data[:18]), **_made_by(data)},
+        attributes={"Format": picture_format(data[:18]), **_synthetic_attributes(data)},
         size_bytes=len(data),
         mtime_ns=mtime_ns,
     )
@@ -68,13 +68,13 @@ def read_rows(path: Path) -> list[AttributeRow]:
         AttributeRow("", "Rows", "", str(rows)),
         AttributeRow("", "Columns", "", str(columns)),
         AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
-        *(AttributeRow("", key, "", text) for key, text in _made_by(data).items()),
+        *(AttributeRow("", key, "", text) for key, text in _synthetic_attributes(data).items()),
     ]
 
 
-def _made_by(data: bytes) -> dict[str, str]:
+def _synthetic_attributes(data: bytes) -> dict[str, str]:
     """Which generative model made it, where it says so."""
-    model = synthetic.made_by(data)
+    model = synthetic.model_title(data)
     return {synthetic.ATTRIBUTE: model} if model else {}
 
 
@@ -82,7 +82,7 @@ Array = NDArray[Any]
 
 PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
 JPEG_SIGNATURE = b"\xff\xd8\xff"
-ROTATED = frozenset({5, 6, 7, 8})
+TRANSPOSED = frozenset({5, 6, 7, 8})
 """Orientations that exchange rows and columns."""
 MAX_PICTURE_FRAMES = 1000
 _MAX_SAMPLE_BYTES = 2**27
@@ -147,9 +147,9 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
     Raises:
         FileProblem: It is damaged, 0 x 0 or absurdly large.
     """
-    with _open(path, data) as image:
+    with _open_picture(path, data) as image:
         columns, rows = image.size
-        if _orientation(image) in ROTATED:
+        if _orientation(image) in TRANSPOSED:
             rows, columns = columns, rows
     return rows, columns
 
@@ -163,7 +163,7 @@ def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
     if picture_format(data[:18]) not in ("GIF", "WebP"):
         return 1, None
     try:
-        with _open(path, data) as image:
+        with _open_picture(path, data) as image:
             frames = int(getattr(image, "n_frames", 1))
             time = float(image.info.get("duration", 0) or 0)
     except (FileProblem, MemoryError):
@@ -203,13 +203,13 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
     """
     depth, _ = _png_depth(data)
     try:
-        with _open(path, data) as image:
+        with _open_picture(path, data) as image:
             if guards.holds_too_little(image.width * image.height, len(data)):
                 raise guards.problem(path, "the picture is cut short", guards.COPY_AGAIN)
             turn = _orientation(image)
             if index:
                 image.seek(index)
-            array = _deep_png(data) if depth == 16 else _decode_8_bit(image)
+            array = _decode_16_bit_png(data) if depth == 16 else _decode_8_bit(image)
     except FileProblem:
         raise
     except MemoryError:
@@ -219,20 +219,20 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
     except Exception as error:
         reason = "the picture is cut short" if "truncated" in str(error) else "it is damaged"
         raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
-    array = grey_if_equal(over_black(array))
-    return np.ascontiguousarray(turned(array, turn)), 16 if depth == 16 else 8
+    array = collapse_grey(flatten_alpha(array))
+    return np.ascontiguousarray(apply_orientation(array, turn)), 16 if depth == 16 else 8
 
 
-def _open(path: Path, data: bytes) -> Image.Image:
+def _open_picture(path: Path, data: bytes) -> Image.Image:
     # Pillow warns from its limit on, and refuses from twice that: also of an animation's later
     # frames, which may be larger than the first.
     Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
     kind = picture_format(data[:18])
     if kind == "JPEG" and too_many_scans(data):
         raise guards.problem(path, "the picture is damaged: it has too many scans")
-    if kind == "PNG" and png_is_absurd(data):
+    if kind == "PNG" and png_has_too_many_chunks(data):
         raise guards.problem(path, "the picture is damaged: it has too many parts")
-    if kind == "GIF" and gif_is_absurd(data, MAX_PICTURE_FRAMES):
+    if kind == "GIF" and gif_has_too_many_blocks(data, MAX_PICTURE_FRAMES):
         raise guards.problem(path, f"it has more than {MAX_PICTURE_FRAMES} frames or other parts")
     try:
         with warnings.catch_warnings():
@@ -277,7 +277,7 @@ def _png_depth(data: bytes) -> tuple[int, int]:
     return 8, 2
 
 
-def _deep_png(data: bytes) -> Array:
+def _decode_16_bit_png(data: bytes) -> Array:
     """16 bits per sample: Pillow would reduce colour to 8."""
     import imagecodecs
 
@@ -293,7 +293,7 @@ def _decode_8_bit(image: Image.Image) -> Array:
     return np.asarray(image if image.mode == mode else image.convert(mode))
 
 
-def over_black(array: Array) -> Array:
+def flatten_alpha(array: Array) -> Array:
     """Without its alpha channel: transparent parts become black, the viewer's ground."""
     if array.ndim == 2 or array.shape[2] == 3:
         return array
@@ -305,7 +305,7 @@ def over_black(array: Array) -> Array:
     return colour[..., 0] if colour.shape[2] == 1 else colour
 
 
-def grey_if_equal(array: Array) -> Array:
+def collapse_grey(array: Array) -> Array:
     """Colour whose channels are all equal as grey, so that it can be windowed."""
     if array.ndim == 2:
         return array
@@ -314,9 +314,9 @@ def grey_if_equal(array: Array) -> Array:
     return grey if equal else array
 
 
-def turned(array: Array, orientation: int) -> Array:
+def apply_orientation(array: Array, orientation: int) -> Array:
     """Apply an EXIF or TIFF orientation, 1 to 8; others leave it as it is."""
-    if orientation in ROTATED:
+    if orientation in TRANSPOSED:
         array = array.swapaxes(0, 1)
     if orientation in (2, 3, 6, 7):
         array = array[:, ::-1]
@@ -336,7 +336,7 @@ _GIF_HEAD = 13
 _EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 
 
-def png_is_absurd(data: bytes) -> bool:
+def png_has_too_many_chunks(data: bytes) -> bool:
     """Whether a PNG consists of far more chunks than a picture needs."""
     at, others = _PNG_HEAD, 0
     for _ in range(MAX_CHUNKS):
@@ -350,9 +350,9 @@ def png_is_absurd(data: bytes) -> bool:
     return True
 
 
-def gif_is_absurd(data: bytes, most_frames: int) -> bool:
+def gif_has_too_many_blocks(data: bytes, most_frames: int) -> bool:
     """Whether a GIF has more frames than are shown, or far more pieces than it needs."""
-    at = _GIF_HEAD + _colours(data[10:11])
+    at = _GIF_HEAD + _colour_table_bytes(data[10:11])
     frames, left = 0, MAX_PIECES + len(data) // 64
     while at < len(data) and data[at] != _END:
         frames += data[at] == _IMAGE
@@ -362,7 +362,7 @@ def gif_is_absurd(data: bytes, most_frames: int) -> bool:
         if data[at] not in (_IMAGE, _EXTENSION):  # decoders pass over it
             at += 1
             continue
-        at += 11 + _colours(data[at + 9 : at + 10]) if data[at] == _IMAGE else 2
+        at += 11 + _colour_table_bytes(data[at + 9 : at + 10]) if data[at] == _IMAGE else 2
         while at < len(data) and data[at] and left >= 0:
             left -= 1
             at += 1 + data[at]
@@ -370,6 +370,6 @@ def gif_is_absurd(data: bytes, most_frames: int) -> bool:
     return False
 
 
-def _colours(flags: bytes) -> int:
+def _colour_table_bytes(flags: bytes) -> int:
     """Bytes of a colour table, by the flags of a screen or an image."""
     return 3 << (flags[0] & 7) + 1 if flags and flags[0] & 0x80 else 0

@@ -34,7 +34,7 @@ from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.files.sources import FileStatus
-from app.imaging.formats.picture_file import ROTATED, turned
+from app.imaging.formats.picture_file import TRANSPOSED, apply_orientation
 from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
 from app.imaging.pixels.windows import valid_window
 from app.imaging.space.spacing import MAX_ANISOTROPY, stated_spacing
@@ -70,7 +70,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     digest = _digest(path, status)
     instances: list[Instance] = []
     refused: FileProblem | None = None
-    with _opened(path) as parsed:
+    with _parsed_file(path) as parsed:
         for part in range(min(len(parsed.tif.series), MAX_SERIES)):
             try:
                 stack = parsed.stack(path, part)
@@ -90,7 +90,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         FileProblem: It is not there, or cannot be decoded.
     """
     digest = _digest(path, sources.status(path))
-    with _opened(path) as parsed:
+    with _parsed_file(path) as parsed:
         series = len(parsed.tif.series)
         if not 0 <= part < series:
             raise guards.problem(path, f"it holds {series} images, not {part + 1}")
@@ -99,7 +99,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
             raise guards.problem(path, f"it holds {stack.frames} frames, not {index + 1}")
         pixels = frame_pixels(path, stack.series, *stack.place(index))
     turn = stack.meta.turn
-    stored = np.ascontiguousarray(turned(pixels.stored, turn))
+    stored = np.ascontiguousarray(apply_orientation(pixels.stored, turn))
     notes = (stack.name(index), stack.note, pixels.note)
     window = stack.meta.window_of(stack.channel(index)) if stored.ndim == 2 else None
     window = valid_window(window) if window is not None else None
@@ -108,7 +108,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         ref=ImageRef(_uid(digest, part), index, pixel_sha256(stored)),
         photometric=pixels.photometric,
         voi=Voi((window,) if window is not None else ()),
-        spacing=_turned_spacing(stack.spacing, turn),
+        spacing=_orient_spacing(stack.spacing, turn),
         bits=pixels.bits,
         palette=pixels.palette,
         lossy=pixels.lossy,
@@ -118,12 +118,12 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 def read_rows(path: Path) -> list[AttributeRow]:
     """Its tags and metadata, for the side panel; raises FileProblem when it is damaged."""
-    with _opened(path) as parsed:
+    with _parsed_file(path) as parsed:
         return tag_rows(parsed.tif)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Stack:
+class _PlaneStack:
     """The planes of one series.
 
     Attributes:
@@ -182,37 +182,37 @@ class _Stack:
         return ", ".join(texts)
 
 
-def _stack(path: Path, tif: tifffile.TiffFile, part: int) -> _Stack:
+def _plane_stack(path: Path, tif: tifffile.TiffFile, part: int) -> _PlaneStack:
     """The planes of a series.
 
     Raises:
         FileProblem: It is too large, or of a kind that is not shown.
     """
     levels: list[Any] = list(tif.series[part].levels)
-    fitting = [n for n, level in enumerate(levels) if _size_of(level)[2] <= guards.MAX_SAMPLES]
+    fitting = [n for n, level in enumerate(levels) if _plane_size(level)[2] <= guards.MAX_SAMPLES]
     number = fitting[0] if fitting else 0
     level = levels[number]
-    rows, columns, samples = _size_of(level)
+    rows, columns, samples = _plane_size(level)
     guards.check_matrix(path, rows, columns, 1, 1)
     most = max(samples, _tile_samples(level))
-    if most > guards.MAX_SAMPLES or most * _width(level) > _MAX_FRAME_BYTES:
+    if most > guards.MAX_SAMPLES or most * _sample_bytes(level) > _MAX_FRAME_BYTES:
         reason = f"it declares planes of {columns} x {rows} pixels, too large to be opened safely"
         raise guards.problem(path, reason, "Export a smaller part or a lower resolution")
     axes = plane_axes(path, level)
-    guards.check_matrix(path, rows, columns, 1, max(1, _count(axes)))
+    guards.check_matrix(path, rows, columns, 1, max(1, _frame_count(axes)))
     meta = metadata_of(tif, part)
-    note = _incomplete(tif, part, _count(axes))
+    note = _incompleteness_note(tif, part, _frame_count(axes))
     spacing = meta.spacing
     if number:
-        full_rows, full_columns, _ = _size_of(levels[0])
+        full_rows, full_columns, _ = _plane_size(levels[0])
         note = f"level {number + 1} of {len(levels)}: {full_columns:,} x {full_rows:,} is too large"
-        spacing = _scaled(spacing, full_rows / rows, full_columns / columns)
-    if meta.turn in ROTATED:
+        spacing = _scale_spacing(spacing, full_rows / rows, full_columns / columns)
+    if meta.turn in TRANSPOSED:
         rows, columns = columns, rows
-    return _Stack(level, axes, meta, spacing, rows, columns, note)
+    return _PlaneStack(level, axes, meta, spacing, rows, columns, note)
 
 
-def _incomplete(tif: tifffile.TiffFile, part: int, frames: int) -> str:
+def _incompleteness_note(tif: tifffile.TiffFile, part: int, frames: int) -> str:
     """What the file promises and does not hold."""
     images = (tif.imagej_metadata or {}).get("images", 0) if tif.is_imagej else 0
     if isinstance(images, int) and images > frames:
@@ -222,20 +222,20 @@ def _incomplete(tif: tifffile.TiffFile, part: int, frames: int) -> str:
     return ""
 
 
-def _width(level: Any) -> int:
+def _sample_bytes(level: Any) -> int:
     """Bytes of a decoded sample."""
     dtype = level.keyframe.dtype
     return int(np.dtype(dtype).itemsize) if dtype is not None else 1
 
 
-def _count(axes: tuple[tuple[str, int], ...]) -> int:
+def _frame_count(axes: tuple[tuple[str, int], ...]) -> int:
     count = 1
     for _, length in axes:
         count *= length
     return count
 
 
-def _size_of(level: Any) -> tuple[int, int, int]:
+def _plane_size(level: Any) -> tuple[int, int, int]:
     """Rows, columns and samples of a plane."""
     page = level.keyframe
     rows, columns = int(page.imagelength), int(page.imagewidth)
@@ -251,21 +251,23 @@ def _tile_samples(level: Any) -> int:
     return size * int(page.samplesperpixel)
 
 
-def _scaled(spacing: Spacing, rows: float, columns: float) -> Spacing:
+def _scale_spacing(spacing: Spacing, rows: float, columns: float) -> Spacing:
     if spacing.row_mm is None or spacing.column_mm is None:
         return spacing
     row, column = spacing.row_mm * rows, spacing.column_mm * columns
     return Spacing(row, column, spacing.source, row / column, spacing.note)
 
 
-def _turned_spacing(spacing: Spacing, turn: int) -> Spacing:
-    if turn not in ROTATED:
+def _orient_spacing(spacing: Spacing, turn: int) -> Spacing:
+    if turn not in TRANSPOSED:
         return spacing
     row, column = spacing.column_mm, spacing.row_mm
     return Spacing(row, column, spacing.source, 1 / spacing.aspect, spacing.note)
 
 
-def _instance(path: Path, status: FileStatus, digest: str, part: int, stack: _Stack) -> Instance:
+def _instance(
+    path: Path, status: FileStatus, digest: str, part: int, stack: _PlaneStack
+) -> Instance:
     attributes = {"Format": stack.meta.format} | stack.meta.attributes
     frames = stack.frames
     if frames > 1 or part:
@@ -290,7 +292,7 @@ def _instance(path: Path, status: FileStatus, digest: str, part: int, stack: _St
     )
 
 
-class _Handle(io.RawIOBase):
+class _ReopenableFile(io.RawIOBase):
     """A file that is open only while it is read, though its parser keeps it.
 
     An open file could not be removed or replaced on Windows.
@@ -347,28 +349,28 @@ class _Handle(io.RawIOBase):
 
 
 @dataclass(slots=True)
-class _Parsed:
+class _ParsedFile:
     """A parsed file, and the stacks of its series as far as they were asked for."""
 
     tif: tifffile.TiffFile
-    handle: _Handle
-    stacks: dict[int, _Stack] = field(default_factory=dict[int, "_Stack"])
+    handle: _ReopenableFile
+    stacks: dict[int, _PlaneStack] = field(default_factory=dict[int, "_PlaneStack"])
 
-    def stack(self, path: Path, part: int) -> _Stack:
-        """A series' planes; raises as `_stack` does."""
+    def stack(self, path: Path, part: int) -> _PlaneStack:
+        """A series' planes; raises as `_plane_stack` does."""
         if part not in self.stacks:
-            self.stacks[part] = _stack(path, self.tif, part)
+            self.stacks[part] = _plane_stack(path, self.tif, part)
         return self.stacks[part]
 
 
-_parsed = OneEntryCache()
+_parsed_cache = OneEntryCache()
 
 
 @contextmanager
-def _opened(path: Path) -> Generator[_Parsed]:
+def _parsed_file(path: Path) -> Generator[_ParsedFile]:
     """The parsed file, kept for the next frame; what parser and codecs raise is a FileProblem."""
     try:
-        found: _Parsed = _parsed.get((path, sources.status(path)), lambda: _parse(path))
+        found: _ParsedFile = _parsed_cache.get((path, sources.status(path)), lambda: _parse(path))
         try:
             yield found
         finally:
@@ -376,11 +378,11 @@ def _opened(path: Path) -> Generator[_Parsed]:
     except FileProblem:
         raise
     except MemoryError:
-        _parsed.clear()
+        _parsed_cache.clear()
         raise
     except Exception as error:
         # Parser and codecs raise almost anything for damaged files.
-        _parsed.clear()
+        _parsed_cache.clear()
         if isinstance(error, OSError) and error.errno is not None:
             raise guards.unreadable(path, error) from None
         raise guards.problem(
@@ -388,17 +390,17 @@ def _opened(path: Path) -> Generator[_Parsed]:
         ) from None
 
 
-def _parse(path: Path) -> _Parsed:
+def _parse(path: Path) -> _ParsedFile:
     """Parse this very file only: names of other files in its metadata are not followed."""
     # It logs what it finds in files, which may be anything.
     logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
-    handle = _Handle(path)
+    handle = _ReopenableFile(path)
     try:
         flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
         tif = tifffile.TiffFile(cast("BinaryIO", handle), _multifile=False, **flags)
         if tif.is_ome:
             check_ome(path, tif.pages.first.description)
-        return _Parsed(tif, handle)
+        return _ParsedFile(tif, handle)
     finally:
         handle.release()
 
@@ -517,7 +519,7 @@ def metadata_of(tif: tifffile.TiffFile, number: int) -> Metadata:
         note = "stated by the file (MPP of the slide scanner)"
         spacing = stated_spacing(step, step, SpacingSource.CALIBRATED, note)
         return Metadata("SVS", str(series.name), spacing, turn)
-    return Metadata("TIFF", "", _paper(page), turn)
+    return Metadata("TIFF", "", _print_spacing(page), turn)
 
 
 def _orientation(page: Any) -> int:
@@ -545,7 +547,7 @@ def _resolution(page: Any, code: int) -> float:
         return 0.0
 
 
-def _paper(page: Any) -> Spacing:
+def _print_spacing(page: Any) -> Spacing:
     """No spacing; the shape of a pixel, since a fax has more columns than rows an inch."""
     x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
     if x <= 0 or y <= 0 or (x, y) == (1.0, 1.0):

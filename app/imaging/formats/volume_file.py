@@ -43,16 +43,22 @@ from app.imaging.formats.volume_header import (
     NIFTI,
     NRRD,
     VolumeHeader,
-    check,
-    cut_short,
-    row,
+    attribute_row,
+    check_header,
+    truncated_file,
     volume_format,
 )
 from app.imaging.pixels.windows import valid_window
 from app.imaging.space.geometry import direction_letters
 from app.imaging.space.planes import plane_of
 from app.imaging.space.spacing import stated_spacing
-from app.imaging.space.stacks import STACK_KEYWORD, NotAStackError, as_text, geometry_of, stack_of
+from app.imaging.space.stacks import (
+    STACK_KEYWORD,
+    NotAStackError,
+    geometry_of,
+    geometry_text,
+    stack_of,
+)
 from app.imaging.types import (
     Frame,
     ImageRef,
@@ -111,7 +117,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     }
     if header.affine is not None:
         attributes["FrameOfReferenceUID"] = content_uid(repr(header.affine.tolist()).encode())
-    attributes |= _stack(header, axes)
+    attributes |= _stack_attributes(header, axes)
     return tuple(
         Instance(
             path=path,
@@ -131,12 +137,12 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     )
 
 
-def rests_on_another(path: Path) -> bool:
+def has_separate_voxels(path: Path) -> bool:
     """Whether its voxels lie in another file; raises as `read_instances`."""
     return _header(path, sources.status(path)).data != path
 
 
-def _stack(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
+def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
     """The geometry of its slices, as `stacks.describe` reads it; none where they have no place.
 
     None for colour either, of which no volume is assembled.
@@ -150,7 +156,7 @@ def _stack(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
     if len(known) < len(planes):
         return {}
     try:
-        return {STACK_KEYWORD: as_text(geometry_of(stack_of(known, rows, columns)))}
+        return {STACK_KEYWORD: geometry_text(geometry_of(stack_of(known, rows, columns)))}
     except NotAStackError:
         return {}
 
@@ -170,7 +176,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         raise guards.problem(path, f"it holds {header.shape[axes.slices]} slices, not {index + 1}")
     data_status = sources.status(header.data)
     key = (path, status, data_status, part)
-    volume: _Shown = _volumes.get(key, lambda: _shown(header, path, part, axes))
+    volume: _SlicedVolume = _volume_cache.get(key, lambda: _sliced_volume(header, path, part, axes))
     stored = np.ascontiguousarray(volume.voxels[index])
     stored = stored.astype(stored.dtype.newbyteorder("="), copy=False)
     digest = _digest(path, status, data_status)
@@ -193,7 +199,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
     header = _header(path, sources.status(path))
     rows = list(header.rows)
     if header.affine is not None:
-        rows.append(row("Affine (LPS, mm)", header.affine[:3].round(6).tolist()))
+        rows.append(attribute_row("Affine (LPS, mm)", header.affine[:3].round(6).tolist()))
     return rows
 
 
@@ -253,29 +259,29 @@ def slice_axes(header: VolumeHeader) -> SliceAxes:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Shown:
+class _SlicedVolume:
     """A volume cut into pictures: [slices, rows, columns] or [..., 3]."""
 
     voxels: Array
     windows: tuple[Window, ...]
 
 
-_volumes = OneEntryCache()
+_volume_cache = OneEntryCache()
 
 
-def _shown(header: VolumeHeader, path: Path, part: int, axes: SliceAxes) -> _Shown:
+def _sliced_volume(header: VolumeHeader, path: Path, part: int, axes: SliceAxes) -> _SlicedVolume:
     array = part_samples(header, path, part)
     # The array is [k, j, i]: axis a of the volume is its dimension 2 - a.
     order = [2 - axes.slices, 2 - axes.rows, 2 - axes.columns, *range(3, array.ndim)]
     steps = [slice(None, None, -1 if flip else 1) for flip in reversed(axes.flips)]
     array = array.transpose(order)[tuple(steps)]
     if array.ndim == 4:
-        return _Shown(array[..., :3], ())
-    array = _narrow(array)
-    return _Shown(array, _windows(header, array))
+        return _SlicedVolume(array[..., :3], ())
+    array = _narrow_integers(array)
+    return _SlicedVolume(array, _windows(header, array))
 
 
-def _narrow(array: Array) -> Array:
+def _narrow_integers(array: Array) -> Array:
     """64-bit integers, which label maps often have, as 32 bits where they fit."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
         return array
@@ -310,7 +316,7 @@ def _spacing(header: VolumeHeader, axes: SliceAxes) -> Spacing:
     if header.affine is None:
         note = f"stated by the file; {_UNKNOWN_PLACE}"
         return stated_spacing(row_mm, column_mm, SpacingSource.CALIBRATED, note)
-    if not _square(header.affine, axes):
+    if not _has_square_rows(header.affine, axes):
         return Spacing(note="its rows and columns are not perpendicular: no lengths")
     if header.standard:
         note = f"in the standard space {header.standard}, not in the patient's own"
@@ -324,7 +330,7 @@ def _directions(affine: Floats, axes: SliceAxes) -> Floats:
     return affine[:3, [axes.columns, axes.rows, axes.slices]] * signs
 
 
-def _square(affine: Floats, axes: SliceAxes) -> bool:
+def _has_square_rows(affine: Floats, axes: SliceAxes) -> bool:
     steps = _directions(affine, axes)
     unit = steps / np.linalg.norm(steps, axis=0)
     return abs(float(unit[:, 0] @ unit[:, 1])) < _PERPENDICULAR
@@ -342,7 +348,7 @@ def _orientation(header: VolumeHeader, axes: SliceAxes, index: int) -> Orientati
     unit = steps / np.linalg.norm(steps, axis=0)
     across, down = ([float(part) for part in unit[:, axis]] for axis in (0, 1))
     letters = direction_letters(across), direction_letters(down)
-    if not _square(header.affine, axes):
+    if not _has_square_rows(header.affine, axes):
         return Orientation(*letters)
     x, y, z = (float(part) for part in (header.affine @ first)[:3])
     a, b, c = across
@@ -358,7 +364,7 @@ def _header(path: Path, status: FileStatus) -> VolumeHeader:
         raise guards.problem(path, "it is no volume that can be read", guards.COPY_AGAIN)
     header = _PARSERS[kind](path)
     size = status.size if header.data == path else sources.status(header.data).size
-    check(header, path, size)
+    check_header(header, path, size)
     return header
 
 
@@ -385,7 +391,7 @@ _TEXT_BYTES_A_SAMPLE = 32
 _MAX_TEXT_BYTES = 2**28
 
 
-_samples = OneEntryCache()
+_sample_cache = OneEntryCache()
 
 
 def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
@@ -409,22 +415,22 @@ def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
             reason = "its interleaved volumes are too large to be opened safely"
             raise guards.problem(path, reason, "Export them one by one")
         key = (path, header.data, sources.status(path), sources.status(header.data))
-        whole = _samples.get(key, lambda: _read(header, path, 0, header.total_bytes))
+        whole = _sample_cache.get(key, lambda: _read_samples(header, path, 0, header.total_bytes))
         array = whole.reshape(header.sizes[::-1])
     else:
         sizes = [size for n, size in enumerate(header.sizes) if n not in header.part_axes]
-        flat = _read(header, path, part * header.part_bytes, header.part_bytes)
-        return _in_order(flat.reshape(sizes[::-1]), header)
+        flat = _read_samples(header, path, part * header.part_bytes, header.part_bytes)
+        return _ordered_axes(flat.reshape(sizes[::-1]), header)
     counts = [header.sizes[axis] for axis in header.part_axes]
     # The fastest of these axes counts first, so that time points follow each other in the file.
     place = np.unravel_index(part, counts, order="F") if counts else ()
     index: list[Any] = [slice(None)] * axes
     for axis, position in zip(header.part_axes, place, strict=True):
         index[axes - 1 - axis] = int(position)
-    return _in_order(array[tuple(index)], header)
+    return _ordered_axes(array[tuple(index)], header)
 
 
-def _in_order(array: Array, header: VolumeHeader) -> Array:
+def _ordered_axes(array: Array, header: VolumeHeader) -> Array:
     """[k, j, i(, colour)] from an array whose axes are those of one volume, slowest first."""
     kept = [n for n in range(len(header.sizes)) if n not in header.part_axes]
     where = {axis: len(kept) - 1 - place for place, axis in enumerate(kept)}
@@ -436,13 +442,13 @@ def _in_order(array: Array, header: VolumeHeader) -> Array:
     return array.reshape((1,) * missing + array.shape) if missing else array
 
 
-def _read(header: VolumeHeader, path: Path, skip: int, count: int) -> Array:
+def _read_samples(header: VolumeHeader, path: Path, skip: int, count: int) -> Array:
     """`count` bytes of samples from `skip` on."""
     try:
         with sources.open_file(header.data) as file:
             if header.encoding in ("text", "hex"):
                 return _read_text(header, file, path)[skip // header.dtype.itemsize :]
-            read = _reader(header, file, skip)
+            read = _sample_reader(header, file, skip)
             buffer = bytearray(count)
             filled = _fill(read, memoryview(buffer))
     except FileProblem:
@@ -454,11 +460,11 @@ def _read(header: VolumeHeader, path: Path, skip: int, count: int) -> Array:
             path, "its compressed voxels are damaged", guards.COPY_AGAIN, type(error).__name__
         ) from None
     if filled < count:
-        raise cut_short(path, filled, count)
+        raise truncated_file(path, filled, count)
     return np.frombuffer(buffer, header.dtype)
 
 
-def _reader(header: VolumeHeader, file: BinaryIO, skip: int) -> Callable[[int], bytes]:
+def _sample_reader(header: VolumeHeader, file: BinaryIO, skip: int) -> Callable[[int], bytes]:
     """What gives the samples' bytes, the first `skip` of them already passed over."""
     if header.encoding == "raw" and not header.packed:
         file.seek(header.offset + skip)
@@ -515,5 +521,5 @@ def _read_text(header: VolumeHeader, file: BinaryIO, path: Path) -> Array:
                 raise guards.problem(path, "its voxels are no numbers", guards.COPY_AGAIN) from None
     if values.size < count:
         size = header.dtype.itemsize
-        raise cut_short(path, values.size * size, header.total_bytes)
+        raise truncated_file(path, values.size * size, header.total_bytes)
     return values[:count]

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from app.imaging.findings import Heatmap, Mask, Polygon
 from app.imaging.layers import LayerFrame, Shape
 from app.imaging.objects.layer_reading import read_layer_frame
-from app.imaging.objects.segment_placing import RESAMPLED
+from app.imaging.objects.segment_placement import RESAMPLED
 from app.imaging.space.reformat import SectionCut
 from app.imaging.types import Instance
 

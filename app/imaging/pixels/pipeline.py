@@ -17,13 +17,13 @@ from numpy.typing import NDArray
 from app.imaging.pixels.greys import (
     is_coloured,
     levels_of,
+    look_up_table,
     modality_values,
     palette_colours,
     stored_table,
-    through_table,
     to_bytes,
 )
-from app.imaging.pixels.masks import hidden_pixels
+from app.imaging.pixels.shutter_mask import hidden_pixels
 from app.imaging.pixels.windows import (
     default_window,
     valid_window,
@@ -58,8 +58,8 @@ def render(frame: Frame, window: Window | None = None, invert: bool = False) -> 
     else:
         pixels = _grey(frame, chosen_window(frame, window), invert)
         if frame.supplemental and frame.palette is not None:
-            pixels = _supplemented(frame, pixels)
-    return _shuttered(frame, pixels) if frame.shutter is not None else pixels
+            pixels = _add_palette_colours(frame, pixels)
+    return _cover_shutter(frame, pixels) if frame.shutter is not None else pixels
 
 
 def chosen_window(frame: Frame, window: Window | None) -> Window | None:
@@ -80,7 +80,7 @@ def chosen_window(frame: Frame, window: Window | None) -> Window | None:
 def _grey(frame: Frame, window: Window | None, invert: bool) -> Bytes:
     stored = frame.stored
     if stored.dtype.kind in "iu" and stored.dtype.itemsize <= 2:
-        return through_table(stored_table(frame, window, invert), stored)
+        return look_up_table(stored_table(frame, window, invert), stored)
     pixels = np.empty(stored.shape, np.uint8)
     for row in range(0, frame.rows, _STRIP):
         # In strips, since float64 needs eight times the memory of the result.
@@ -89,7 +89,7 @@ def _grey(frame: Frame, window: Window | None, invert: bool) -> Bytes:
     return pixels
 
 
-def _supplemented(frame: Frame, greys: Bytes) -> Bytes:
+def _add_palette_colours(frame: Frame, greys: Bytes) -> Bytes:
     """Greys as RGB, with the values that the Supplemental Palette colours (C.7.6.19)."""
     colours = is_coloured(frame, frame.stored)
     pixels = np.repeat(greys[..., None], 3, axis=2)
@@ -109,7 +109,7 @@ def _colour(frame: Frame) -> Bytes:
     )
 
 
-def _shuttered(frame: Frame, pixels: Bytes) -> Bytes:
+def _cover_shutter(frame: Frame, pixels: Bytes) -> Bytes:
     """The picture with what the shutter hides in the shutter's own grey or colour."""
     shutter = frame.shutter
     assert shutter is not None

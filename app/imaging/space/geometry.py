@@ -68,17 +68,17 @@ def length(frame: Frame, p0: XY, p1: XY) -> Length:
     dx, dy = p1[0] - p0[0], p1[1] - p0[1]
     if frame.regions:
         region = common_region(frame.regions, (p0, p1))
-        return _pixels(math.hypot(dx, dy)) if region is None else _in_region(region, dx, dy)
+        return _pixels(math.hypot(dx, dy)) if region is None else _length_in_region(region, dx, dy)
     if spacing.row_mm is None or spacing.column_mm is None:
         return _pixels(math.hypot(dx, dy))
     value = math.hypot(dx * spacing.column_mm, dy * spacing.row_mm)
     return Length(value, "mm", spacing.source, _with_source(_mm(value), spacing.source))
 
 
-def _in_region(region: Region, dx: float, dy: float) -> Length:
+def _length_in_region(region: Region, dx: float, dy: float) -> Length:
     across, down = abs(dx * region.dx), abs(dy * region.dy)
     source = SpacingSource.REGION
-    if _in_mm(region):
+    if _is_in_mm(region):
         value = math.hypot(across, down)
         return Length(value, "mm", source, _with_source(_mm(value), source))
     figures = [(across, region.x_units), (down, region.y_units)]
@@ -89,7 +89,7 @@ def _in_region(region: Region, dx: float, dy: float) -> Length:
     return Length(value, units, source, _with_source(", ".join(shown), source))
 
 
-def _in_mm(region: Region) -> bool:
+def _is_in_mm(region: Region) -> bool:
     return region.x_units == "mm" and region.y_units == "mm"
 
 
@@ -125,7 +125,7 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
         region = common_region(frame.regions, (first, vertex, second))
         source = SpacingSource.NONE
         if region is not None and (region.x_units or region.y_units):
-            if not _in_mm(region):
+            if not _is_in_mm(region):
                 return None
             tall, source = abs(region.dy / region.dx), SpacingSource.REGION
     ax, ay = first[0] - vertex[0], (first[1] - vertex[1]) * tall
@@ -159,14 +159,14 @@ def is_quadruped(orientation: Orientation) -> bool:
     )
 
 
-def opposite(letters: str) -> str:
+def opposite_letters(letters: str) -> str:
     """Letters of the opposite direction; "" when one is not a patient direction we know."""
     found: list[str] = _LETTER.findall(letters)
     turned = [_OPPOSITE.get(letter, "") for letter in found]
     return "".join(turned) if all(turned) and "".join(found) == letters else ""
 
 
-def _shown(letters: str) -> str:
+def _display_letters(letters: str) -> str:
     """As an image shows them: a quadruped's in DICOM's own capitals."""
     found: list[str] = _LETTER.findall(letters)
     return "".join(_SHOWN.get(letter, letter.upper()) for letter in found)
@@ -190,11 +190,16 @@ def edge_letters(
     if orientation.cosines is not None and not (row or column):
         row = direction_letters(orientation.cosines[:3])
         column = direction_letters(orientation.cosines[3:])
-    left, right, top, bottom = opposite(row), row, opposite(column), column
+    left, right, top, bottom = opposite_letters(row), row, opposite_letters(column), column
     if flip_h:
         left, right = right, left
     if flip_v:
         top, bottom = bottom, top
     for _ in range(quarter_turns % 4):
         left, right, top, bottom = bottom, top, left, right
-    return _shown(left), _shown(right), _shown(top), _shown(bottom)
+    return (
+        _display_letters(left),
+        _display_letters(right),
+        _display_letters(top),
+        _display_letters(bottom),
+    )

@@ -24,7 +24,7 @@ from app.imaging.processes.workers import CancelLike
 from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
 from app.imaging.space.reformat import Cut, SectionCut, cut_of, reformat, section, section_cut
 from app.imaging.space.volumes import MAX_BYTES, Assembly
-from app.imaging.types import Content, Frame, ImageRef, Instance, Series
+from app.imaging.types import Content, Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
 
 BUDGET_BYTES = 2 * 1024**3
@@ -40,10 +40,10 @@ class _Job:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._gathering: Gathering | None = None
+        self._gathering: SliceGathering | None = None
         self.abandoned = False
 
-    def follow(self, gathering: Gathering) -> None:
+    def follow(self, gathering: SliceGathering) -> None:
         """Stop it too once nobody waits."""
         with self._lock:
             self._gathering = gathering
@@ -61,7 +61,7 @@ class _Job:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Sections:
+class _SectionSource:
     """What the sections of a plane were made from, and how."""
 
     source: Source
@@ -71,15 +71,15 @@ class _Sections:
     counts: tuple[int, ...]
 
 
-def _sections(source: Source, plane: Plane, volume: Volume) -> _Sections:
+def _section_source(source: Source, plane: Plane, volume: Volume) -> _SectionSource:
     every = _slices(source) if volume.slices else []
     chosen = [every[place] for place in volume.slices]
     # Once, off the thread that asks: thousands of slices take many milliseconds.
-    slices = [{"image": pack(_bare(one)), "index": index} for one, index in chosen]
-    return _Sections(source, plane, slices, cut_of(volume, plane), volume.voxels.shape[::-1])
+    slices = [{"image": pack(_patient_and_space(one)), "index": index} for one, index in chosen]
+    return _SectionSource(source, plane, slices, cut_of(volume, plane), volume.voxels.shape[::-1])
 
 
-def _bare(instance: Instance) -> Instance:
+def _patient_and_space(instance: Instance) -> Instance:
     """An image with only what tells patient and space: thousands of them go to a worker."""
     kept = {key: instance.get(key) for key in ("FrameOfReferenceUID", "PatientID")}
     return replace(instance, attributes=kept, references=())
@@ -94,14 +94,14 @@ class VolumeStore:
         budget: Bytes of voxels that are kept; the least recently used volumes go first.
     """
 
-    def __init__(self, pool: WorkerPool, kept: Kept, budget: int = BUDGET_BYTES) -> None:
+    def __init__(self, pool: WorkerPool, kept: FrameLookup, budget: int = BUDGET_BYTES) -> None:
         self._pool = pool
         self._kept = kept
         self._budget = budget
         self._lock = threading.Lock()
         self._volumes: OrderedDict[Key, Volume] = OrderedDict()
         self._pending: dict[Key, tuple[_Job, Pending[Volume]]] = {}
-        self._sections: dict[str, _Sections] = {}
+        self._sections: dict[str, _SectionSource] = {}
 
     def volume(
         self,
@@ -150,7 +150,7 @@ class VolumeStore:
         def made(volume: Volume) -> Instance:
             instance = reformat(source, plane, volume)
             with self._lock:
-                self._sections[instance.sop_instance_uid] = _sections(source, plane, volume)
+                self._sections[instance.sop_instance_uid] = _section_source(source, plane, volume)
             return instance
 
         return mapped(self.volume(source, cancel), made)
@@ -257,7 +257,7 @@ class VolumeStore:
         labels = any(one.content is Content.SEGMENTATION for one in instances)
         path = instances[0].path
         assembly = Assembly(path, len(slices), reference, limit, labels=labels)
-        gathering = Gathering(self._pool, self._kept, slices, assembly, progress)
+        gathering = SliceGathering(self._pool, self._kept, slices, assembly, progress)
         job.follow(gathering)
         gathering.run()
         return assembly.volume(gathering.check)
@@ -313,15 +313,15 @@ def _key(source: Source) -> Key:
     )
 
 
-Kept = Callable[[Instance, int], Frame | None]
+FrameLookup = Callable[[Instance, int], Frame | None]
 Progress = Callable[[int, int], None]
 
 TIMEOUT_S = 60.0
-TOLD_EVERY_S = 0.03
-_HEADERS_A_REQUEST = 32
-_PIXELS_A_REQUEST = 2 * 512 * 512
-_FEW = 8
-_AHEAD = 6
+PROGRESS_INTERVAL_S = 0.03
+_HEADERS_PER_REQUEST = 32
+_PIXELS_PER_REQUEST = 2 * 512 * 512
+_MAX_FRAMES_PER_REQUEST = 8
+_MAX_PENDING = 6
 """Requests that wait in the workers' queue or are at work: enough that none of them is idle."""
 _PLAIN_SYNTAXES = frozenset({"1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2"})
 
@@ -345,7 +345,7 @@ class _Batch:
 _Events = SimpleQueue[tuple[_Batch, Reply] | None]
 
 
-class Gathering:
+class SliceGathering:
     """The slices of one volume on their way.
 
     Args:
@@ -359,7 +359,7 @@ class Gathering:
     def __init__(
         self,
         pool: WorkerPool,
-        kept: Kept,
+        kept: FrameLookup,
         slices: Sequence[Slice],
         assembly: Assembly,
         progress: Progress | None = None,
@@ -426,7 +426,7 @@ class Gathering:
         while start < len(places):
             instance = self._slices[places[start]][0]
             plain = _is_plain(instance)
-            count = _HEADERS_A_REQUEST if plain else _few(instance)
+            count = _HEADERS_PER_REQUEST if plain else _frames_per_request(instance)
             batch = [places[start]]
             for place in places[start + 1 : start + count]:
                 if _is_plain(self._slices[place][0]) != plain:
@@ -437,7 +437,7 @@ class Gathering:
         return batches
 
     def _send(self) -> None:
-        while self._waiting and len(self._replies) < _AHEAD:
+        while self._waiting and len(self._replies) < _MAX_PENDING:
             batch = self._waiting.popleft()
             if not batch.plain:
                 # Somebody who scrolls meanwhile has had some of them decoded.
@@ -447,13 +447,13 @@ class Gathering:
             entry = "plain_entry" if batch.plain else "frames_entry"
             reply = self._pool.submit(
                 f"app.imaging.reading.volume_entries:{entry}",
-                question_of([self._slices[place] for place in batch.places]),
+                slice_request([self._slices[place] for place in batch.places]),
                 priority=Priority.VOLUME,
                 timeout_s=TIMEOUT_S,
             )
             self._replies.add(reply)
             # Not a method of ours: who made the reply may keep it for long, and us with the voxels.
-            reply.add_done_callback(partial(_came, self._events, batch))
+            reply.add_done_callback(partial(_queue_reply, self._events, batch))
 
     def _take(self, batch: _Batch, reply: Reply) -> None:
         if reply.cancelled():
@@ -467,7 +467,7 @@ class Gathering:
             raise as_file_problem(error, self._slices[batch.places[0]][0].path)
         asked = [self._slices[place] for place in batch.places]
         unknown: list[int] = []
-        for place, answer in zip(batch.places, answers_of(asked, reply.result()), strict=True):
+        for place, answer in zip(batch.places, slice_answers(asked, reply.result()), strict=True):
             self.check()
             if answer is None:
                 unknown.append(place)
@@ -496,12 +496,12 @@ class Gathering:
         if self._progress is None:
             return
         now = time.monotonic()
-        if self._done == len(self._slices) or now >= self._told_at + TOLD_EVERY_S:
+        if self._done == len(self._slices) or now >= self._told_at + PROGRESS_INTERVAL_S:
             self._told_at = now
             self._progress(self._done, len(self._slices))
 
 
-def _came(events: _Events, batch: _Batch, reply: Reply) -> None:
+def _queue_reply(events: _Events, batch: _Batch, reply: Reply) -> None:
     events.put((batch, reply))
 
 
@@ -512,9 +512,14 @@ def _is_plain(instance: Instance) -> bool:
     return instance.get("SamplesPerPixel") in ("", "1")
 
 
-def _few(instance: Instance) -> int:
+def _frames_per_request(instance: Instance) -> int:
     """So many frames that together they take no longer to decode than a usual one."""
-    return max(1, min(_FEW, _PIXELS_A_REQUEST // max(1, instance.rows * instance.columns)))
+    return max(
+        1,
+        min(
+            _MAX_FRAMES_PER_REQUEST, _PIXELS_PER_REQUEST // max(1, instance.rows * instance.columns)
+        ),
+    )
 
 
 Slice = tuple[Instance, int]
@@ -535,7 +540,7 @@ class SliceAnswer:
     pixels: NDArray[Any] | None = None
 
 
-def question_of(slices: Sequence[Slice]) -> Message:
+def slice_request(slices: Sequence[Slice]) -> Message:
     """What the entries of `volume_entries` are asked."""
     return {
         "slices": [
@@ -545,7 +550,7 @@ def question_of(slices: Sequence[Slice]) -> Message:
     }
 
 
-def answers_of(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | None]:
+def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | None]:
     """The slices of an answer; None for those that must be decoded.
 
     Args:
@@ -555,32 +560,19 @@ def answers_of(slices: Sequence[Slice], message: Message) -> list[SliceAnswer | 
     Raises:
         FileProblem: In a file's place there is another image than the one that was scanned.
     """
-    frames = [unpack(Frame, frame) for frame in message["frames"]]
-    layouts = [unpack(PlainLayout, layout) for layout in message["layouts"]]
-    pixels: list[NDArray[Any]] = message["pixels"]
     answers: list[SliceAnswer | None] = []
-    for place, (asked, found) in enumerate(zip(slices, message["slices"], strict=True)):
+    for (instance, _), found in zip(slices, message["slices"], strict=True):
         if not found:
             answers.append(None)
             continue
-        instance, index = asked
-        number, uid, position, *where = found
-        if uid != instance.sop_instance_uid:
+        frame = unpack(Frame, found["frame"])
+        if frame.ref.sop_instance_uid != instance.sop_instance_uid:
             raise guards.changed(instance.path)
-        frame = _placed(frames[number], uid, index, position)
-        if where:
+        if "layout" in found:
+            layout = unpack(PlainLayout, found["layout"])
             size, time_ns = instance.size_bytes, instance.mtime_ns
-            span = PlainSpan(instance.path, size, time_ns, where[1], layouts[where[0]])
+            span = PlainSpan(instance.path, size, time_ns, found["offset"], layout)
             answers.append(SliceAnswer(frame, span))
         else:
-            answers.append(SliceAnswer(frame, pixels=pixels[place]))
+            answers.append(SliceAnswer(frame, pixels=found["pixels"]))
     return answers
-
-
-def _placed(frame: Frame, uid: str, index: int, position: list[float] | None) -> Frame:
-    """A description with a slice's own place, where all else is another's."""
-    if position is None:
-        return frame
-    x, y, z = position
-    orientation = replace(frame.orientation, position=(x, y, z))
-    return replace(frame, ref=ImageRef(uid, index, ""), orientation=orientation)

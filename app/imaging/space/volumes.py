@@ -27,7 +27,7 @@ from app.imaging.space.stacks import (
     NotAStackError,
     Stack,
     VoxelGrid,
-    first_of_each,
+    first_at_each_position,
     stack_of,
     voxel_grid,
 )
@@ -148,8 +148,8 @@ class Assembly:
         check: Callable[[], None],
     ) -> Volume:
         warnings: list[str] = []
-        keep = _without_copies(pixels, planes)
-        chosen = first_of_each([planes[i] for i in keep])
+        keep = _distinct_frames(pixels, planes)
+        chosen = first_at_each_position([planes[i] for i in keep])
         repeats = len(keep) // len(chosen)
         if repeats > 1:
             warnings.append(f"the first of {repeats} images at each position")
@@ -160,13 +160,13 @@ class Assembly:
             raise NotAStackError("its labels lie on slices that are not evenly spaced")
         grid = voxel_grid(stack)
         ordered = [frames[i] for i in order]
-        if len({_dark_is_high(frame) for frame in ordered}) > 1:
+        if len({_is_inverted(frame) for frame in ordered}) > 1:
             raise NotAStackError("some of its images show high values bright, others dark")
-        pixels, template = self._values(_arranged(pixels, order), ordered, check)
+        pixels, template = self._values(_reorder(pixels, order), ordered, check)
         if not stack.regular:
             self._check_memory(grid.shape[0], grid.shape[1:], pixels.dtype.itemsize)
-            pixels = resampled(pixels, stack, grid, _fill(pixels, template), check)
-            warnings += _resampling(stack, grid)
+            pixels = resample(pixels, stack, grid, _fill(pixels, template), check)
+            warnings += _resampling_notes(stack, grid)
         pixels.flags.writeable = False
         slices = tuple(order) if stack.regular else ()
         return Volume(pixels, grid.affine, template, tuple(warnings), slices)
@@ -175,7 +175,7 @@ class Assembly:
         self, pixels: Array, frames: Sequence[Frame], check: Callable[[], None]
     ) -> tuple[Array, Frame]:
         """Stored values where one rescale holds for all slices, else modality values."""
-        template = _for_all(frames[len(frames) // 2], frames)
+        template = _common_template(frames[len(frames) // 2], frames)
         first = frames[0]
         same = all(
             (frame.rescale.slope, frame.rescale.intercept)
@@ -209,11 +209,11 @@ class Assembly:
         return guards.problem(self._path, f"this series is no volume: {reason}", _REMEDY)
 
 
-def _dark_is_high(frame: Frame) -> bool:
+def _is_inverted(frame: Frame) -> bool:
     return frame.photometric == "MONOCHROME1" or frame.inverse
 
 
-def _for_all(template: Frame, frames: Sequence[Frame]) -> Frame:
+def _common_template(template: Frame, frames: Sequence[Frame]) -> Frame:
     """Without what the slices disagree in: units, padding and real-world values of one of them."""
     found = template
     if any(frame.rescale.units != found.rescale.units for frame in frames):
@@ -247,7 +247,7 @@ def _same_lut(first: Frame, second: Frame) -> bool:
     return a.first == b.first and np.array_equal(a.data, b.data)
 
 
-def _without_copies(pixels: Array, planes: Sequence[FramePlane]) -> list[int]:
+def _distinct_frames(pixels: Array, planes: Sequence[FramePlane]) -> list[int]:
     """Indices of the frames without those that show the same pixels at the same place again."""
     shared = {plane for plane, count in Counter(planes).items() if count > 1}
     if not shared:
@@ -262,7 +262,7 @@ def _without_copies(pixels: Array, planes: Sequence[FramePlane]) -> list[int]:
     return keep
 
 
-def _arranged(pixels: Array, order: Sequence[int]) -> Array:
+def _reorder(pixels: Array, order: Sequence[int]) -> Array:
     """Slices in an order; without copying them where they are there in it, or in its reverse."""
     everything = list(range(len(pixels)))
     if list(order) == everything:
@@ -277,7 +277,7 @@ def _fill(pixels: Array, template: Frame) -> float:
     return float(np.nanmin(pixels))
 
 
-def resampled(
+def resample(
     pixels: Array,
     stack: Stack,
     grid: VoxelGrid,
@@ -306,7 +306,7 @@ def resampled(
         part = (along - stack.along[below]) / (stack.along[below + 1] - stack.along[below])
         needed = [i for i, share in ((below, 1 - part), (below + 1, part)) if share > 1e-9]
         aligned = {
-            i: aligned[i] if i in aligned else _aligned(pixels[i], stack.aside[i], grid)
+            i: aligned[i] if i in aligned else _align_slice(pixels[i], stack.aside[i], grid)
             for i in needed
         }
         section = aligned[needed[0]]
@@ -317,14 +317,14 @@ def resampled(
     return result
 
 
-def _aligned(image: Array, aside: NDArray[np.float64], grid: VoxelGrid) -> Floats:
+def _align_slice(image: Array, aside: NDArray[np.float64], grid: VoxelGrid) -> Floats:
     """A slice moved to the grid's rows and columns; NaN where it has no pixels."""
     x, y = (float(corner - shift) for corner, shift in zip(grid.corner, aside, strict=True))
-    moved = _moved(image.astype(np.float32), y, grid.shape[1])
-    return _moved(moved.T, x, grid.shape[2]).T
+    moved = _shift_rows(image.astype(np.float32), y, grid.shape[1])
+    return _shift_rows(moved.T, x, grid.shape[2]).T
 
 
-def _moved(image: Floats, start: float, size: int) -> Floats:
+def _shift_rows(image: Floats, start: float, size: int) -> Floats:
     """`size` rows of an image from row `start` on, which may be a fraction or outside."""
     base = math.floor(start + _WHOLE)
     part = np.float32(max(start - base, 0.0))
@@ -341,7 +341,7 @@ def _moved(image: Floats, start: float, size: int) -> Floats:
     return moved
 
 
-def _resampling(stack: Stack, grid: VoxelGrid) -> list[str]:
+def _resampling_notes(stack: Stack, grid: VoxelGrid) -> list[str]:
     """What was done to the slices."""
     found: list[str] = []
     if not stack.even:

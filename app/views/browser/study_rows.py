@@ -113,7 +113,7 @@ class SeriesRow:
         series, first = self.series, self.first
         if series.description:
             return wording.one_line(series.description)
-        told = (first.get("BodyPartExamined"), projections.named(first)) if first else ()
+        told = (first.get("BodyPartExamined"), projections.projection_name(first)) if first else ()
         known = [wording.one_line(text) for text in told]
         number = f"Series {series.number}" if series.number else "Series"
         return " ".join(part for part in known if part) or number

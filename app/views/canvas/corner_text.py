@@ -141,7 +141,7 @@ def series_lines(shown: Shown) -> Lines:
     name = wording.one_line(instance.path.name)
     view = [
         wording.one_line(get("BodyPartExamined")),
-        wording.one_line(projections.named(instance)),
+        wording.one_line(projections.projection_name(instance)),
     ]
     place, count = shown.position
     time = wording.time_text(_time_of(instance, frame_index, frame))

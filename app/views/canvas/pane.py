@@ -52,7 +52,7 @@ def read_picture(path: Path, cmap: str) -> Levels:
 
 def _read(path: Path, cmap: str) -> tuple[Levels, str]:
     """The picture, and which model made it as its file says."""
-    return read_picture(path, cmap), synthetic.file_made_by(path)
+    return read_picture(path, cmap), synthetic.file_model_title(path)
 
 
 def _unreadable(path: Path) -> FileProblem:

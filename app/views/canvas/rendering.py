@@ -16,7 +16,7 @@ from PySide6.QtCore import QTimer
 
 from app.errors import SightlineError
 from app.imaging.pixels import greys, pipeline, windows
-from app.imaging.pixels.stored_levels import Screen, StoredLevels, averages, level_shapes
+from app.imaging.pixels.stored_levels import Screen, StoredLevels, can_average, level_shapes
 from app.imaging.pixels.windows import lut_window
 from app.imaging.presentation import ImagePresentation, PresentationState
 from app.imaging.types import Frame, Instance, Window
@@ -172,7 +172,7 @@ class Renderer:
             known = self._known = _learn(job)
         shown_with = wanted or known.default
         window = None if frame.is_color else wanted or known.start
-        if averages(frame, shown_with):
+        if can_average(frame, shown_with):
             levels = self._levels
             if levels is None or levels.frame is not frame:
                 levels = self._levels = StoredLevels(frame)

@@ -232,7 +232,7 @@ def test_a_damaged_member_is_told_and_the_others_are_read(decoder: Decoder, tmp_
 def test_only_the_beginning_of_a_large_member_is_inflated_for_its_header(tmp_path: Path):
     path = archive(tmp_path / "a.zip", {"IM1": b"\0" * 50_000_000}) / "IM1"
     sources.read_start(path, 512)
-    content = archives._inflated(archives.find_member(path))  # pyright: ignore
+    content = archives._inflated_member(archives.find_member(path))  # pyright: ignore
     assert len(content._data) < 1_000_000
 
 

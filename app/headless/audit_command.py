@@ -1,4 +1,4 @@
-"""`audit`: what is in the audit log, whether it is as it was written, was this image sent."""
+"""The command `audit`: list and verify the audit log, find what it says of an image or file."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ _REMEDY = "Ask whoever looks after this computer for the right to read it."
 
 
 def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = False) -> int:
-    """The entries, the oldest first; unchecked.
+    """Print the entries, the oldest first, without verifying them; return the exit code.
 
     Args:
         kind: One of `KINDS`, in any case; "" for all.
-        last: Only so many at the end; None for all.
-        as_json: One object a line.
+        last: Number of entries at the end to print; None for all.
+        as_json: Print one JSON object a line.
 
     Raises:
-        UsageError: There is no such kind, or no such number.
+        UsageError: `kind` or `last` is wrong.
     """
     if last is not None and last < 1:
         raise UsageError(f"--last: {last} is no number of lines", remedy="Give 1 or more.")
@@ -44,7 +44,7 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
     with program_of() as program:
         found = [item for item in _entries(program) if entry_kind(item).lower() in wanted]
     for entry in found[-last:] if last else found:
-        _tell(entry, as_json=as_json)
+        _print_entry(entry, as_json=as_json)
     if not found:
         what = f"nothing of the kind {kind.lower()}" if kind else "nothing"
         print(f"There is {what} in the audit log.", file=sys.stderr)
@@ -52,10 +52,14 @@ def list_entries(*, kind: str = "", last: int | None = None, as_json: bool = Fal
 
 
 def check(*, anchor: str = "", as_json: bool = False) -> int:
-    """Whether the log is as it was written; 1 and where it is not.
+    """Verify the log, print the problems, and return the exit code, 1 if there are any.
+
+    Args:
+        anchor: End of the log that was noted earlier, as `Report.anchor`; "" for none.
+        as_json: Print one JSON object.
 
     Raises:
-        UsageError: `anchor` is none.
+        UsageError: `anchor` is malformed.
     """
     with program_of() as program:
         folder = program.audit.folder
@@ -67,9 +71,9 @@ def check(*, anchor: str = "", as_json: bool = False) -> int:
         except OSError as error:
             raise _unreadable(error) from error
     if as_json:
-        told = {"ok": report.ok, **asdict(report)}
-        told["problems"] = [{**asdict(item), "text": item.text} for item in report.problems]
-        print_json(told)
+        fields = {"ok": report.ok, **asdict(report)}
+        fields["problems"] = [{**asdict(item), "text": item.text} for item in report.problems]
+        print_json(fields)
     else:
         _print_report(report)
     return 0 if report.ok else 1
@@ -95,25 +99,25 @@ def _print_report(report: Report) -> None:
 
 
 def find(target: str, *, as_json: bool = False) -> int:
-    """What the log says of an image or a file; 1 where it says nothing.
+    """Print the entries about an image or a file; return the exit code, 1 if there are none.
 
     Args:
-        target: A SOP Instance UID; or a file: an image, a folder or archive of images, a picture
-            that was sent, a document that was exported.
-        as_json: One object a line.
+        target: A SOP Instance UID, or the path of an image, of a folder or archive of images, of a
+            picture that was sent, or of an exported document.
+        as_json: Print one JSON object a line.
 
     Raises:
-        UsageError: It is neither.
+        UsageError: `target` is neither a UID nor a path.
     """
     with program_of() as program:
         names = set(_names(program, target))
         found = [entry for entry in _entries(program) if names & set(_hashes(entry.facts))]
     for entry in found:
-        _tell(entry, as_json=as_json)
-    said = f"{_times(found, 'data_sent', 'sent')} {_times(found, 'exported', 'exported')}"
+        _print_entry(entry, as_json=as_json)
+    summary = f"{_times(found, 'data_sent', 'sent')} {_times(found, 'exported', 'exported')}"
     if not found:
-        said = "The audit log says nothing of it: it was neither read by a tool nor sent."
-    print(said, file=sys.stderr)
+        summary = "The audit log says nothing of it: it was neither read by a tool nor sent."
+    print(summary, file=sys.stderr)
     return 0 if found else 1
 
 
@@ -172,7 +176,7 @@ def _entries(program: Program) -> list[Entry]:
         raise _unreadable(error) from error
 
 
-def _tell(entry: Entry, *, as_json: bool) -> None:
+def _print_entry(entry: Entry, *, as_json: bool) -> None:
     if as_json:
         print_json(asdict(entry))
     else:

@@ -42,14 +42,14 @@ def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1
         cx, cy, radius = shutter.circle
         hidden |= (x - cx) ** 2 + ((y - cy) * aspect) ** 2 > radius**2
     if shutter.polygon:
-        hidden |= ~_inside(shutter.polygon, rows, columns)
+        hidden |= ~_inside_polygon(shutter.polygon, rows, columns)
     if shutter.bitmap is not None:
         part = shutter.bitmap[rows.start : rows.stop, :columns]
         hidden[: part.shape[0], : part.shape[1]] |= part
     return hidden
 
 
-def _inside(corners: Sequence[tuple[float, float]], rows: range, columns: int) -> Mask:
+def _inside_polygon(corners: Sequence[tuple[float, float]], rows: range, columns: int) -> Mask:
     """Even-odd filling, row by row; corners and edges belong to the inside."""
     inside = np.zeros((len(rows), columns), np.bool_)
     edges = list(zip(corners, [*corners[1:], corners[0]], strict=True))

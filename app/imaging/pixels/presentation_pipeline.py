@@ -25,7 +25,7 @@ def rotation(presentation: ImagePresentation) -> tuple[bool, int]:
     return presentation.flip_h, presentation.quarter_turns % 4
 
 
-def apply(frame: Frame, presentation: ImagePresentation) -> Frame:
+def apply_presentation(frame: Frame, presentation: ImagePresentation) -> Frame:
     """The frame as the state shows it; rotation, displayed area and shapes are the canvas's.
 
     Args:
@@ -36,9 +36,9 @@ def apply(frame: Frame, presentation: ImagePresentation) -> Frame:
         A new frame with the same pixels. Greys change for monochrome images only. Of the image's
         own shutter, overlays and greys nothing is left that the state does not ask for (N.2).
     """
-    shown = frame if frame.is_color else _grey(frame, presentation)
+    shown = frame if frame.is_color else _apply_greys(frame, presentation)
     shutter = presentation.shutter
-    shown = replace(shown, shutter=_fitted(shutter, frame) if shutter is not None else None)
+    shown = replace(shown, shutter=_fit_shutter(shutter, frame) if shutter is not None else None)
     if presentation.image_overlays is not None or presentation.overlays:
         shown = replace(shown, overlays=_overlays(frame, presentation))
     aspect = presentation.aspect
@@ -48,17 +48,17 @@ def apply(frame: Frame, presentation: ImagePresentation) -> Frame:
     return shown
 
 
-def _grey(frame: Frame, presentation: ImagePresentation) -> Frame:
+def _apply_greys(frame: Frame, presentation: ImagePresentation) -> Frame:
     """Modality, VOI and presentation LUT of the state instead of the image's."""
     if presentation.modality_lut is not None:
-        lut = _signed(presentation.modality_lut, _stored_range(frame))
+        lut = _signed_lut(presentation.modality_lut, _stored_range(frame))
         frame = replace(frame, rescale=presentation.rescale or Rescale(), modality_lut=lut)
     elif presentation.rescale is not None:
         frame = replace(frame, rescale=_rescale(frame, presentation.rescale), modality_lut=None)
     voi = presentation.voi
     if voi is not None:
         low, high = _output_range(frame)
-        luts = tuple(_signed(lut, (low, high)) for lut in voi.luts)
+        luts = tuple(_signed_lut(lut, (low, high)) for lut in voi.luts)
         windows = voi.windows
         if not windows and not luts and frame.stored.dtype.kind in "iu":
             windows = (_full_window(low, high),)
@@ -85,7 +85,7 @@ def _rescale(frame: Frame, given: Rescale) -> Rescale:
     return own if same else given
 
 
-def _signed(lut: Lut, inputs: Range) -> Lut:
+def _signed_lut(lut: Lut, inputs: Range) -> Lut:
     """The LUT with its first value as the signed number that it may be meant as.
 
     In a state that is written without VRs nothing tells: it depends on the image that it is for
@@ -121,7 +121,7 @@ def _overlays(frame: Frame, presentation: ImagePresentation) -> tuple[OverlayPla
     return presentation.overlays + tuple(plane for plane in kept if plane.group not in own)
 
 
-def _fitted(shutter: Shutter, frame: Frame) -> Shutter:
+def _fit_shutter(shutter: Shutter, frame: Frame) -> Shutter:
     """The shutter with its bitmap in the frame's own size; where it has no bits all is seen."""
     if shutter.bitmap is None or shutter.bitmap.shape == (frame.rows, frame.columns):
         return shutter
