@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app import __version__
 from app.agent.llm.base import LanguageModel
-from app.agent.runner import Question
+from app.agent.loop.runner import Question
 from app.agent.sessions import Thread
 from app.errors import SightlineError
 from app.imaging.demo import demo_paths
@@ -63,14 +63,16 @@ def view(request: ViewRequest) -> int:
 def build_window(program: Program, request: ViewRequest) -> MainWindow:
     """The window with all its parts, its first errand under way."""
     from app.views.agent_thread import AgentThread
-    from app.views.audit.copies import CopyWatch
-    from app.views.audit.window import show_audit
+    from app.views.audit.audit_window import CopyRecorder, show_audit
     from app.views.chat.dock import ChatDock
-    from app.views.errand import Errand, Wishes
     from app.views.main_window import MainWindow
     from app.views.models.window import close_models, show_models
+    from app.views.pack_texts import PackTexts
+    from app.views.startup_actions import Errand, Wishes
 
-    workspace = Workspace()
+    workspace = Workspace(program.registry.labels)
+    specs = [tool.spec for tool in program.registry.all()]
+    texts = PackTexts(specs, program.registry.plans)
     model, problem = _model_or_offline(program, request.llm)
     in_use = SettingsInUse(program, model)
 
@@ -79,7 +81,12 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
 
     agent = AgentThread(in_use.make_runner, make_question, workspace)
     chat = ChatDock(
-        agent, workspace, program.sessions, model=model.name, remote_host=model.remote_host
+        agent,
+        workspace,
+        program.sessions,
+        model=model.name,
+        remote_host=model.remote_host,
+        texts=texts,
     )
     window = MainWindow(
         workspace,
@@ -92,12 +99,12 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     )
 
     def open_models(name: str) -> None:
-        show_models(program.model_store, program.host, program.note, window, name)
+        show_models(program.model_store, program.host, program.note, window, name, texts)
 
     chat.models_wanted.connect(open_models)
     window.closing.connect(lambda: close_models(window))
     chat.exporter.audit = program.audit
-    CopyWatch(program.note, window)
+    CopyRecorder(program.note, window)
     in_use.connect(agent, chat, window)
     if problem:
         window.notices.show_error(problem)

@@ -26,8 +26,8 @@ from app.agent.events import (
 )
 from app.agent.messages import MEND
 from app.tools.api import Artifact
+from app.tools.chest.plan import PLAN
 from app.views.chat.approval import ApprovalCard
-from app.views.chat.empty import SUGGESTIONS
 from tests.gui.chat_support import Chat, ask, finding, open_image, opened, picture
 
 pytestmark = pytest.mark.gui
@@ -310,7 +310,7 @@ def test_every_answer_says_who_wrote_it_and_that_it_is_not_for_diagnosis(
 def test_a_suggestion_asks_with_one_click(chat: Chat, wait_until: Wait):
     QTest.mouseClick(chat.dock.empty.buttons[0], LEFT)
     wait_until(lambda: chat.runner.asked)
-    assert chat.runner.asked[0][1].text == SUGGESTIONS[0]
+    assert chat.runner.asked[0][1].text == PLAN.suggestions[0]
     assert chat.dock.empty.isHidden()
 
 

@@ -39,7 +39,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.agent.planner import decide, schema_of
+from app.agent.planning.planner import decide, schema_of
 from app.agent.planning.steps import Absent, Scene, Step, Steps
 from app.tools.registry import Registry, load_packs
 from tests.support import cells_pack

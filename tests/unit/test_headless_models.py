@@ -13,7 +13,7 @@ import keyring
 import pytest
 from keyring.backends.fail import Keyring as NoKeyring
 
-from app.audit import files
+from app.audit.entries import read_entries
 from app.cli import main
 from app.headless import models as command
 from app.tools.models import store
@@ -49,7 +49,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
 
 def noted(home: Path) -> list[tuple[str, dict[str, Any]]]:
     """Actions of the audit log, with their facts."""
-    entries = files.entries(home / "data" / "audit")
+    entries = read_entries(home / "data" / "audit")
     return [(entry.action, dict(entry.facts)) for entry in entries if entry.action != "segment"]
 
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from app.agent.execute import near_names
 from app.agent.llm.base import ToolSchema
+from app.agent.loop.tool_execution import near_names
 from app.agent.planning.arguments import (
     ASSIGNMENT,
     LACKING,

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from app.agent.enforcement.verdicts import judge_task
 from app.agent.messages import Message
-from app.agent.planner import decide
 from app.agent.planning.classify import classify
+from app.agent.planning.planner import decide
 from app.agent.planning.resolve import Blocked, resolve
 from app.agent.planning.steps import Scene, Step, Steps
-from app.agent.planning.validating import judge_task
 
 
 @dataclass(frozen=True, slots=True)

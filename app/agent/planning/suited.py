@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from app.agent.image_names import name_of
+from app.agent.image_reference import name_of
 from app.agent.planning.steps import OpenImage, Output, Scene, Source, Step
 from app.tools.planning import Accepts
 

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.agent.ended import Record, key_of
-from app.agent.image_names import name_of, named_with_id
+from app.agent.call_log import Record, key_of
+from app.agent.image_reference import name_of, named_with_id
 from app.agent.planning.steps import (
     Decision,
     OpenImage,

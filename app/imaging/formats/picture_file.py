@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import io
+import struct
+import warnings
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+from PIL import Image, UnidentifiedImageError
+
+from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources, synthetic
 from app.imaging.files.identity import content_uid, pixel_sha256
-from app.imaging.formats.pictures import (
-    decode_picture,
-    lossy_format,
-    picture_format,
-    picture_frames,
-    picture_size,
-    read_bytes,
-)
+from app.imaging.files.jpeg_markers import too_many_scans
 from app.imaging.types import Frame, ImageRef, Instance, Spacing
 
 
@@ -33,7 +35,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
         columns=columns,
         frames=frames,
         frame_time_ms=frame_time_ms,
-        attributes={"Format": picture_format(data[:18]), **_made_by(data)},
+        attributes={"Format": picture_format(data[:18]), **_synthetic_attributes(data)},
         size_bytes=len(data),
         mtime_ns=mtime_ns,
     )
@@ -66,11 +68,308 @@ def read_rows(path: Path) -> list[AttributeRow]:
         AttributeRow("", "Rows", "", str(rows)),
         AttributeRow("", "Columns", "", str(columns)),
         AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
-        *(AttributeRow("", key, "", text) for key, text in _made_by(data).items()),
+        *(AttributeRow("", key, "", text) for key, text in _synthetic_attributes(data).items()),
     ]
 
 
-def _made_by(data: bytes) -> dict[str, str]:
+def _synthetic_attributes(data: bytes) -> dict[str, str]:
     """Which generative model made it, where it says so."""
-    model = synthetic.made_by(data)
+    model = synthetic.model_title(data)
     return {synthetic.ATTRIBUTE: model} if model else {}
+
+
+Array = NDArray[Any]
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+JPEG_SIGNATURE = b"\xff\xd8\xff"
+TRANSPOSED = frozenset({5, 6, 7, 8})
+"""Orientations that exchange rows and columns."""
+MAX_PICTURE_FRAMES = 1000
+_MAX_SAMPLE_BYTES = 2**27
+"""Of a decoded picture; libraries and we hold several copies of it for a moment."""
+_ORIENTATION_TAG = 0x0112
+_BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
+_OTHERS = {
+    b"PK\x03\x04": "a zip archive",
+    b"RIFF": "a film or a sound",
+    b"NRRD": "an NRRD volume of an unknown version",
+    b"\x1f\x8b": "a compressed (gzip) file",
+}
+
+
+def picture_format(start: bytes) -> str:
+    """The format by a file's first bytes (18 at least), not its name.
+
+    "PNG", "JPEG", "GIF", "WebP", "BMP" or "".
+    """
+    if start.startswith(PNG_SIGNATURE):
+        return "PNG"
+    if start.startswith(JPEG_SIGNATURE):
+        return "JPEG"
+    if start.startswith((b"GIF87a", b"GIF89a")):
+        return "GIF"
+    if start.startswith(b"RIFF") and start[8:12] == b"WEBP":
+        return "WebP"
+    # Two letters are no signature: its reserved bytes and its header's size must fit too.
+    is_bitmap = start.startswith(b"BM") and start[6:10] == bytes(4)
+    return "BMP" if is_bitmap and start[14:18] in _BITMAP_HEADERS else ""
+
+
+def other_format(start: bytes) -> str:
+    """What a file is that is neither DICOM nor a supported picture, as far as it can be told."""
+    for signature, name in _OTHERS.items():
+        if start.startswith(signature):
+            return name
+    printable = set(b"\t\n\r\f") | set(range(32, 127)) | set(range(128, 256))
+    if start and all(byte in printable for byte in start):
+        return "a text file"
+    return ""
+
+
+def read_bytes(path: Path) -> bytes:
+    """The whole file.
+
+    Raises:
+        FileProblem: It is unreadable, or larger than any picture.
+    """
+    if sources.status(path).size > guards.MAX_PICTURE_BYTES:
+        raise guards.problem(path, "the picture file is too large to be opened safely")
+    try:
+        with sources.open_file(path) as file:
+            return file.read()
+    except OSError as error:
+        raise guards.unreadable(path, error) from None
+
+
+def picture_size(path: Path, data: bytes) -> tuple[int, int]:
+    """(rows, columns) as shown, from the picture's header; EXIF orientation is respected.
+
+    Raises:
+        FileProblem: It is damaged, 0 x 0 or absurdly large.
+    """
+    with _open_picture(path, data) as image:
+        columns, rows = image.size
+        if _orientation(image) in TRANSPOSED:
+            rows, columns = columns, rows
+    return rows, columns
+
+
+def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
+    """Number of frames, and ms between those of an animation or None.
+
+    Raises:
+        FileProblem: It is damaged.
+    """
+    if picture_format(data[:18]) not in ("GIF", "WebP"):
+        return 1, None
+    try:
+        with _open_picture(path, data) as image:
+            frames = int(getattr(image, "n_frames", 1))
+            time = float(image.info.get("duration", 0) or 0)
+    except (FileProblem, MemoryError):
+        raise
+    except Exception as error:
+        raise guards.problem(
+            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+    if frames > MAX_PICTURE_FRAMES:
+        raise guards.problem(path, f"its animation has {frames} frames, too many to be shown")
+    return max(frames, 1), time if frames > 1 and 0 < time < 60_000 else None
+
+
+def lossy_format(data: bytes) -> str:
+    """E.g. "Lossy JPEG" for a picture that was compressed with loss, else ""."""
+    kind = picture_format(data[:18])
+    if kind == "JPEG" or (kind == "WebP" and b"VP8 " in data):
+        return f"Lossy {kind}"
+    return ""
+
+
+def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]:
+    """Decode a picture.
+
+    Args:
+        path: The file, for errors.
+        data: Its content.
+        index: Frame of an animation.
+
+    Returns:
+        uint8 or uint16 [rows, columns], or [rows, columns, 3] RGB; and bits per sample. A colour
+        picture whose channels are all equal comes back as grey, so that it can be windowed.
+        Transparent parts are black.
+
+    Raises:
+        FileProblem: It is damaged, cut short or absurdly large.
+    """
+    depth, _ = _png_depth(data)
+    try:
+        with _open_picture(path, data) as image:
+            if guards.holds_too_little(image.width * image.height, len(data)):
+                raise guards.problem(path, "the picture is cut short", guards.COPY_AGAIN)
+            turn = _orientation(image)
+            if index:
+                image.seek(index)
+            array = _decode_16_bit_png(data) if depth == 16 else _decode_8_bit(image)
+    except FileProblem:
+        raise
+    except MemoryError:
+        raise
+    except Image.DecompressionBombError:
+        raise _too_large(path) from None
+    except Exception as error:
+        reason = "the picture is cut short" if "truncated" in str(error) else "it is damaged"
+        raise guards.problem(path, reason, guards.COPY_AGAIN, type(error).__name__) from None
+    array = collapse_grey(flatten_alpha(array))
+    return np.ascontiguousarray(apply_orientation(array, turn)), 16 if depth == 16 else 8
+
+
+def _open_picture(path: Path, data: bytes) -> Image.Image:
+    # Pillow warns from its limit on, and refuses from twice that: also of an animation's later
+    # frames, which may be larger than the first.
+    Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
+    kind = picture_format(data[:18])
+    if kind == "JPEG" and too_many_scans(data):
+        raise guards.problem(path, "the picture is damaged: it has too many scans")
+    if kind == "PNG" and png_has_too_many_chunks(data):
+        raise guards.problem(path, "the picture is damaged: it has too many parts")
+    if kind == "GIF" and gif_has_too_many_blocks(data, MAX_PICTURE_FRAMES):
+        raise guards.problem(path, f"it has more than {MAX_PICTURE_FRAMES} frames or other parts")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            image = Image.open(io.BytesIO(data), formats=("PNG", "JPEG", "GIF", "WEBP", "BMP"))
+    except UnidentifiedImageError:
+        raise guards.problem(
+            path, "the picture is damaged and cannot be read", guards.COPY_AGAIN
+        ) from None
+    except Image.DecompressionBombError:
+        raise _too_large(path) from None
+    except Exception as error:
+        raise guards.problem(
+            path, "the picture is damaged", guards.COPY_AGAIN, type(error).__name__
+        ) from None
+    bands = len(image.getbands())
+    guards.check_matrix(path, image.height, image.width, 3 if bands == 2 else bands, 1)
+    depth = _png_depth(data)[0] if kind == "PNG" else 8
+    if image.width * image.height * bands * max(depth, 8) > 8 * _MAX_SAMPLE_BYTES:
+        raise _too_large(path)
+    return image
+
+
+def _too_large(path: Path) -> FileProblem:
+    reason = "it declares a picture that is too large to be opened safely"
+    return guards.problem(path, reason, "Export a smaller part of it")
+
+
+def _orientation(image: Image.Image) -> int:
+    try:
+        return int(image.getexif().get(_ORIENTATION_TAG, 1))
+    except Exception:
+        # A damaged EXIF block is no reason not to show the picture.
+        return 1
+
+
+def _png_depth(data: bytes) -> tuple[int, int]:
+    """(bits per sample, colour type) of a PNG, else (8, 2)."""
+    if picture_format(data[:8]) == "PNG" and len(data) >= 26:
+        depth, colour = struct.unpack(">BB", data[24:26])
+        return depth, colour
+    return 8, 2
+
+
+def _decode_16_bit_png(data: bytes) -> Array:
+    """16 bits per sample: Pillow would reduce colour to 8."""
+    import imagecodecs
+
+    return np.asarray(imagecodecs.png_decode(data))
+
+
+def _decode_8_bit(image: Image.Image) -> Array:
+    if image.mode in ("1", "L", "I;16") and "transparency" not in image.info:
+        return np.asarray(image.convert("L") if image.mode == "1" else image)
+    has_alpha = image.mode in ("LA", "PA", "RGBA") or "transparency" in image.info
+    mode = "RGBA" if has_alpha else "RGB"
+    # Converting to its own mode would copy it.
+    return np.asarray(image if image.mode == mode else image.convert(mode))
+
+
+def flatten_alpha(array: Array) -> Array:
+    """Without its alpha channel: transparent parts become black, the viewer's ground."""
+    if array.ndim == 2 or array.shape[2] == 3:
+        return array
+    colour, alpha = array[..., :-1], array[..., -1:]
+    full = np.iinfo(array.dtype).max
+    if (alpha != full).any():
+        colour = (colour.astype(np.uint64) * alpha + full // 2) // full
+    colour = colour.astype(array.dtype)
+    return colour[..., 0] if colour.shape[2] == 1 else colour
+
+
+def collapse_grey(array: Array) -> Array:
+    """Colour whose channels are all equal as grey, so that it can be windowed."""
+    if array.ndim == 2:
+        return array
+    grey = array[..., 0]
+    equal = np.array_equal(grey, array[..., 1]) and np.array_equal(grey, array[..., 2])
+    return grey if equal else array
+
+
+def apply_orientation(array: Array, orientation: int) -> Array:
+    """Apply an EXIF or TIFF orientation, 1 to 8; others leave it as it is."""
+    if orientation in TRANSPOSED:
+        array = array.swapaxes(0, 1)
+    if orientation in (2, 3, 6, 7):
+        array = array[:, ::-1]
+    if orientation in (3, 4, 7, 8):
+        array = array[::-1]
+    return array
+
+
+MAX_CHUNKS = 150_000
+"""Of a PNG: a gigabyte of pixels in pieces of 8 kB, as encoders write them."""
+MAX_OTHER_CHUNKS = 5_000
+MAX_PIECES = 50_000
+"""Of a GIF, beside one for every 64 bytes: blocks, and the parts of at most 255 bytes of each."""
+
+_PNG_HEAD = 8
+_GIF_HEAD = 13
+_EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
+
+
+def png_has_too_many_chunks(data: bytes) -> bool:
+    """Whether a PNG consists of far more chunks than a picture needs."""
+    at, others = _PNG_HEAD, 0
+    for _ in range(MAX_CHUNKS):
+        head = data[at : at + 8]
+        if len(head) < 8:
+            return False
+        others += head[4:] != b"IDAT"
+        if others > MAX_OTHER_CHUNKS:
+            return True
+        at += 12 + int.from_bytes(head[:4], "big")
+    return True
+
+
+def gif_has_too_many_blocks(data: bytes, most_frames: int) -> bool:
+    """Whether a GIF has more frames than are shown, or far more pieces than it needs."""
+    at = _GIF_HEAD + _colour_table_bytes(data[10:11])
+    frames, left = 0, MAX_PIECES + len(data) // 64
+    while at < len(data) and data[at] != _END:
+        frames += data[at] == _IMAGE
+        left -= 1
+        if frames > most_frames or left < 0:
+            return True
+        if data[at] not in (_IMAGE, _EXTENSION):  # decoders pass over it
+            at += 1
+            continue
+        at += 11 + _colour_table_bytes(data[at + 9 : at + 10]) if data[at] == _IMAGE else 2
+        while at < len(data) and data[at] and left >= 0:
+            left -= 1
+            at += 1 + data[at]
+        at += 1
+    return False
+
+
+def _colour_table_bytes(flags: bytes) -> int:
+    """Bytes of a colour table, by the flags of a screen or an image."""
+    return 3 << (flags[0] & 7) + 1 if flags and flags[0] & 0x80 else 0

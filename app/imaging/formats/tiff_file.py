@@ -13,12 +13,15 @@ from __future__ import annotations
 import hashlib
 import io
 import logging
+import math
+import re
 from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
+from xml.etree import ElementTree as ET
 
 import numpy as np
 import tifffile
@@ -31,11 +34,20 @@ from app.imaging.files import sources
 from app.imaging.files.identity import content_uid, pixel_sha256
 from app.imaging.files.one_entry_cache import OneEntryCache
 from app.imaging.files.sources import FileStatus
-from app.imaging.formats.pictures import ROTATED, turned
-from app.imaging.formats.tiff_metadata import Metadata, check_ome, metadata_of, tag_rows
+from app.imaging.formats.picture_file import TRANSPOSED, apply_orientation
 from app.imaging.formats.tiff_pixels import frame_pixels, plane_axes
 from app.imaging.pixels.windows import valid_window
-from app.imaging.types import Frame, ImageRef, Instance, Spacing, Voi
+from app.imaging.space.spacing import MAX_ANISOTROPY, stated_spacing
+from app.imaging.types import (
+    Frame,
+    ImageRef,
+    Instance,
+    Spacing,
+    SpacingSource,
+    Voi,
+    VoiFunction,
+    Window,
+)
 
 Array = NDArray[Any]
 
@@ -58,7 +70,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
     digest = _digest(path, status)
     instances: list[Instance] = []
     refused: FileProblem | None = None
-    with _opened(path) as parsed:
+    with _parsed_file(path) as parsed:
         for part in range(min(len(parsed.tif.series), MAX_SERIES)):
             try:
                 stack = parsed.stack(path, part)
@@ -78,7 +90,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         FileProblem: It is not there, or cannot be decoded.
     """
     digest = _digest(path, sources.status(path))
-    with _opened(path) as parsed:
+    with _parsed_file(path) as parsed:
         series = len(parsed.tif.series)
         if not 0 <= part < series:
             raise guards.problem(path, f"it holds {series} images, not {part + 1}")
@@ -87,7 +99,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
             raise guards.problem(path, f"it holds {stack.frames} frames, not {index + 1}")
         pixels = frame_pixels(path, stack.series, *stack.place(index))
     turn = stack.meta.turn
-    stored = np.ascontiguousarray(turned(pixels.stored, turn))
+    stored = np.ascontiguousarray(apply_orientation(pixels.stored, turn))
     notes = (stack.name(index), stack.note, pixels.note)
     window = stack.meta.window_of(stack.channel(index)) if stored.ndim == 2 else None
     window = valid_window(window) if window is not None else None
@@ -96,7 +108,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
         ref=ImageRef(_uid(digest, part), index, pixel_sha256(stored)),
         photometric=pixels.photometric,
         voi=Voi((window,) if window is not None else ()),
-        spacing=_turned_spacing(stack.spacing, turn),
+        spacing=_orient_spacing(stack.spacing, turn),
         bits=pixels.bits,
         palette=pixels.palette,
         lossy=pixels.lossy,
@@ -106,12 +118,12 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 def read_rows(path: Path) -> list[AttributeRow]:
     """Its tags and metadata, for the side panel; raises FileProblem when it is damaged."""
-    with _opened(path) as parsed:
+    with _parsed_file(path) as parsed:
         return tag_rows(parsed.tif)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Stack:
+class _PlaneStack:
     """The planes of one series.
 
     Attributes:
@@ -170,37 +182,37 @@ class _Stack:
         return ", ".join(texts)
 
 
-def _stack(path: Path, tif: tifffile.TiffFile, part: int) -> _Stack:
+def _plane_stack(path: Path, tif: tifffile.TiffFile, part: int) -> _PlaneStack:
     """The planes of a series.
 
     Raises:
         FileProblem: It is too large, or of a kind that is not shown.
     """
     levels: list[Any] = list(tif.series[part].levels)
-    fitting = [n for n, level in enumerate(levels) if _size_of(level)[2] <= guards.MAX_SAMPLES]
+    fitting = [n for n, level in enumerate(levels) if _plane_size(level)[2] <= guards.MAX_SAMPLES]
     number = fitting[0] if fitting else 0
     level = levels[number]
-    rows, columns, samples = _size_of(level)
+    rows, columns, samples = _plane_size(level)
     guards.check_matrix(path, rows, columns, 1, 1)
     most = max(samples, _tile_samples(level))
-    if most > guards.MAX_SAMPLES or most * _width(level) > _MAX_FRAME_BYTES:
+    if most > guards.MAX_SAMPLES or most * _sample_bytes(level) > _MAX_FRAME_BYTES:
         reason = f"it declares planes of {columns} x {rows} pixels, too large to be opened safely"
         raise guards.problem(path, reason, "Export a smaller part or a lower resolution")
     axes = plane_axes(path, level)
-    guards.check_matrix(path, rows, columns, 1, max(1, _count(axes)))
+    guards.check_matrix(path, rows, columns, 1, max(1, _frame_count(axes)))
     meta = metadata_of(tif, part)
-    note = _incomplete(tif, part, _count(axes))
+    note = _incompleteness_note(tif, part, _frame_count(axes))
     spacing = meta.spacing
     if number:
-        full_rows, full_columns, _ = _size_of(levels[0])
+        full_rows, full_columns, _ = _plane_size(levels[0])
         note = f"level {number + 1} of {len(levels)}: {full_columns:,} x {full_rows:,} is too large"
-        spacing = _scaled(spacing, full_rows / rows, full_columns / columns)
-    if meta.turn in ROTATED:
+        spacing = _scale_spacing(spacing, full_rows / rows, full_columns / columns)
+    if meta.turn in TRANSPOSED:
         rows, columns = columns, rows
-    return _Stack(level, axes, meta, spacing, rows, columns, note)
+    return _PlaneStack(level, axes, meta, spacing, rows, columns, note)
 
 
-def _incomplete(tif: tifffile.TiffFile, part: int, frames: int) -> str:
+def _incompleteness_note(tif: tifffile.TiffFile, part: int, frames: int) -> str:
     """What the file promises and does not hold."""
     images = (tif.imagej_metadata or {}).get("images", 0) if tif.is_imagej else 0
     if isinstance(images, int) and images > frames:
@@ -210,20 +222,20 @@ def _incomplete(tif: tifffile.TiffFile, part: int, frames: int) -> str:
     return ""
 
 
-def _width(level: Any) -> int:
+def _sample_bytes(level: Any) -> int:
     """Bytes of a decoded sample."""
     dtype = level.keyframe.dtype
     return int(np.dtype(dtype).itemsize) if dtype is not None else 1
 
 
-def _count(axes: tuple[tuple[str, int], ...]) -> int:
+def _frame_count(axes: tuple[tuple[str, int], ...]) -> int:
     count = 1
     for _, length in axes:
         count *= length
     return count
 
 
-def _size_of(level: Any) -> tuple[int, int, int]:
+def _plane_size(level: Any) -> tuple[int, int, int]:
     """Rows, columns and samples of a plane."""
     page = level.keyframe
     rows, columns = int(page.imagelength), int(page.imagewidth)
@@ -239,21 +251,23 @@ def _tile_samples(level: Any) -> int:
     return size * int(page.samplesperpixel)
 
 
-def _scaled(spacing: Spacing, rows: float, columns: float) -> Spacing:
+def _scale_spacing(spacing: Spacing, rows: float, columns: float) -> Spacing:
     if spacing.row_mm is None or spacing.column_mm is None:
         return spacing
     row, column = spacing.row_mm * rows, spacing.column_mm * columns
     return Spacing(row, column, spacing.source, row / column, spacing.note)
 
 
-def _turned_spacing(spacing: Spacing, turn: int) -> Spacing:
-    if turn not in ROTATED:
+def _orient_spacing(spacing: Spacing, turn: int) -> Spacing:
+    if turn not in TRANSPOSED:
         return spacing
     row, column = spacing.column_mm, spacing.row_mm
     return Spacing(row, column, spacing.source, 1 / spacing.aspect, spacing.note)
 
 
-def _instance(path: Path, status: FileStatus, digest: str, part: int, stack: _Stack) -> Instance:
+def _instance(
+    path: Path, status: FileStatus, digest: str, part: int, stack: _PlaneStack
+) -> Instance:
     attributes = {"Format": stack.meta.format} | stack.meta.attributes
     frames = stack.frames
     if frames > 1 or part:
@@ -278,7 +292,7 @@ def _instance(path: Path, status: FileStatus, digest: str, part: int, stack: _St
     )
 
 
-class _Handle(io.RawIOBase):
+class _ReopenableFile(io.RawIOBase):
     """A file that is open only while it is read, though its parser keeps it.
 
     An open file could not be removed or replaced on Windows.
@@ -335,28 +349,28 @@ class _Handle(io.RawIOBase):
 
 
 @dataclass(slots=True)
-class _Parsed:
+class _ParsedFile:
     """A parsed file, and the stacks of its series as far as they were asked for."""
 
     tif: tifffile.TiffFile
-    handle: _Handle
-    stacks: dict[int, _Stack] = field(default_factory=dict[int, "_Stack"])
+    handle: _ReopenableFile
+    stacks: dict[int, _PlaneStack] = field(default_factory=dict[int, "_PlaneStack"])
 
-    def stack(self, path: Path, part: int) -> _Stack:
-        """A series' planes; raises as `_stack` does."""
+    def stack(self, path: Path, part: int) -> _PlaneStack:
+        """A series' planes; raises as `_plane_stack` does."""
         if part not in self.stacks:
-            self.stacks[part] = _stack(path, self.tif, part)
+            self.stacks[part] = _plane_stack(path, self.tif, part)
         return self.stacks[part]
 
 
-_parsed = OneEntryCache()
+_parsed_cache = OneEntryCache()
 
 
 @contextmanager
-def _opened(path: Path) -> Generator[_Parsed]:
+def _parsed_file(path: Path) -> Generator[_ParsedFile]:
     """The parsed file, kept for the next frame; what parser and codecs raise is a FileProblem."""
     try:
-        found: _Parsed = _parsed.get((path, sources.status(path)), lambda: _parse(path))
+        found: _ParsedFile = _parsed_cache.get((path, sources.status(path)), lambda: _parse(path))
         try:
             yield found
         finally:
@@ -364,11 +378,11 @@ def _opened(path: Path) -> Generator[_Parsed]:
     except FileProblem:
         raise
     except MemoryError:
-        _parsed.clear()
+        _parsed_cache.clear()
         raise
     except Exception as error:
         # Parser and codecs raise almost anything for damaged files.
-        _parsed.clear()
+        _parsed_cache.clear()
         if isinstance(error, OSError) and error.errno is not None:
             raise guards.unreadable(path, error) from None
         raise guards.problem(
@@ -376,17 +390,17 @@ def _opened(path: Path) -> Generator[_Parsed]:
         ) from None
 
 
-def _parse(path: Path) -> _Parsed:
+def _parse(path: Path) -> _ParsedFile:
     """Parse this very file only: names of other files in its metadata are not followed."""
     # It logs what it finds in files, which may be anything.
     logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
-    handle = _Handle(path)
+    handle = _ReopenableFile(path)
     try:
         flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
         tif = tifffile.TiffFile(cast("BinaryIO", handle), _multifile=False, **flags)
         if tif.is_ome:
             check_ome(path, tif.pages.first.description)
-        return _Parsed(tif, handle)
+        return _ParsedFile(tif, handle)
     finally:
         handle.release()
 
@@ -408,3 +422,227 @@ def _digest(path: Path, status: FileStatus) -> str:
                 file.seek(status.size * step // 256)
                 digest.update(file.read(2**18))
     return digest.hexdigest()
+
+
+MAX_XML = 2**24
+_ORIENTATION = 274
+_X_RESOLUTION, _Y_RESOLUTION = 282, 283
+_MAX_TEXT = 512
+_MAX_ROWS = 2000
+_MAX_VALUES = 2**16
+_BYTES = (1, 2, 6, 7)
+"""Types of which a value is no object of its own: bytes and text."""
+_MM = {
+    "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
+    "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
+    "in": 25.4, "inch": 25.4, "inches": 25.4,
+}  # fmt: skip
+_MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
+
+
+@dataclass(frozen=True, slots=True)
+class Metadata:
+    """What a series says of itself.
+
+    Attributes:
+        format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
+        name: Its name.
+        spacing: Of its full resolution.
+        turn: TIFF Orientation, 1 to 8.
+        attributes: For `Instance.attributes`.
+        channels: Names of its channels.
+        ranges: (lowest, highest) value to be shown, for every channel.
+    """
+
+    format: str = "TIFF"
+    name: str = ""
+    spacing: Spacing = field(default_factory=Spacing)
+    turn: int = 1
+    attributes: dict[str, str] = field(default_factory=dict[str, str])
+    channels: tuple[str, ...] = ()
+    ranges: tuple[tuple[float, float], ...] = ()
+
+    def channel_name(self, channel: int) -> str:
+        """A channel's name, or ""."""
+        return self.channels[channel] if channel < len(self.channels) else ""
+
+    def window_of(self, channel: int) -> Window | None:
+        """The window in which the file wants a channel to be shown, or None."""
+        if channel >= len(self.ranges):
+            return None
+        low, high = self.ranges[channel]
+        return Window((low + high) / 2, high - low, VoiFunction.LINEAR_EXACT, "file")
+
+
+def safe_xml(path: Path, text: str) -> ET.Element:
+    """Parse OME-XML; declarations of entities, which can grow without bound, are refused.
+
+    Raises:
+        FileProblem: It is too long, declares entities, or is no XML.
+    """
+    if len(text) > MAX_XML or re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
+        raise guards.problem(path, "its OME description is not safe to be read")
+    try:
+        return ET.fromstring(text)  # entities were refused above
+    except ET.ParseError:
+        raise guards.problem(path, "its OME description is damaged", guards.COPY_AGAIN) from None
+
+
+def check_ome(path: Path, text: str) -> None:
+    """Refuse OME-XML that is not safe, or declares more planes than are shown.
+
+    Parsers make an object of every plane that it declares, whether or not it is in the file.
+
+    Raises:
+        FileProblem: See above.
+    """
+    for element in safe_xml(path, text).iter():
+        if element.tag.rpartition("}")[2] == "Pixels":
+            sizes = [_number(element.get(f"Size{axis}")) for axis in "ZCT"]
+            if math.prod(sizes) > guards.MAX_FRAMES:
+                reason = "its OME description declares more planes than can be right"
+                raise guards.problem(path, reason, guards.COPY_AGAIN)
+
+
+def metadata_of(tif: tifffile.TiffFile, number: int) -> Metadata:
+    """What the file says of its series `number`; damaged metadata says nothing."""
+    series: Any = tif.series[number]
+    page = series.keyframe
+    turn = _orientation(page)
+    if tif.is_ome and series.kind == "ome":
+        return _ome(tif, number, turn)
+    if tif.is_imagej and series.kind == "imagej":
+        return _imagej(tif, page, turn)
+    found = _MPP.search(str(page.description)[:4096]) if tif.is_svs else None
+    if found is not None:
+        step = _number(found.group(1)) * 1e-3
+        note = "stated by the file (MPP of the slide scanner)"
+        spacing = stated_spacing(step, step, SpacingSource.CALIBRATED, note)
+        return Metadata("SVS", str(series.name), spacing, turn)
+    return Metadata("TIFF", "", _print_spacing(page), turn)
+
+
+def _orientation(page: Any) -> int:
+    tag = page.tags.get(_ORIENTATION)
+    value = tag.value if tag is not None else 1
+    return int(value) if value in range(1, 9) else 1
+
+
+def _number(value: Any) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return 0.0
+    return number if math.isfinite(number) else 0.0
+
+
+def _resolution(page: Any, code: int) -> float:
+    """Pixels per unit; 0 when the file does not say."""
+    tag = page.tags.get(code)
+    value: Any = tag.value if tag is not None else (0, 1)
+    try:
+        numerator, denominator = value
+        return float(numerator) / float(denominator) if denominator else 0.0
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def _print_spacing(page: Any) -> Spacing:
+    """No spacing; the shape of a pixel, since a fax has more columns than rows an inch."""
+    x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
+    if x <= 0 or y <= 0 or (x, y) == (1.0, 1.0):
+        return Spacing(note="a picture has no patient scale")
+    aspect = x / y if 1 / MAX_ANISOTROPY <= x / y <= MAX_ANISOTROPY else 1.0
+    return Spacing(aspect=aspect, note="a print resolution is no patient scale: ignored")
+
+
+def _imagej(tif: tifffile.TiffFile, page: Any, turn: int) -> Metadata:
+    told: dict[str, Any] = dict(tif.imagej_metadata or {})
+    unit = str(told.get("unit", "")).strip().lower()
+    scale = _MM.get(unit, 0.0)
+    x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
+    spacing = Spacing(note="ImageJ gives no unit of length")
+    if scale and x > 0 and y > 0:
+        note = f"stated by the file (ImageJ, in {unit})"
+        spacing = stated_spacing(scale / y, scale / x, SpacingSource.CALIBRATED, note)
+    ranges: list[tuple[float, float]] = []
+    listed: Any = told.get("Ranges", ())
+    values = [_number(value) for value in listed] if isinstance(listed, tuple) else []
+    pairs = list(zip(values[::2], values[1::2], strict=False))
+    if not pairs and "min" in told and "max" in told:
+        pairs = [(_number(told["min"]), _number(told["max"]))]
+    if pairs and all(high > low for low, high in pairs):
+        ranges = pairs
+    return Metadata("ImageJ TIFF", "", spacing, turn, ranges=tuple(ranges))
+
+
+def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
+    path = Path(tif.filename or "")
+    try:
+        root = safe_xml(path, str(tif.pages.first.description))
+    except FileProblem:
+        return Metadata("OME-TIFF", turn=turn)
+    images = [one for one in root if one.tag.rpartition("}")[2] == "Image"]
+    if number >= len(images):
+        return Metadata("OME-TIFF", turn=turn)
+    image = images[number]
+    pixels = next((one for one in image if one.tag.rpartition("}")[2] == "Pixels"), None)
+    if pixels is None:
+        return Metadata("OME-TIFF", turn=turn)
+    page: Any = tif.series[number].keyframe
+    spacing = Spacing(note="the OME description gives no pixel size")
+    row, column = (_ome_mm(pixels, axis) for axis in "YX")
+    sizes = (_number(pixels.get("SizeX")), _number(pixels.get("SizeY")))
+    if sizes != (page.imagewidth, page.imagelength):
+        spacing = Spacing(note="the OME description is of an image of another size")
+    elif row and column:
+        note = "stated by the file (OME PhysicalSize)"
+        spacing = stated_spacing(row, column, SpacingSource.CALIBRATED, note)
+    channels = [one.get("Name", "") for one in pixels if one.tag.rpartition("}")[2] == "Channel"]
+    attributes = {f"OME {key}": value[:_MAX_TEXT] for key, value in pixels.attrib.items()}
+    name = image.get("Name", "")[:100]
+    return Metadata("OME-TIFF", name, spacing, turn, attributes, tuple(channels[:1000]))
+
+
+def _ome_mm(pixels: ET.Element, axis: str) -> float:
+    """A pixel's size in mm; 0 when unknown."""
+    unit = pixels.get(f"PhysicalSize{axis}Unit", "µm").strip().lower()
+    return _number(pixels.get(f"PhysicalSize{axis}")) * _MM.get(unit, 0.0)
+
+
+def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
+    """Its first page's tags, then what OME or ImageJ says."""
+    kind = "BigTIFF" if tif.is_bigtiff else "TIFF"
+    rows = [
+        AttributeRow("", "Format", "", kind),
+        AttributeRow("", "Pages", "", str(len(tif.pages))),
+    ]
+    for number, series in enumerate(tif.series):
+        sizes = ", ".join(f"{axis} {n}" for axis, n in zip(series.axes, series.shape, strict=False))
+        rows.append(AttributeRow("", f"Series {number + 1}", "", f"{series.name} {sizes}".strip()))
+    for tag in tif.pages.first.tags:
+        many = int(tag.count) > _MAX_VALUES and int(tag.dtype) not in _BYTES
+        text = f"{tag.count:,} values" if many else _text(tag.value)
+        rows.append(AttributeRow(str(tag.code), tag.name, getattr(tag.dtype, "name", ""), text))
+        if len(rows) > _MAX_ROWS:
+            break
+    for key, value in (tif.imagej_metadata or {}).items():
+        rows.append(AttributeRow("", f"ImageJ {key}", "", _text(value)))
+    if tif.is_ome:
+        meta = metadata_of(tif, 0)
+        rows += [AttributeRow("", key, "", value) for key, value in meta.attributes.items()]
+    return rows[:_MAX_ROWS]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bytes):
+        return f"{len(value):,} bytes"
+    if hasattr(value, "size") and not isinstance(value, int | float | str | tuple):
+        return f"{value.size:,} values"
+    if isinstance(value, tuple | list):
+        parts: list[Any] = list(value)
+        if len(parts) > 32:
+            return f"{len(parts):,} values"
+        value = ", ".join(str(getattr(part, "name", part)) for part in parts)
+    text = " ".join(str(getattr(value, "name", value)).split())
+    return text if len(text) <= _MAX_TEXT else f"{text[: _MAX_TEXT - 1]}…"

@@ -7,6 +7,8 @@ LPS system, mm, voxel centres have integer indices.
 from __future__ import annotations
 
 import math
+import re
+import zlib
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -102,7 +104,7 @@ class VolumeHeader:
         return self.total_bytes // max(self.parts, 1)
 
 
-def check(header: VolumeHeader, path: Path, data_size: int) -> None:
+def check_header(header: VolumeHeader, path: Path, data_size: int) -> None:
     """Refuse headers that cannot be true of the file, before memory is asked for.
 
     Args:
@@ -124,10 +126,10 @@ def check(header: VolumeHeader, path: Path, data_size: int) -> None:
         reason = f"it declares a volume of {i} x {j} x {k} voxels, too large to be opened safely"
         raise guards.problem(path, reason, "The header may be damaged; ask for a smaller export")
     if header.packed and header.offset > MAX_PACKED_OFFSET:
-        raise damaged(path, "its voxels begin far behind it")
+        raise damaged_header(path, "its voxels begin far behind it")
     rest = data_size if header.packed else data_size - header.offset
     if header.encoding == "raw" and not header.packed and rest < header.total_bytes:
-        raise cut_short(path, max(rest, 0), header.total_bytes)
+        raise truncated_file(path, max(rest, 0), header.total_bytes)
     # Deflate cannot shrink anything to less than a thousandth (RFC 1951).
     if (header.packed or header.encoding in ("gzip", "zlib")) and (
         header.total_bytes > 1100 * max(rest, 0) + 2**16
@@ -136,18 +138,18 @@ def check(header: VolumeHeader, path: Path, data_size: int) -> None:
         raise guards.problem(path, reason, guards.COPY_AGAIN)
 
 
-def cut_short(path: Path, there: int, wanted: int) -> FileProblem:
+def truncated_file(path: Path, there: int, wanted: int) -> FileProblem:
     """The words for a file that ends before its last voxel."""
     reason = f"the file is cut short: it holds {there:,} of {wanted:,} bytes of voxels"
     return guards.problem(path, reason, guards.COPY_AGAIN)
 
 
-def damaged(path: Path, what: str) -> FileProblem:
+def damaged_header(path: Path, what: str) -> FileProblem:
     """The words for a header that cannot be understood."""
     return guards.problem(path, f"its header is damaged: {what}", guards.COPY_AGAIN)
 
 
-def beside(path: Path, name: str) -> Path:
+def sibling_file(path: Path, name: str) -> Path:
     """The data file that a header names, which must lie in the header's own folder.
 
     Raises:
@@ -167,7 +169,7 @@ def beside(path: Path, name: str) -> Path:
     return found
 
 
-def affine_of(
+def checked_affine(
     directions: NDArray[np.float64], origin: NDArray[np.float64]
 ) -> NDArray[np.float64] | None:
     """An affine from [3, 3] steps (columns: one voxel along i, j, k) and the first voxel's place.
@@ -184,13 +186,47 @@ def affine_of(
     return affine
 
 
-def steps_of(affine: NDArray[np.float64]) -> tuple[float, float, float]:
+def voxel_steps(affine: NDArray[np.float64]) -> tuple[float, float, float]:
     """Distance of voxel centres along i, j, k."""
     i, j, k = (float(step) for step in np.linalg.norm(affine[:3, :3], axis=0))
     return i, j, k
 
 
-def row(name: str, value: object) -> AttributeRow:
+def attribute_row(name: str, value: object) -> AttributeRow:
     """A row of the attributes' panel."""
     text = " ".join(str(value).split())
     return AttributeRow("", name, "", text if len(text) <= 512 else f"{text[:511]}…")
+
+
+NIFTI, NRRD, META_IMAGE = "NIfTI", "NRRD", "MetaImage"
+
+_META_IMAGE = re.compile(rb"^[A-Za-z]+ *= ?[^\n]*\r?\n")
+
+
+def volume_format(start: bytes) -> str:
+    """NIFTI, NRRD, META_IMAGE or "", by the first bytes (1 KiB at least where there is as much)."""
+    if start.startswith(b"\x1f\x8b"):
+        start = _inflated(start)
+        return NIFTI if _is_nifti(start) else ""
+    if _is_nifti(start):
+        return NIFTI
+    if re.match(rb"NRRD000[1-5]\r?\n", start):
+        return NRRD
+    known = (b"NDims", b"ObjectType", b"DimSize")
+    if _META_IMAGE.match(start) and any(key in start for key in known):
+        return META_IMAGE
+    return ""
+
+
+def _is_nifti(start: bytes) -> bool:
+    if start[344:348] in (b"n+1\0", b"ni1\0"):
+        return start[:4] in (b"\x5c\x01\0\0", b"\0\0\x01\x5c")
+    return start[4:8] in (b"n+2\0", b"ni2\0") and start[:4] in (b"\x1c\x02\0\0", b"\0\0\x02\x1c")
+
+
+def _inflated(start: bytes) -> bytes:
+    """The first bytes inside a gzip file, as far as its own first bytes tell them."""
+    try:
+        return zlib.decompressobj(wbits=31).decompress(start, 1024)
+    except zlib.error:
+        return b""

@@ -23,6 +23,7 @@ from app.imaging.dicom.whole_slide import slide_of
 from app.imaging.files import sources
 from app.imaging.findings import Geometry, Point, Polygon, Polyline
 from app.imaging.layers import Layer, LayerFrame, LayerItem, Shape
+from app.imaging.objects.graphics import ellipse_corners, pairs_of
 from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.layer_targets import Target, refusal
 from app.imaging.types import Instance
@@ -249,13 +250,6 @@ def _geometry(graphic: str, xy: Floats) -> Geometry:
         x, y = xy[0].tolist()
         return Point(x, y)
     if graphic == "ELLIPSE":
-        xy = _ellipse(xy)
-    points = tuple((x, y) for x, y in xy.tolist())
+        xy = ellipse_corners(xy, _ELLIPSE_CORNERS)
+    points = pairs_of(xy)
     return Polyline(points) if graphic == "POLYLINE" or len(xy) == 2 else Polygon(points)
-
-
-def _ellipse(xy: Floats) -> Floats:
-    """Corners of an ellipse from the ends of its major and its minor axis (C.37.1.1)."""
-    angles = np.linspace(0, 2 * np.pi, _ELLIPSE_CORNERS, endpoint=False)[:, None]
-    major, minor = (xy[1] - xy[0]) / 2, (xy[3] - xy[2]) / 2
-    return xy.mean(axis=0) + np.cos(angles) * major + np.sin(angles) * minor

@@ -5,7 +5,7 @@ from __future__ import annotations
 from app.imaging import guards
 from app.imaging.dicom.dicom_file import Header
 from app.imaging.files.identity import content_uid
-from app.imaging.formats.pdf_pages import pdf_extent, pdf_frame
+from app.imaging.formats.pdf_file import pdf_extent, pdf_frame
 from app.imaging.types import Frame
 
 

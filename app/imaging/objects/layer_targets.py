@@ -1,8 +1,8 @@
 """Where the pixels of a frame lie, for objects that draw over it. In a worker process.
 
 A frame has a place in the patient (PS3.3 C.7.6.2) or on a slide (C.8.12.4), and a tile of a slide
-has one in the total pixel matrix (C.7.6.17). All are kept as a `Grid`: pixel (x, y), centres at
-integers, lies at `origin + x * right + y * down` mm.
+has one in the total pixel matrix (C.7.6.17). All are kept as a `PixelGrid`: pixel (x, y), centres
+at integers, lies at `origin + x * right + y * down` mm.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SAME_PLANE_MM = 0.1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Grid:
+class PixelGrid:
     """Where pixels lie, in mm of their frame of reference.
 
     Attributes:
@@ -67,18 +67,18 @@ class Grid:
         xy = away @ np.linalg.pinv(steps).T
         return xy, away @ self.normal
 
-    def shifted(self, x: float, y: float) -> Grid:
+    def shifted(self, x: float, y: float) -> PixelGrid:
         """The grid whose pixel (0, 0) is this one's pixel (x, y)."""
         origin = self.origin + x * self.right + y * self.down
-        return Grid(origin, self.right, self.down, self.thickness)
+        return PixelGrid(origin, self.right, self.down, self.thickness)
 
-    def affine_to(self, other: Grid) -> Floats:
+    def affine_to(self, other: PixelGrid) -> Floats:
         """[2, 3]: (x, y, 1) of this grid -> (x, y) of another, both in parallel planes."""
         corners = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
         at, _ = other.project(self.points(corners))
         return np.stack([at[1] - at[0], at[2] - at[0], at[0]], axis=1)
 
-    def is_parallel(self, other: Grid) -> bool:
+    def is_parallel(self, other: PixelGrid) -> bool:
         """Whether the planes are parallel; which side they are seen from does not matter."""
         return abs(float(self.normal @ other.normal)) >= PARALLEL_COSINE
 
@@ -113,7 +113,7 @@ class Target:
 
     instance: Instance
     index: int
-    grid: Grid | None
+    grid: PixelGrid | None
     matrix: Matrix | None = None
 
     @property
@@ -181,7 +181,7 @@ def grid_from(
     cosines: Sequence[float],
     spacing: Sequence[float],
     thickness: float = 0.0,
-) -> Grid | None:
+) -> PixelGrid | None:
     """A grid from ImagePositionPatient, ImageOrientationPatient and PixelSpacing (row, column)."""
     if (len(position), len(cosines), len(spacing)) != (3, 6, 2):
         return None
@@ -194,10 +194,10 @@ def grid_from(
         return None
     row, column = row / np.linalg.norm(row), column / np.linalg.norm(column)
     slab = thickness if math.isfinite(thickness) and 0 < thickness <= MAX_SPACING_MM else 0.0
-    return Grid(np.array(position, float), row * spacing[1], column * spacing[0], slab)
+    return PixelGrid(np.array(position, float), row * spacing[1], column * spacing[0], slab)
 
 
-def _frame_grid(header: Header, index: int) -> Grid | None:
+def _frame_grid(header: Header, index: int) -> PixelGrid | None:
     """Where a frame lies in the patient; None when its file does not say."""
     attributes = FrameAttributes(header, index)
     found = orientation_of(attributes)
@@ -248,7 +248,7 @@ def total_matrix(header: Header) -> Matrix | None:
     return Matrix(rows, columns)
 
 
-def matrix_grid(header: Header) -> Grid | None:
+def matrix_grid(header: Header) -> PixelGrid | None:
     """Where the total pixel matrix lies on the slide, mm of the slide coordinate system."""
     origin = first_item(header.dataset, "TotalPixelMatrixOriginSequence")
     x, y, z = (finite(origin, f"{axis}OffsetInSlideCoordinateSystem", 1) for axis in "XYZ")
@@ -286,7 +286,7 @@ def tile_positions(
     return positions
 
 
-def _grid_from_texts(instance: Instance) -> Grid | None:
+def _grid_from_texts(instance: Instance) -> PixelGrid | None:
     """Of an image that is no DICOM file: from its attributes."""
     values = [
         numbers(instance.get(keyword).split("\\"))

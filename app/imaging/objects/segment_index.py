@@ -22,8 +22,8 @@ from app.imaging.dicom.instance_attributes import cached_header
 from app.imaging.dicom.pixel_layout import Layout, layout_of
 from app.imaging.files import sources
 from app.imaging.objects.layer_targets import (
-    Grid,
     Matrix,
+    PixelGrid,
     grid_from,
     matrix_grid,
     tile_positions,
@@ -66,10 +66,10 @@ class SegmentIndex:
     sources: tuple[tuple[FrameName, ...], ...]
     named: dict[FrameName, list[int]]
     images: frozenset[str]
-    grids: tuple[Grid | None, ...]
+    grids: tuple[PixelGrid | None, ...]
     origins: NDArray[np.float64]
     matrix: Matrix | None
-    matrix_grid: Grid | None
+    matrix_grid: PixelGrid | None
     tiles: NDArray[np.int64]
     half_slab: float
     warnings: tuple[str, ...] = field(default=())
@@ -214,13 +214,13 @@ def _images(header: Header, named: dict[FrameName, list[int]]) -> frozenset[str]
 
 def _grids(
     header: Header, layout: Layout, groups: list[Dataset], shared: Dataset | None
-) -> tuple[Grid | None, ...]:
+) -> tuple[PixelGrid | None, ...]:
     common = {key: _plane_values(shared, *key) for key in _PLANE}
     for key, values in common.items():
         # A position of the whole file is that of its first frame alone.
         if not values and (key[1] != "ImagePositionPatient" or layout.frames == 1):
             common[key] = numbers(header.value(key[1]))
-    grids: list[Grid | None] = []
+    grids: list[PixelGrid | None] = []
     for index in range(layout.frames):
         group = groups[index] if index < len(groups) else None
         own = {key: _plane_values(group, *key) or common[key] for key in _PLANE}
@@ -244,7 +244,7 @@ def _plane_values(group: Dataset | None, macro: str, keyword: str) -> tuple[floa
     return numbers(value_of(place, keyword)) if place is not None else ()
 
 
-def _half_slab(grids: tuple[Grid | None, ...], origins: NDArray[np.float64]) -> float:
+def _half_slab(grids: tuple[PixelGrid | None, ...], origins: NDArray[np.float64]) -> float:
     """Half of what a voxel measures across its plane; from the frames' distances if not stated."""
     first = next((grid for grid in grids if grid is not None), None)
     if first is None:
@@ -260,7 +260,7 @@ def _warnings(
     layout: Layout,
     groups: list[Dataset],
     segments: NDArray[np.int64],
-    grids: tuple[Grid | None, ...],
+    grids: tuple[PixelGrid | None, ...],
     named: tuple[tuple[FrameName, ...], ...],
     tiles: NDArray[np.int64],
 ) -> tuple[str, ...]:
@@ -280,7 +280,7 @@ def _warnings(
 
 
 def _contradicting_tiles(
-    layout: Layout, groups: list[Dataset], tiles: NDArray[np.int64], grid: Grid | None
+    layout: Layout, groups: list[Dataset], tiles: NDArray[np.int64], grid: PixelGrid | None
 ) -> tuple[str, ...]:
     """Whether tiles lie elsewhere in mm than in pixels (C.8.12.14), by half a tile or more.
 

@@ -30,7 +30,7 @@ from app.imaging.objects.segment_index import (
     described_segments,
     segment_index,
 )
-from app.imaging.objects.segment_placing import Placed, is_shift, place
+from app.imaging.objects.segment_placement import Placed, is_shift, place
 from app.imaging.types import Instance
 
 Array = NDArray[Any]

@@ -10,12 +10,12 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QVBoxLayout, QWidg
 
 from app.agent.events import ApprovalRequested
 from app.agent.request import Decision
-from app.views.chat import names
 from app.views.chat.arguments import visible
 from app.views.chat.arguments_view import ArgumentsView
 from app.views.chat.request_card import Answer, RequestCard, plain
 from app.views.chat.text import one_line
 from app.views.chat.widgets import Elided, Flow, Wrapped, label
+from app.views.pack_texts import PackTexts
 from app.views.theme import SPACE
 
 REASON_CHARS = 500
@@ -34,12 +34,20 @@ class ApprovalCard(RequestCard):
     Args:
         event: What is asked.
         answer: `answer(approval_id, decision)`.
+        texts: Titles of the tools.
         live: Whether it can be answered; False for one read from the history.
     """
 
-    def __init__(self, event: ApprovalRequested, answer: Answer, *, live: bool = True) -> None:
+    def __init__(
+        self,
+        event: ApprovalRequested,
+        answer: Answer,
+        texts: PackTexts | None = None,
+        *,
+        live: bool = True,
+    ) -> None:
         self.arguments: ArgumentsView | None = None
-        super().__init__(event, answer, live=live)
+        super().__init__(event, answer, texts, live=live)
         self._unseen: list[QWidget] = [self.title, *self.touched]
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
@@ -51,7 +59,7 @@ class ApprovalCard(RequestCard):
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.touched: list[_Touched] = []
         if event.tool:
-            self.tool = Elided(f"{names.title(event.tool)}  ·  {event.tool}", "label")
+            self.tool = Elided(f"{self._texts.title(event.tool)}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
             layout.addWidget(self.tool)
             self.touched = [_Touched(item) for item in event.touches]

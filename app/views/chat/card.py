@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtWidgets import (
@@ -22,7 +22,7 @@ from app.imaging.findings import Finding
 from app.tools.api import Artifact
 from app.views import wording
 from app.views.background import Background
-from app.views.chat import missing, names
+from app.views.chat import missing
 from app.views.chat.disclosure import Disclosures
 from app.views.chat.facts import as_json, facts, named_images, warnings, without_warnings
 from app.views.chat.links import FindingChip, FindingLinks
@@ -40,6 +40,7 @@ from app.views.chat.widgets import (
     row,
 )
 from app.views.icons import pixmap
+from app.views.pack_texts import PackTexts
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 
@@ -63,12 +64,14 @@ class CardTools:
         background: Reads pictures.
         open_artifact: Shows a picture beside the image: `(artifact, tool)`.
         open_models: Opens the models window at a card's name.
+        texts: Titles and icons of the tools.
     """
 
     links: FindingLinks
     background: Background
     open_artifact: Callable[[Artifact, str], object]
     open_models: Callable[[str], object] = lambda _name: None
+    texts: PackTexts = field(default_factory=PackTexts)
 
 
 class ToolCard(QFrame):
@@ -119,7 +122,7 @@ class ToolCard(QFrame):
     def evidence_text(self) -> str:
         """What a citation of it leads to: tool and image."""
         image = named_images(self.arguments)
-        lines = [f"Result {self.evidence}: {names.title(self.tool)} ({self.tool})"]
+        lines = [f"Result {self.evidence}: {self._tools.texts.title(self.tool)} ({self.tool})"]
         return "\n".join([*lines, *([f"Image: {image}"] if image else [])])
 
     def point_out(self) -> None:
@@ -159,7 +162,7 @@ class ToolCard(QFrame):
         if self.running:
             self._word.setText("Stopping")
             self._word.show()
-            self.setAccessibleName(f"Tool call: {names.title(self.tool)}, stopping")
+            self.setAccessibleName(f"Tool call: {self._tools.texts.title(self.tool)}, stopping")
 
     def set_progress(self, event: ToolProgress) -> None:
         """Show how far it is."""
@@ -203,7 +206,7 @@ class ToolCard(QFrame):
     def _parts(self, event: ToolFinished) -> list[QWidget]:
         parts: list[QWidget] = []
         if event.refused:
-            self.reason = _text(names.with_titles(event.refused, (self.tool,)), "muted")
+            self.reason = _text(self._tools.texts.with_titles(event.refused, (self.tool,)), "muted")
             parts.append(self.reason)
         elif event.status == "failed":
             reason = for_people(event.error) or event.summary or "It failed without a reason."
@@ -230,7 +233,7 @@ class ToolCard(QFrame):
         return parts
 
     def _add_head(self) -> None:
-        title = Elided(names.title(self.tool))
+        title = Elided(self._tools.texts.title(self.tool))
         title.setProperty("role", "strong")
         title.setToolTip("")
         name = Elided(self.tool)
@@ -245,7 +248,7 @@ class ToolCard(QFrame):
         texts.setSpacing(1)
         texts.addWidget(title)
         texts.addWidget(name)
-        head = row(icon_label(names.icon_name(self.tool), THEME.text_muted, 18), spacing=10)
+        head = row(icon_label(self._tools.texts.icon(self.tool), THEME.text_muted, 18), spacing=10)
         head.addLayout(texts, 1)
         self._number = label("", "caption")
         self._number.setObjectName("chatNumber")
@@ -314,7 +317,7 @@ class ToolCard(QFrame):
     def _name(self) -> None:
         word = _STATES[self.status][2]
         number = f", result {self.evidence}" if self.evidence else ""
-        self.setAccessibleName(f"Tool call: {names.title(self.tool)}, {word}{number}")
+        self.setAccessibleName(f"Tool call: {self._tools.texts.title(self.tool)}, {word}{number}")
 
 
 def seconds(value: float) -> str:

@@ -32,6 +32,7 @@ from app.views.chat.style import sheet
 from app.views.chat.tab_order import step
 from app.views.chat.threads import Opened, Threads
 from app.views.chat.widgets import label
+from app.views.pack_texts import PackTexts
 from app.views.theme import SPACE
 from app.workspace.workspace import Workspace
 
@@ -45,6 +46,7 @@ class ChatDock(QWidget):
         store: The threads on disk.
         model: Name of the language model, as `LanguageModel.name` says it.
         remote_host: Where it runs, or "" for this machine.
+        texts: Titles and icons of the tools, and questions to suggest.
         parent: Qt parent.
 
     Attributes:
@@ -67,12 +69,14 @@ class ChatDock(QWidget):
         *,
         model: str = "offline",
         remote_host: str = "",
+        texts: PackTexts | None = None,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self.setObjectName("chatDock")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setMinimumWidth(300)
+        self.texts = texts or PackTexts()
         self._agent = agent
         self._workspace = workspace
         self._waiting: list[str] = []  # asked before their thread was there
@@ -87,7 +91,13 @@ class ChatDock(QWidget):
             self.submit,
             self._branch,
             self.limits_wanted.emit,
-            CardTools(self._links, self._background, self._open_artifact, self.models_wanted.emit),
+            CardTools(
+                self._links,
+                self._background,
+                self._open_artifact,
+                self.models_wanted.emit,
+                self.texts,
+            ),
             self._result,
             self._show_result,
         )
@@ -194,7 +204,7 @@ class ChatDock(QWidget):
     def _build(self) -> None:
         self.setStyleSheet(sheet())
         self.header = Header()
-        self.empty = EmptyState()
+        self.empty = EmptyState(self.texts.suggestions)
         self.conversation = Conversation(self.empty)
         self.pending = PendingList()
         self.composer = Composer()
@@ -286,7 +296,7 @@ class ChatDock(QWidget):
         parts = (
             instance.get("Modality"),
             instance.get("BodyPartExamined").title(),
-            projections.named(instance),
+            projections.projection_name(instance),
             instance.path.name,
         )
         about = " · ".join(text for text in map(wording.one_line, parts) if text)

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
 from app.views.chat.widgets import icon_label, label
 from app.views.theme import SPACE, THEME
 
-SUGGESTIONS = (
-    "Where are the lungs, and is the heart enlarged?",
-    "What is abnormal here, and where?",
-    "What can you do?",
-)
+GENERAL_SUGGESTION = "What can you do?"
 
 
 class EmptyState(QWidget):
     """An invitation with questions that one click asks.
+
+    Args:
+        suggestions: Questions of the installed packs.
 
     Attributes:
         chosen: The text of a suggestion.
@@ -24,7 +25,7 @@ class EmptyState(QWidget):
 
     chosen = Signal(str)
 
-    def __init__(self) -> None:
+    def __init__(self, suggestions: Sequence[str] = ()) -> None:
         super().__init__()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(SPACE.s, SPACE.xl, SPACE.s, SPACE.l)
@@ -40,7 +41,7 @@ class EmptyState(QWidget):
         layout.addWidget(self._text)
         layout.addSpacing(SPACE.m)
         self.buttons: list[QPushButton] = []
-        for suggestion in SUGGESTIONS:
+        for suggestion in (*suggestions, GENERAL_SUGGESTION):
             button = _Suggestion(suggestion)
             button.clicked.connect(lambda _checked=False, text=suggestion: self.chosen.emit(text))
             layout.addWidget(button)

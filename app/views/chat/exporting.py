@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 from app.agent.sessions import Thread
 from app.agent.sessions.export import Form, export
 from app.audit import AuditLog
-from app.audit.exports import exporting
+from app.audit.exports import record_export
 from app.errors import SightlineError
 from app.views.background import Background
 from app.views.chat.message import Notice
@@ -104,7 +104,7 @@ class Exporter(QObject):
             self._tell(Notice(error.reason, error.remedy, tone="error"))
 
         def work() -> None:
-            with exporting(self.audit, "conversation", path, thread=thread.thread_id):
+            with record_export(self.audit, "conversation", path, thread=thread.thread_id):
                 export(thread.content, form, path)
 
         self._background.submit(work, done, failed)

@@ -10,6 +10,7 @@ from pathlib import PurePath
 from typing import Any
 
 from app.views.chat.text import one_line
+from app.views.pack_texts import words_of
 
 ROWS = 6
 JSON_CHARS = 20_000
@@ -89,12 +90,6 @@ def number(value: float) -> str:
     return f"{value:.1f}" if abs(value) >= 100 else f"{value:.3g}"
 
 
-def name(key: str) -> str:
-    """A key as words: "area_pixels" is "Area pixels"."""
-    words = one_line(str(key), 60).replace("_", " ").strip()
-    return words[:1].upper() + words[1:]
-
-
 def as_json(value: Any) -> str:
     """`value` as indented JSON, cut with a notice where it is long."""
     text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
@@ -127,7 +122,10 @@ def _columns(rows: list[Any]) -> list[tuple[str, str]]:
 def _matrix(value: Mapping[str, Any]) -> Facts:
     columns = _columns(list(value.values()))
     rows = [
-        (name(key), *(number(item[k]) if _is_number(item.get(k)) else "–" for k, _ in columns))
+        (
+            words_of(str(key)),
+            *(number(item[k]) if _is_number(item.get(k)) else "–" for k, _ in columns),
+        )
         for key, item in value.items()
     ]
     header = ("", *(title for _, title in columns))
@@ -140,7 +138,7 @@ def _is_scores(value: Mapping[str, Any]) -> bool:
 
 def _scores(value: Mapping[str, Any]) -> Facts:
     ranked = sorted(value.items(), key=lambda item: item[1], reverse=True)
-    rows = tuple((name(key), f"{score:.2f}") for key, score in ranked[:ROWS])
+    rows = tuple((words_of(str(key)), f"{score:.2f}") for key, score in ranked[:ROWS])
     return Facts(rows, (), max(0, len(ranked) - ROWS))
 
 
@@ -150,9 +148,9 @@ def _pairs(output: Mapping[str, Any]) -> Facts:
         if any(part in str(key).casefold() for part in _UNINTERESTING):
             continue
         if _is_number(value):
-            rows.append((name(key), number(value)))
+            rows.append((words_of(str(key)), number(value)))
         elif value is False:  # that something is as it should be is no news
-            rows.append((name(key), "no"))
+            rows.append((words_of(str(key)), "no"))
         elif isinstance(value, str) and 0 < len(value) <= 60:
-            rows.append((name(key), one_line(value)))
+            rows.append((words_of(str(key)), one_line(value)))
     return Facts(tuple(rows[:ROWS]), (), max(0, len(rows) - ROWS))

@@ -1,64 +1,18 @@
-"""What the tools are called in the window."""
+"""Names of models, limits and effects in the window."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
 from dataclasses import dataclass
 
-from app.views.chat.facts import name
 from app.views.chat.text import one_line
-
-_WORD = re.compile(r"(?<![\w./-])[A-Za-z_]\w*(?![\w/-])")
-
-# (title, icon) of the tools that ship; any other tool is titled by its own name.
-_KNOWN = {
-    "dicom_processor": ("Convert DICOM image", "contrast"),
-    "image_visualizer": ("Show image", "image"),
-    "chest_xray_segmentation": ("Outline chest organs", "scan"),
-    "chest_xray_classifier": ("Score chest findings", "stethoscope"),
-    "cardiothoracic_ratio": ("Measure heart size", "scan-search"),
-    "chest_xray_report_generator": ("Draft a report", "file-text"),
-    "chest_xray_expert": ("Ask the chest expert", "stethoscope"),
-    "xray_phrase_grounding": ("Find a phrase in the image", "scan-search"),
-    "llava_med_qa": ("Ask LLaVA-Med", "message-square"),
-    "medgemma_qa": ("Ask MedGemma", "message-square"),
-    "medsam2_segment": ("Segment what is marked", "shapes"),
-    "chest_xray_generator": ("Draw a synthetic radiograph", "sparkles"),
-    "chest_xray_compare": ("Compare with a prior", "history"),
-}
-
-
-def title(tool: str) -> str:
-    """A tool's title for people."""
-    known = _KNOWN.get(tool)
-    return known[0] if known else name(tool) or "Tool"
-
 
 BY_RULES = "Answered by rules"
 """Who signs an answer for which no language model was asked."""
 
 
-def with_titles(text: str, tools: Iterable[str] = ()) -> str:
-    """A sentence of the rules with the tools' titles in place of their names.
-
-    Args:
-        text: Names tools as the language model does.
-        tools: Tools that may be named besides those that ship; a plain word ("crop") stays one.
-    """
-    titles = {name: title(name) for name in (*_KNOWN, *tools) if "_" in name}
-    return _WORD.sub(lambda found: titles.get(found[0], found[0]), text)
-
-
 def is_housekeeping(tool: str) -> bool:
     """Whether a call of the loop's own only keeps the plan: that is shown as a checklist."""
     return tool in ("update_plan", "check_answer")
-
-
-def icon_name(tool: str) -> str:
-    """A tool's icon."""
-    known = _KNOWN.get(tool)
-    return known[1] if known else "wrench"
 
 
 def model_title(model: str) -> str:

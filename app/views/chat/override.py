@@ -7,11 +7,11 @@ from PySide6.QtWidgets import QVBoxLayout
 
 from app.agent.events import ApprovalRequested
 from app.agent.request import Decision
-from app.views.chat import names
 from app.views.chat.approval import ARM_MS
 from app.views.chat.request_card import Answer, RequestCard, plain
 from app.views.chat.text import one_line
 from app.views.chat.widgets import Elided, Flow, label
+from app.views.pack_texts import PackTexts
 from app.views.theme import SPACE
 from app.views.widgets import push_button
 
@@ -29,11 +29,19 @@ class OverrideCard(RequestCard):
     Args:
         event: What is asked.
         answer: `answer(approval_id, decision)`.
+        texts: Titles of the tools.
         live: Whether it can be answered; False for one read from the history.
     """
 
-    def __init__(self, event: ApprovalRequested, answer: Answer, *, live: bool = True) -> None:
-        super().__init__(event, answer, live=live)
+    def __init__(
+        self,
+        event: ApprovalRequested,
+        answer: Answer,
+        texts: PackTexts | None = None,
+        *,
+        live: bool = True,
+    ) -> None:
+        super().__init__(event, answer, texts, live=live)
         self._unseen = [self.title, self.detail]
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
@@ -44,7 +52,7 @@ class OverrideCard(RequestCard):
         self.detail = plain(event.detail, max_height=_MAX_HEIGHT)
         self.detail.setAccessibleName("What speaks against it")
         layout.addWidget(self.detail)
-        about = [names.title(event.tool) if event.tool else "", one_line(event.image)]
+        about = [self._texts.title(event.tool) if event.tool else "", one_line(event.image)]
         self.about = Elided("  ·  ".join(part for part in about if part), "caption")
         self.about.setVisible(bool(self.about.full))
         layout.addWidget(self.about)

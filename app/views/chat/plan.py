@@ -9,6 +9,7 @@ from app.agent.events import PlanUpdated
 from app.views.chat.plan_text import Changed, PlanText, StepText, read_plan
 from app.views.chat.widgets import Flow, Wrapped, label, link_button
 from app.views.icons import icon, pixmap
+from app.views.pack_texts import PackTexts
 from app.views.theme import SPACE, THEME
 
 _ICON = 14
@@ -30,8 +31,9 @@ class PlanView(QWidget):
     also when it is folded.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, texts: PackTexts) -> None:
         super().__init__()
+        self._texts = texts
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -55,7 +57,7 @@ class PlanView(QWidget):
 
     def show_plan(self, event: PlanUpdated) -> None:
         """Show how the plan stands."""
-        text = read_plan(event)
+        text = read_plan(event, self._texts)
         self.head.setText(text.head)
         self.head.setAccessibleName(text.head)
         self.changed.setText(f" {text.changed}")

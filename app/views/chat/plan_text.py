@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agent.events import Override, PlanUpdated
-from app.views.chat import missing, names
+from app.views.chat import missing
 from app.views.chat.text import one_line
+from app.views.pack_texts import PackTexts
 
 LONGEST = 2_000  # characters of a reason: it is shown in full
 STATES = {
@@ -118,7 +119,7 @@ class PlanText:
         return "\n".join([*lines, *filter(None, (self.unreached, reached))])
 
 
-def read_plan(event: PlanUpdated) -> PlanText:
+def read_plan(event: PlanUpdated, texts: PackTexts) -> PlanText:
     """An event as it is shown."""
     planners = {str(step.get("by", "")) for step in event.steps} - {ENFORCED}
     one = _PLANNERS.get(next(iter(planners)), "") if len(planners) == 1 else ""
@@ -127,14 +128,16 @@ def read_plan(event: PlanUpdated) -> PlanText:
     said = {f"Not run: {item.reason}" for item in event.overrides}
     return PlanText(
         steps=tuple(
-            _step(step, event.steps, tools, said, tell_planner=not one) for step in event.steps
+            _step(step, event.steps, tools, said, texts, tell_planner=not one)
+            for step in event.steps
         ),
         planned_by=f"Planned by {one}" if one else "",
         changes=tuple(
-            Changed(_what(item), _sentence(item.reason, tools)) for item in event.overrides
+            Changed(_what(item, texts), _sentence(item.reason, tools, texts))
+            for item in event.overrides
         ),
         goal=event.goal,
-        goal_why=_sentence(event.goal_why, tools),
+        goal_why=_sentence(event.goal_why, tools, texts),
     )
 
 
@@ -145,8 +148,8 @@ def _tools(event: PlanUpdated) -> set[str]:
     return {name for name in named if name.isidentifier()}
 
 
-def _sentence(text: str, tools: Iterable[str]) -> str:
-    return names.with_titles(one_line(missing.without_files(text), LONGEST), tools)
+def _sentence(text: str, tools: Iterable[str], texts: PackTexts) -> str:
+    return texts.with_titles(one_line(missing.without_files(text), LONGEST), tools)
 
 
 def _step(
@@ -154,43 +157,44 @@ def _step(
     steps: Sequence[Mapping[str, Any]],
     tools: Collection[str],
     said: Collection[str],
+    texts: PackTexts,
     *,
     tell_planner: bool,
 ) -> StepText:
     state, by = str(step.get("state", "")), str(step.get("by", ""))
     state = state if state in STATES else "pending"
     reasons = [str(step.get(key) or "") for key in ("why", "verdict")]
-    details = [_sentence(text, tools) for text in reasons if text not in said]
+    details = [_sentence(text, tools, texts) for text in reasons if text not in said]
     if state == "pending":
-        details.append(_waits_for(step.get("after") or (), steps))
+        details.append(_waits_for(step.get("after") or (), steps, texts))
     if by == ENFORCED and state != "skipped":  # what a rule left out, no rule put in
         details.append("put in by a rule")
     elif tell_planner and by in _PLANNERS:
         details.append(f"planned by {_PLANNERS[by]}")
     told = tuple(dict.fromkeys(item for item in details if item))
-    return StepText(state, _title(step.get("tool")), told, by == ENFORCED)
+    return StepText(state, _title(step.get("tool"), texts), told, by == ENFORCED)
 
 
-def _title(tool: Any) -> str:
+def _title(tool: Any, texts: PackTexts) -> str:
     """A tool's title; a step that a model named in its own words is told in them."""
     text = one_line(str(tool or ""), 200)
-    return text[:1].upper() + text[1:] if " " in text else names.title(text)
+    return text[:1].upper() + text[1:] if " " in text else texts.title(text)
 
 
-def _waits_for(after: Any, steps: Sequence[Mapping[str, Any]]) -> str:
+def _waits_for(after: Any, steps: Sequence[Mapping[str, Any]], texts: PackTexts) -> str:
     numbers = [item for item in after if isinstance(item, int) and 1 <= item <= len(steps)]
     waited = [
-        _title(steps[number - 1].get("tool"))
+        _title(steps[number - 1].get("tool"), texts)
         for number in numbers
         if steps[number - 1].get("state") in ("pending", "running")
     ]
     return f"waits for: {', '.join(waited)}" if waited else ""
 
 
-def _what(item: Override) -> str:
+def _what(item: Override, texts: PackTexts) -> str:
     """What was changed, in a few words."""
-    tool = names.title(one_line(item.tool, 80)) if item.tool else ""
-    instead = names.title(one_line(item.instead, 80)) if item.instead else ""
+    tool = texts.title(one_line(item.tool, 80)) if item.tool else ""
+    instead = texts.title(one_line(item.instead, 80)) if item.instead else ""
     known = {
         "dependency": f"{instead} runs first" if instead else f"{tool} cannot run yet",
         "successor": f"{instead} follows",

@@ -14,6 +14,7 @@ from app.views.chat.text import one_line
 from app.views.chat.textview import TextView
 from app.views.chat.widgets import Wrapped, icon_label, label, link_button, row
 from app.views.icons import icon, pixmap
+from app.views.pack_texts import PackTexts
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 
@@ -26,11 +27,20 @@ class RequestCard(QFrame):
     Args:
         event: What is asked.
         answer: `answer(approval_id, decision)`.
+        texts: Titles of the tools.
         live: Whether it can be answered; False for one read from the history.
     """
 
-    def __init__(self, event: ApprovalRequested, answer: Answer, *, live: bool = True) -> None:
+    def __init__(
+        self,
+        event: ApprovalRequested,
+        answer: Answer,
+        texts: PackTexts | None = None,
+        *,
+        live: bool = True,
+    ) -> None:
         super().__init__()
+        self._texts = texts or PackTexts()
         self.approval_id = event.approval_id
         self.call_id = event.call_id
         self.answered = False

@@ -238,7 +238,7 @@ class RunView(QWidget):
         if self.plan is None and not (event.steps or event.overrides or event.goal_why):
             return
         if self.plan is None:
-            self.plan = PlanView()
+            self.plan = PlanView(self._actions.cards.texts)
             # Above all that is done: it may come late, where no plan foresaw the first call.
             self._layout.insertWidget(self._layout.indexOf(self.bubble) + 1, self.plan)
         self.plan.show_plan(event)
@@ -282,11 +282,11 @@ class RunView(QWidget):
         self._going_on.say("")
 
     def _card_of(self, event: ApprovalRequested) -> RequestCard:
-        answer, live = self._actions.answer, self._live
+        answer, live, texts = self._actions.answer, self._live, self._actions.cards.texts
         if event.about == "tool":
-            return ApprovalCard(event, answer, live=live)
+            return ApprovalCard(event, answer, texts, live=live)
         if event.about == "override":
-            return OverrideCard(event, answer, live=live)
+            return OverrideCard(event, answer, texts, live=live)
         return ConsentCard(event, answer, self._actions.cards.background, live=live)
 
     def _resolve(self, event: ApprovalResolved) -> None:

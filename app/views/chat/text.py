@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 
-from app.agent.evidence import UNKNOWN, citations, numbers_in
+from app.agent.answers.evidence import UNKNOWN, citations, numbers_in
 
 # What a QTextDocument reads as structure (frames, inline objects), what ends a line elsewhere, and
 # what reorders a line so that it says something else than it is (bidirectional overrides).

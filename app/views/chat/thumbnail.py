@@ -80,7 +80,7 @@ class Thumbnail(QAbstractButton):
         self.clicked.connect(lambda _checked=False: opened())
         self._name_it()
         background.submit(
-            lambda: (read(path), synthetic.file_made_by(path)), self._show, self._fail
+            lambda: (read(path), synthetic.file_model_title(path)), self._show, self._fail
         )
 
     def _name_it(self) -> None:

@@ -10,7 +10,7 @@ from app.tools.models.downloads import host_of
 from app.tools.models.install_plan import InstallPlan
 from app.tools.models.places import is_program
 from app.tools.models.status import ModelStatus
-from app.views.contents import counted
+from app.views.content_names import counted
 from app.views.models import words
 from app.views.models.agree import Asked
 

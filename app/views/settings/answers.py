@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from app.views.chat import names
 from app.views.chat.text import one_line
 from app.views.chat.widgets import row
+from app.views.pack_texts import PackTexts
 from app.views.settings.parts import wrapped
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label
@@ -43,10 +43,12 @@ class Answers(QWidget):
 
     Args:
         granted: The answers.
+        texts: Titles of the tools.
     """
 
-    def __init__(self, granted: Granted) -> None:
+    def __init__(self, granted: Granted, texts: PackTexts) -> None:
         super().__init__()
+        self._texts = texts
         self._granted = granted
         self.buttons: dict[tuple[str, str], QPushButton] = {}
         self._rows = QVBoxLayout()
@@ -84,7 +86,7 @@ class Answers(QWidget):
         button.clicked.connect(self._forgetter(kind, tool))
         self.buttons[kind, tool] = button
         line = self._lines[kind, tool] = QWidget()
-        name = ElidedLabel(names.title(tool), "strong")
+        name = ElidedLabel(self._texts.title(tool), "strong")
         name.setToolTip(shown)
         parts = row(name, label(what, "muted"), button)
         parts.setStretch(0, 1)

@@ -18,8 +18,8 @@ from PySide6.QtWidgets import (
 
 from app.agent.policy import DEFAULTS, Policy, Rule
 from app.tools.api import ToolSpec
-from app.views.chat import names
 from app.views.chat.text import one_line
+from app.views.pack_texts import PackTexts
 from app.views.settings.parts import Choice, Form
 from app.views.theme import SPACE
 
@@ -61,6 +61,7 @@ class ToolRules(QWidget):
         super().__init__()
         self._chosen = {tool: rule for tool, rule in chosen.items() if rule in ("ask", "deny")}
         self._specs = {spec.name: spec for spec in specs}
+        self._texts = PackTexts(specs)
         self._site = tuple(site)
         self._effects: Mapping[str, str] = {}
         self.list = _tree()
@@ -113,7 +114,7 @@ class ToolRules(QWidget):
     def _add(self, name: str) -> None:
         spec = self._specs.get(name)
         effect = "not installed" if spec is None else _DOES.get(str(spec.approval), "acts")
-        title = names.title(name)
+        title = self._texts.title(name)
         if name == "*":
             title, effect = "Every tool", "whatever it does"
         item = QTreeWidgetItem([title, effect, ""])

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agent.context import error_message, result_message
+from app.agent.context.model_messages import error_message, result_message
+from app.agent.enforcement.discovery import adapted, look, nearest
+from app.agent.enforcement.verdicts import judge_task
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
-from app.agent.planner import schema_of
 from app.agent.planning.classify import Asked
-from app.agent.planning.discovery import adapted, look, nearest
-from app.agent.planning.validating import judge_task
+from app.agent.planning.planner import schema_of
 from app.tools.planning import Discovery, Plans, ToolRule
 from tests.support.cells_pack import INFO, NUCLEI, PLAN, cells_registry, micrograph
 from tests.unit.tools.support import Bench

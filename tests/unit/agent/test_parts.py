@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.agent.planner import plan_only
 from app.agent.planning.parts import parts_of
+from app.agent.planning.planner import plan_only
 from app.agent.planning.words import tokens_of
 from app.tools.foreign_plans import bounded
 from app.tools.planning import PackPlan, QuestionKind, any_of

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.agent.chains import planning_text
-from app.agent.plan_check import check_plan
-from app.agent.plan_state import NOTHING_RAN, Made, PlanState, Written
+from app.agent.context.planning_prompt import planning_text
+from app.agent.enforcement.plan_check import check_plan
+from app.agent.enforcement.plan_checklist import NOTHING_RAN, Made, PlanState, Written
 from app.agent.planning.classify import classify
 from app.tools.api import ToolRetry
 from app.tools.planning import Plans

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.agent.llm.base import ToolSchema
-from app.agent.planner import decide, plan_only, schema_of
+from app.agent.planning.planner import decide, plan_only, schema_of
 from app.agent.planning.steps import NoRule, Reply, Scene, Steps, image_arguments
 from app.tools.registry import load_packs
 from tests.support.fake_tools import DICOM_NOTE, PNG_NOTE, FakeRegistry, pack

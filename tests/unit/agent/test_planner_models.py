@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.planner import decide, plan_only, schema_of
+from app.agent.planning.planner import decide, plan_only, schema_of
 from app.agent.planning.steps import Scene, Steps
 from app.tools.registry import load_packs
 from tests.support.fake_tools import DICOM_NOTE

@@ -7,7 +7,7 @@ import pytest
 
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message
-from app.agent.planner import decide, plan_only
+from app.agent.planning.planner import decide, plan_only
 from app.agent.planning.rules import Act, Finished, NoRule, rule_decision
 from app.agent.planning.steps import Scene, Steps
 from app.tools.planning import (

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
-from app.agent.context import error_message, result_message
+from app.agent.context.model_messages import error_message, result_message
+from app.agent.enforcement.verdicts import judge_goal, judge_task
 from app.agent.messages import Message
 from app.agent.planning.classify import Asked
-from app.agent.planning.validating import judge_goal, judge_task
 from app.tools.planning import NO_PLANS, PackPlan, Plans, Successor, ToolRule
 from tests.support.cells_pack import (
     ANALYZER,

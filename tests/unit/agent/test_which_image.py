@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from app.agent.messages import Message, ToolCall
-from app.agent.planner import decide, schema_of
+from app.agent.planning.planner import decide, schema_of
 from app.agent.planning.rules import Act, NoRule, rule_decision
 from app.agent.planning.steps import OpenImage, Reply, Scene, Steps
 from app.agent.planning.which import which_image

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from app.imaging.objects.outlines import filled
+from app.imaging.objects.section_layers import filled
 
 Array = NDArray[Any]
 
