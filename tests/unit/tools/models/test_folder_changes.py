@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import subprocess
 import sys
 import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.errors import SightlineError
-from app.tools.models.locking import ChangeLock
-from tests.unit.tools.model_support import FILES, contents, foldered, store, write_files
+from app.tools.models import status
+from app.tools.models.folder_changes import ChangeLock
+from tests.unit.tools.model_support import FILES, TERMS, contents, foldered, store, write_files
 
 HOLDS = """
 import sys
 from pathlib import Path
-from app.tools.models.locking import ChangeLock
+from app.tools.models.folder_changes import ChangeLock
 with ChangeLock(Path(sys.argv[1])).held():
     print("held", flush=True)
     sys.stdin.read()
@@ -81,33 +81,62 @@ def test_a_thread_waits_for_the_other_and_may_enter_what_it_holds(tmp_path: Path
     assert contents(tmp_path) == {}
 
 
-def test_who_holds_it_for_an_instant_only_makes_no_change_fail(
+def test_a_yes_is_written_down_of_the_files_that_are_there_then(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    """A look that puts back what was left behind, while an installation begins."""
-    with contextlib.ExitStack() as look:
-        assert look.enter_context(ChangeLock(tmp_path).held_if_free())
-        monkeypatch.setattr("app.tools.models.locking.time.sleep", lambda _s: look.close())
-        with ChangeLock(tmp_path).held() as alone:
-            assert alone
+    """The record would say that the new files are the old ones: broken, from then on."""
+    made = store(tmp_path, foldered(terms=TERMS))
+    source = write_files(tmp_path / "test-folder", FILES)
+    made.install(made.plan_install(source), accepted=True)
+    free: list[bool] = []
+    real = status.accepted_record
+
+    def late(*given: Any, **more: Any) -> Any:
+        with ChangeLock(made.folder).held_if_free() as now:
+            free.append(now)
+        return real(*given, **more)
+
+    monkeypatch.setattr("app.tools.models.store.accepted_record", late)
+    made.accept("test-folder")
+    assert free == [False]
 
 
-@pytest.mark.skipif(not hasattr(os, "O_NOFOLLOW"), reason="another way on Windows")
-def test_a_lock_that_was_deleted_by_its_holder_is_none(
+def test_a_pack_is_written_of_models_that_nobody_changes_meanwhile(tmp_path: Path):
+    made, other = store(tmp_path, foldered()), store(tmp_path, foldered())
+    plan = made.plan_install(write_files(tmp_path / "test-folder", FILES))
+    made.install(plan)
+    heard: list[str] = []
+
+    def replaced(_fraction: float, _text: str) -> None:
+        try:
+            other.install(plan)
+        except SightlineError as error:
+            heard.append(error.reason)
+
+    made.pack(["test-folder"], tmp_path / "pack.zip", progress=replaced)
+    assert set(heard) == {"another Sightline is installing, fetching, packing or removing a model"}
+
+
+def test_a_damaged_model_is_still_broken_and_one_that_cannot_be_read_an_error(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    lock, opened = ChangeLock(tmp_path), os.open
+    made = store(tmp_path, foldered())
+    made.install(made.plan_install(write_files(tmp_path / "test-folder", FILES)))
+    made.place(foldered()).file("config.json").write_bytes(b"{}")
+    assert made.verify()[0].state == "broken"
 
-    def late(path: Path, *how: int) -> int:
-        handle = opened(path, *how)
-        if not tries:
-            path.unlink()
-        tries.append(handle)
-        return handle
+    def refused(*_: Any, **__: Any) -> None:
+        raise PermissionError(13, "Permission denied")
 
-    tries: list[int] = []
-    monkeypatch.setattr(os, "open", late)
-    with lock.held():
-        assert len(tries) == 2
-        with ChangeLock(tmp_path).held_if_free() as free:
-            assert not free
+    monkeypatch.setattr(Path, "open", refused)
+    with pytest.raises(SightlineError, match="Permission denied"):
+        made.verify()
+
+
+def test_a_lock_file_that_its_holder_deletes_holds_nobody_up(tmp_path: Path):
+    first, second = ChangeLock(tmp_path), ChangeLock(tmp_path)
+    with first.held(), second.held_if_free() as free:
+        assert not free
+    assert contents(tmp_path) == {}
+    with second.held(), first.held_if_free() as free:
+        assert not free

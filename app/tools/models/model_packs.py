@@ -32,10 +32,10 @@ from typing import IO, Any
 from pydantic import TypeAdapter, ValidationError
 
 from app.errors import SightlineError, UsageError
-from app.tools.api import CancelToken
+from app.tools.api import CancelToken, Progress
 from app.tools.models.digests import CHUNK, read_sha256
-from app.tools.models.durable import rename, settle, settle_names
-from app.tools.models.names import is_revision, is_sha256, refused, safe_name
+from app.tools.models.durable_files import publish
+from app.tools.models.file_names import hostile, is_revision, is_sha256, safe_name
 from app.tools.models.places import Place
 from app.tools.models.records import to_toml
 
@@ -43,12 +43,10 @@ MANIFEST = "sightline-model-pack.toml"
 FORMAT = 1
 LONGEST_MANIFEST = 1 << 22
 
-Progress = Callable[[float, str], None]
-
 
 @dataclass(frozen=True, slots=True)
 class PackFile:
-    """A file of a model in a pack; see `CardFile` for the names."""
+    """A file of a model in a pack: its name as on the card, bytes and digest."""
 
     name: str
     size: int
@@ -57,7 +55,7 @@ class PackFile:
 
 @dataclass(frozen=True, slots=True)
 class PackModel:
-    """A model in a pack: the name of its card, its commit, its files; its licence for people."""
+    """A model in a pack: its card's name, files, commit and, for people, licence."""
 
     card: str
     files: tuple[PackFile, ...]
@@ -65,13 +63,13 @@ class PackModel:
     licence: str = ""
 
     def inside(self, name: str) -> str:
-        """Where a file lies in the pack."""
+        """Return a file's name in the pack."""
         return f"{self.card}/{name}"
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a pack says is in it."""
+    """The list of a pack's content; `made` is the time, ISO 8601 in UTC."""
 
     format: int
     models: tuple[PackModel, ...]
@@ -79,11 +77,11 @@ class Manifest:
 
 
 def read_manifest(data: bytes) -> Manifest:
-    """The manifest of a pack.
+    """Parse a pack's manifest.
 
     Raises:
-        SightlineError: It is none, or of a later format.
-        Hostile: It names what no pack may hold.
+        SightlineError: It is no manifest, or one of a later format.
+        Hostile: It holds names, digests or commits that are refused.
     """
     try:
         found: dict[str, Any] = tomllib.loads(data.decode("utf-8"))
@@ -100,11 +98,11 @@ def read_manifest(data: bytes) -> Manifest:
     for model in made.models:
         safe_name(model.card)
         if model.revision and not is_revision(model.revision):
-            raise refused("its manifest names a revision that is no commit")
+            raise hostile("its manifest names a revision that is no commit")
         for file in model.files:
             safe_name(file.name)
             if not is_sha256(file.sha256):
-                raise refused("its manifest has a sha256 that is none")
+                raise hostile("its manifest has a sha256 that is none")
     return made
 
 
@@ -115,17 +113,17 @@ def write_pack(
     progress: Progress | None = None,
     cancel: CancelToken | None = None,
 ) -> Manifest:
-    """Write installed models into a pack, each file as its record says that it is.
+    """Write installed models into a pack, checking each file against its record.
 
     Args:
-        places: The models.
+        places: The places of the models.
         out: A file that does not exist yet: .zip, .tar, .tar.gz or .tgz.
         progress: Called with a fraction 0..1 and a text.
         cancel: Stops it.
 
     Raises:
-        UsageError: The file exists or has another ending; or a model is not installed.
-        Cancelled: `cancel` was set; nothing stays.
+        UsageError: The file exists or has another ending, or a model is not installed.
+        Cancelled: `cancel` was set; no file is left.
         SightlineError: No space, or a model was changed since it was installed.
     """
     chosen = list(places)
@@ -137,17 +135,15 @@ def write_pack(
     )
     total = sum(file.size for model in manifest.models for file in model.files)
     partial = out.with_name(f"{out.name}.part")
-    told = _Told(total, progress, cancel)
+    counter = _ByteProgress(total, progress, cancel)
     try:
         if shutil.disk_usage(out.parent).free < total:
             raise SightlineError(
                 f"{out.parent} has not enough space: {total / 1e9:.1f} GB are needed",
                 remedy="Make space, or write the pack elsewhere.",
             )
-        _write_all(chosen, manifest, partial, out.name, told)
-        settle(partial)
-        rename(partial, out)
-        settle_names(out.parent)
+        _write_all(chosen, manifest, partial, out.name, counter)
+        publish(partial, out)
     except OSError as error:
         raise SightlineError(
             f"it cannot be written ({error.strerror or error})", subject=str(out)
@@ -173,7 +169,7 @@ def _described(place: Place, cancel: CancelToken | None) -> PackModel:
         raise UsageError(why, subject=place.card.name)
     record = place.record()
     files: list[PackFile] = []
-    for name in place.names(record):
+    for name in place.present_files(record):
         noted = record.file(name) if record else None
         path = place.file(name)
         sha256 = noted.sha256 if noted else read_sha256(path, cancel=cancel)
@@ -182,8 +178,8 @@ def _described(place: Place, cancel: CancelToken | None) -> PackModel:
     return PackModel(place.card.name, tuple(files), revision, place.card.licence)
 
 
-class _Told:
-    """Counts what was written, and tells it."""
+class _ByteProgress:
+    """Counts the bytes that were written and reports the progress."""
 
     def __init__(self, total: int, progress: Progress | None, cancel: CancelToken | None) -> None:
         self._total = max(1, total)
@@ -201,27 +197,27 @@ class _Told:
 
 
 class _Hashed(io.RawIOBase):
-    """A stream that is hashed while it is read by what writes the archive."""
+    """A stream whose content is hashed while the archive's writer reads it."""
 
-    def __init__(self, stream: IO[bytes], told: _Told) -> None:
+    def __init__(self, stream: IO[bytes], counter: _ByteProgress) -> None:
         self._stream = stream
-        self._told = told
+        self._counter = counter
         self.digest = hashlib.sha256()
 
     def readable(self) -> bool:
-        """Always."""
+        """Return True."""
         return True
 
     def read(self, size: int = -1) -> bytes:
-        """Up to `size` bytes."""
+        """Read up to `size` bytes."""
         data = self._stream.read(size)
         self.digest.update(data)
-        self._told(len(data))
+        self._counter(len(data))
         return data
 
 
 def _write_all(
-    places: list[Place], manifest: Manifest, target: Path, name: str, told: _Told
+    places: list[Place], manifest: Manifest, target: Path, name: str, counter: _ByteProgress
 ) -> None:
     text = to_toml(_manifest_data(manifest)).encode()
     with _archive(target, name) as add:
@@ -231,7 +227,7 @@ def _write_all(
                 path = place.file(file.name)
                 changed = path.stat().st_size != file.size
                 with path.open("rb") as stream:
-                    hashed = _Hashed(stream, told)
+                    hashed = _Hashed(stream, counter)
                     if not changed:
                         add(model.inside(file.name), file.size, hashed)
                 if changed or hashed.digest.hexdigest() != file.sha256:
@@ -256,7 +252,7 @@ def _manifest_data(manifest: Manifest) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _archive(target: Path, name: str) -> Generator[Callable[[str, int, Any], None]]:
-    """An archive to which files are added: (name, size, stream). Weights do not shrink: stored."""
+    """Open an archive; yield a function `add(name, size, stream)`. Weights are not compressed."""
     if name.casefold().endswith(".zip"):
         with zipfile.ZipFile(target, "w", zipfile.ZIP_STORED, allowZip64=True) as zipped:
 

@@ -14,9 +14,8 @@ import pytest
 
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken
-from app.tools.models import download as downloads
 from app.tools.models.cards import CardFile
-from app.tools.models.getting import HUB, host_of, hub, mirrored
+from app.tools.models.downloads import HUB, host_of, hub, mirrored
 from tests.unit.tools.model_support import (
     CODE,
     CONTENT,
@@ -29,7 +28,7 @@ from tests.unit.tools.model_support import (
     store,
     write_files,
 )
-from tests.unit.tools.models.test_download import Served, data, serving, status
+from tests.unit.tools.models.test_download_file import Served, data, serving, status
 
 COMMIT = "0123456789" * 4
 REPOSITORY = "owner/Test-Folder"
@@ -81,7 +80,7 @@ class Hub:
 @pytest.fixture
 def there(monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
     monkeypatch.delenv("HF_TOKEN", raising=False)
-    monkeypatch.setattr(downloads, "PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr("huggingface_hub.file_download.time.sleep", lambda _seconds: None)
     with serving({}) as served, serving({}) as elsewhere:
         monkeypatch.setenv("SIGHTLINE_HUB", served.address)
         yield Hub(served, elsewhere, FILES | CODE | EXTRA)
@@ -139,8 +138,14 @@ def test_a_gated_model_says_whose_terms_and_where_the_token_goes(tmp_path: Path,
 def test_an_interrupted_download_goes_on_with_the_files_that_lack(tmp_path: Path, there: Hub):
     made = store(tmp_path, foldered())
     path = f"/{digest(CONTENT)}"
-    there.elsewhere.answers[path] = data(breaks=9)
-    with pytest.raises(SightlineError, match="broke off"):
+    half = data(breaks=1)
+
+    def then_down(request: BaseHTTPRequestHandler) -> None:
+        there.elsewhere.answers[path] = status(503)
+        half(request)
+
+    there.elsewhere.answers[path] = then_down
+    with pytest.raises(SightlineError, match="answers 503"):
         made.get("test-folder")
     assert made.overview()[0].state == "not installed"
     there.elsewhere.answers[path] = data()

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from app.errors import SightlineError
-from app.tools.models import durable, swap
-from app.tools.models.download import Wanted, download
+from app.tools.models import durable_files
+from app.tools.models.downloads import RemoteFile, download_file
+from app.tools.models.folder_changes import recover
 from app.tools.models.records import read_record
 from tests.unit.tools.model_support import (
     CONTENT,
@@ -104,13 +105,13 @@ def test_what_has_its_name_is_on_the_disk_and_what_it_replaces_goes_after_that(
 def test_what_was_downloaded_has_its_name_when_it_is_on_the_disk(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    source = write_files(tmp_path / "there", {"weights": b"gigabytes"}) / "weights"
-    partial = tmp_path / "target.part"
-    monkeypatch.setattr(
-        "app.tools.models.download._fetch_patiently", lambda *_: shutil.copy(source, partial)
-    )
+    def arrives(_url: str, stream: Any, **_more: Any) -> None:
+        stream.write(b"gigabytes")
+
+    monkeypatch.setattr("huggingface_hub.file_download.http_get", arrives)
     disk = Disk(tmp_path, monkeypatch)
-    download(Wanted("https://example.invalid/weights", 9), tmp_path / "target")
+    file = RemoteFile("weights", 9)
+    download_file("https://example.invalid/weights", tmp_path / "target", file, {})
     assert (disk.named, disk.lost) == (["target"], [])
 
 
@@ -155,7 +156,7 @@ def test_a_file_that_a_scanner_has_open_for_a_moment_is_waited_for(
 ):
     made = store(tmp_path, foldered())
     plan = made.plan_install(write_files(tmp_path / "test-folder", FILES))
-    monkeypatch.setattr(durable, "PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr(durable_files, "RETRY_PAUSES_S", (0.0, 0.0))
     real_replace, real_read = Path.replace, Path.read_text
     refused: list[Path] = []
 
@@ -183,7 +184,7 @@ def test_a_model_that_stays_in_use_is_said_to_be_and_stays_whole(
     made = store(tmp_path, foldered())
     plan = made.plan_install(write_files(tmp_path / "test-folder", FILES))
     made.install(plan)
-    monkeypatch.setattr(durable, "PAUSES_S", (0.0,))
+    monkeypatch.setattr(durable_files, "RETRY_PAUSES_S", (0.0,))
     before, real = contents(made.folder), Path.replace
 
     def held(self: Path, target: Path) -> Path:
@@ -205,5 +206,5 @@ def test_what_is_moved_back_takes_the_place_of_a_record_that_came_before_its_fil
     aside = write_files(tmp_path / "models" / ".replaced-test-net", {"test-net.pt": CONTENT})
     write_files(aside, {"test-net.pt.installed.toml": b"old"})
     write_files(made.folder, {"test-net.pt.installed.toml": b"new"})
-    swap.recover([place])
+    recover(place)
     assert contents(made.folder) == {"test-net.pt": CONTENT, "test-net.pt.installed.toml": b"old"}

@@ -1,4 +1,4 @@
-"""What a session file says: the transcript, the calls, and the runs as they were shown."""
+"""The content of a session file: the transcript, the calls, and the runs as they were shown."""
 
 from __future__ import annotations
 
@@ -23,8 +23,7 @@ from app.agent.events import (
     ToolStarted,
 )
 from app.agent.messages import Message
-from app.agent.sessions import beside
-from app.agent.sessions.lines import Entry, entries
+from app.agent.sessions.session_file import Entry, entries, load_large_values
 from app.tools.api import Artifact
 
 RunState = Literal["running", "finished", "failed", "cancelled", "interrupted"]
@@ -49,17 +48,16 @@ _STATES: Mapping[str, RunState] = {
 
 @dataclass(slots=True)
 class PastRun:
-    """A question of a thread, as it was shown.
+    """A question of a thread and the events of its run.
 
     Attributes:
-        run_id: Its run; "" for one of a version 1 file, which kept no events.
+        run_id: The run's id; "" for one of a version 1 file, which kept no events.
         question: The user's text.
-        events: In order, each once. Streamed text that was put together is one event, so that
-            `seq` may skip. One that is not "running" ends with its one terminal event, and every
-            call that started has finished in it.
-        state: How it ended; "interrupted" when the program was gone before.
-        next_seq: The number that its next event would have.
-        start: Which entry of the file is its first, the header not counted.
+        events: The events in order. Joined deltas are one event, so `seq` may skip numbers. Unless
+            `state` is "running", the last one is terminal and every started call has finished.
+        state: How the run ended; "interrupted" if the program ended first.
+        next_seq: The number of the next event.
+        start: Index of its first entry in the file, the header not counted.
     """
 
     run_id: str
@@ -72,16 +70,16 @@ class PastRun:
 
 @dataclass(slots=True)
 class Content:
-    """A session file, read.
+    """The content of a session file.
 
     Attributes:
-        header: Its first line.
+        header: The first line.
         messages: The transcript as it was written; calls may lack a result.
-        calls: The tool calls that ended, by call id, their results whole.
-        run_facts: What each run rests on, by run id.
+        calls: The tool calls that ended, by call id, with whole results.
+        run_facts: The entry "run" of each run (model, images, output folder), by run id.
         runs: The questions, the oldest first.
-        problems: What could not be read, for the user.
-        folder: Where it lies with its files; None in memory.
+        problems: Sentences for the user about what could not be read.
+        folder: The folder of the file; None for a thread in memory.
     """
 
     header: Entry = field(default_factory=dict[str, Any])
@@ -94,7 +92,7 @@ class Content:
 
 
 def read(path: Path) -> Content:
-    """Read a session file. Runs without an end are "running": `close_runs` ends them.
+    """Read a session file. Runs without an end stay "running"; `close_runs` ends them.
 
     Raises:
         FileProblem: It cannot be read, or a newer Sightline wrote it.
@@ -110,9 +108,9 @@ class _Reader:
         self._content = content
         self._answered: set[str] = set()
         self._by_id: dict[str, PastRun] = {}
-        self._told: PastRun | None = None  # a run of version 1, told by messages only
+        self._open_run: PastRun | None = None  # the run under way that has only messages
         self._number = -1
-        self._first: dict[str, int] = {}  # entry of each run
+        self._first: dict[str, int] = {}  # index of each run's first entry
 
     def take(self, lines: Iterable[Entry]) -> None:
         for entry in lines:
@@ -134,7 +132,7 @@ class _Reader:
                     known.update(_well_formed(entry))
                 case _:
                     pass
-        self._end_told()
+        self._end_open_run()
 
     def _message(self, entry: Entry) -> None:
         raw: Any = entry.get("message")
@@ -150,13 +148,13 @@ class _Reader:
             message = self._whole(message, entry, with_text="text" in raw)
         self._content.messages.append(message)
         if not entry.get("run_id"):
-            self._tell(message)
+            self._add_message_events(message)
 
     def _whole(self, message: Message, entry: Entry, *, with_text: bool) -> Message:
         data = message.data
         files: Any = entry.get("beside")
         if isinstance(files, dict):
-            data = beside.get(self._folder, data, files, self._content.problems)
+            data = load_large_values(self._folder, data, files, self._content.problems)
         text = message.text if with_text else to_text(data)
         return message.model_copy(update={"data": data, "text": text})
 
@@ -168,7 +166,7 @@ class _Reader:
             return
         files: Any = entry.get("beside")
         if isinstance(files, dict):
-            result = beside.get(self._folder, result, files, self._content.problems)
+            result = load_large_values(self._folder, result, files, self._content.problems)
         whole = {**_well_formed(entry), "result": _well_formed(result)}
         self._content.calls.setdefault(call_id, whole)
 
@@ -176,7 +174,7 @@ class _Reader:
         raw: Any = entry.get("event")
         if isinstance(raw, dict) and raw.get("kind") == "tool_finished":
             logged = self._content.calls.get(str(raw.get("call_id")), {})
-            raw = {**raw, **_shown(logged.get("result", {}))}
+            raw = {**raw, **_call_fields(logged.get("result", {}))}
         try:
             event = _EVENT.validate_python(raw)
         except ValidationError:
@@ -185,28 +183,30 @@ class _Reader:
         run = self._by_id.get(event.run_id)
         if run is None:
             question = event.question if isinstance(event, RunStarted) else ""
-            if self._told is not None and self._told.question == question and question:
-                self._content.runs.remove(self._told)  # its message came before its first event
-                self._told = None
-            self._end_told()
+            known = self._open_run
+            if known is not None and question and known.question == question:
+                # Its message came before its first event.
+                self._content.runs.remove(known)
+                self._open_run = None
+            self._end_open_run()
             start = self._first.get(event.run_id, self._number)
             run = PastRun(event.run_id, question, start=start)
             self._by_id[event.run_id] = run
             self._content.runs.append(run)
         if event.seq < run.next_seq or run.state != "running":
-            return  # was there already
+            return  # a duplicate
         run.events.append(event)
         run.next_seq = event.seq + max(1, _whole_number(entry.get("count")))
         if event.kind in TERMINAL:
             run.state = "interrupted" if entry.get("interrupted") else _STATES[event.kind]
 
-    def _tell(self, message: Message) -> None:
-        """Events for what a version 1 file keeps as messages only."""
+    def _add_message_events(self, message: Message) -> None:
+        """Make events of a message without a run, as version 1 wrote them."""
         if message.role == "user":
-            self._end_told()
-            self._told = PastRun("", message.text, start=self._number)
-            self._content.runs.append(self._told)
-        run = self._told
+            self._end_open_run()
+            self._open_run = PastRun("", message.text, start=self._number)
+            self._content.runs.append(self._open_run)
+        run = self._open_run
         if run is None:
             return
         if message.role == "assistant" and message.text:
@@ -218,15 +218,15 @@ class _Reader:
         if message.role == "assistant" and not message.tool_calls:
             _add(run, RunFinished, answer=message.text)
             run.state = "finished"
-            self._told = None
+            self._open_run = None
 
-    def _end_told(self) -> None:
-        if self._told is not None:
-            for call in _open_calls(self._told):
-                _add(self._told, ToolFinished, **_unfinished(call, None))
-            _add(self._told, RunCancelled)
-            self._told.state = "cancelled"
-            self._told = None
+    def _end_open_run(self) -> None:
+        if self._open_run is not None:
+            for call in _open_calls(self._open_run):
+                _add(self._open_run, ToolFinished, **_unfinished(call, None))
+            _add(self._open_run, RunCancelled)
+            self._open_run.state = "cancelled"
+            self._open_run = None
 
 
 def _add(run: PastRun, kind: Any, **fields: Any) -> None:
@@ -264,7 +264,7 @@ def _artifact(raw: Any) -> Artifact | None:
 
 
 def _well_formed(entry: Entry) -> Entry:
-    """Without the values that are something else than they should: a damaged line, or not ours."""
+    """Return an entry without values of the wrong type, as a damaged or foreign line has."""
 
     def is_well(key: str, value: Any) -> bool:
         if key in _OBJECTS:
@@ -281,19 +281,19 @@ def _whole_number(value: Any) -> int:
 
 
 def close_runs(content: Content, time: str) -> list[Entry]:
-    """End what a crash left open, in `content` itself.
+    """Close what a crash left open in `content`.
 
-    Every call gets a result (the one of its `tool_call` line where only the message is missing),
-    text that was streamed and not yet a message becomes one, and every run gets its terminal event.
+    Every call gets a result (that of its `tool_call` line where only the message is missing),
+    streamed text that is no message yet becomes one, and every run gets its terminal event.
 
     Args:
-        content: A file, read; changed.
+        content: The content of a file; it is changed.
         time: ISO 8601, UTC, for the new entries.
 
     Returns:
-        The entries that say the same in the file.
+        The entries to append to the file.
     """
-    from app.agent.loop.transcript import INTERRUPTED_ANSWER  # which needs a Thread
+    from app.agent.loop.transcript import INTERRUPTED_ANSWER  # it imports Thread
 
     added: list[Entry] = []
     for message in _missing_results(content):
@@ -359,24 +359,24 @@ def _open_calls(run: PastRun) -> list[ToolStarted]:
 
 
 def _unfinished(started: ToolStarted, logged: Entry | None) -> dict[str, Any]:
-    """The end of a call whose own event is missing: by its result, if that was still written."""
+    """Return the fields of the missing end of a call, by its result if that was written."""
     head = {"call_id": started.call_id, "tool": started.tool}
     result: Entry = (logged or {}).get("result", {})
     if result.get("status") not in ("ok", "failed"):
         return {**head, "status": "cancelled", "summary": INTERRUPTED, "error": INTERRUPTED}
     texts = {key: str(result.get(key, "")) for key in ("status", "summary", "error")}
-    return {**head, **texts, "refused": str(result.get("not_run", "")), **_shown(result)}
+    return {**head, **texts, "refused": str(result.get("not_run", "")), **_call_fields(result)}
 
 
-def _shown(result: Entry) -> Entry:
-    """What the line of a tool_finished event leaves out, from that of its call."""
+def _call_fields(result: Entry) -> Entry:
+    """Return the fields that a tool_finished line leaves to the line of its call."""
     found = {key: result[key] for key in ("output", "metadata") if key in result}
     artifacts = [_artifact(item) for item in result.get("artifacts") or ()]
     return {**found, "artifacts": [item for item in artifacts if item is not None]}
 
 
 def _partial(run: PastRun, messages: list[Message]) -> str:
-    """What the run streamed and no message holds."""
+    """Return the text that the run streamed and that no message holds."""
     streamed = ""
     since = 0
     for event in run.events:
