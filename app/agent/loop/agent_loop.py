@@ -37,12 +37,14 @@ from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop, WallClock
 from app.agent.loop.model_turn import CANCEL_GRACE_S, Answers, Reply
 from app.agent.loop.offered_tools import Offered
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.loop.retry import Retry
-from app.agent.loop.rule_answers import ByRules
+from app.agent.loop.rule_answers import RuleAnswers
 from app.agent.loop.tool_calls import NOT_RUN, Calls
 from app.agent.loop.tool_execution import Tools, log_unexpected
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
+from app.agent.planning import Planner
 from app.agent.policy import Grants, Policy
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import Asking
@@ -91,6 +93,7 @@ class AgentLoop:
         self.approvals = approvals or Gate(Policy.standard(), Grants())
         self.retry = retry or Retry()
         self.plans = plans
+        self.planner = Planner(plans)
         self.rules_first = rules_first
         self.audit = audit
         self._window = ContextWindow(info_of(model))
@@ -149,12 +152,12 @@ class _Run:
         self.agent = agent
         self.request = request
         self.emitter = emitter
-        window = agent.context.context_window
+        window = agent.window
         self.plan = PlanState(live=bool(agent.plans))
         self.director = Director(agent.plans, request, agent.tools, self.plan)
         self.director.by_rules = window.info.rules
         self.ruled = False
-        self.meter = Meter(agent.loop.limits, window.info)
+        self.meter = Meter(agent.limits, window.info)
         self.clock = WallClock(agent.limits.wall_s)
         self.transcript = Transcript(request.thread)
         own = (
@@ -181,8 +184,7 @@ class _Run:
             director=self.director,
             evidence=Evidence(request.thread.history),
         )
-        self.rules = ByRules(
-            question=request.question,
+        self.rules = RuleAnswers(
             plans=agent.plans,
             director=self.director,
             work=self._work,
@@ -193,7 +195,7 @@ class _Run:
             request=request,
             model=agent.model,
             eyes=window.info.images,
-            consents=agent.privacy.consents,
+            consents=agent.consents,
             emitter=emitter,
             clock=self.clock,
             transcript=self.transcript,
@@ -204,11 +206,11 @@ class _Run:
             system=ready.told_after(with_planning(agent.system, agent.plans, ready, window.info)),
             schemas=Offered(ready, own).schemas(),
             window=window,
-            retry=agent.loop.retry,
+            retry=agent.retry,
             emitter=emitter,
             meter=self.meter,
             set_plan=self._set_plan,
-            consents=agent.privacy.consents,
+            consents=agent.consents,
         )
 
     async def drive(self) -> None:
@@ -268,7 +270,9 @@ class _Run:
         """From the question to the answer, or to a limit."""
         self._start()
         self.request.cancel.check()
-        self.director.begin()
+        intent = self.director.begin(self.agent.planner, Offered(self.agent.tools).schemas())
+        if isinstance(self.agent.model, OfflineModel):
+            self.answers.model = self.agent.model.following(intent)
         rules_first = self.agent.rules_first and not self.answers.window.info.rules
         if rules_first and self.rules.begin():
             await self.asking.keep()

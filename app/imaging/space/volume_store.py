@@ -24,7 +24,7 @@ from app.imaging.processes.workers import CancelLike
 from app.imaging.space.plain_slices import PlainLayout, PlainSpan, read_plain
 from app.imaging.space.reformat import Cut, SectionCut, cut_of, reformat, section, section_cut
 from app.imaging.space.volumes import MAX_BYTES, Assembly
-from app.imaging.types import Content, Frame, ImageRef, Instance, Series
+from app.imaging.types import Content, Frame, Instance, Series
 from app.imaging.volume import Plane, Volume
 
 BUDGET_BYTES = 2 * 1024**3
@@ -560,32 +560,19 @@ def slice_answers(slices: Sequence[Slice], message: Message) -> list[SliceAnswer
     Raises:
         FileProblem: In a file's place there is another image than the one that was scanned.
     """
-    frames = [unpack(Frame, frame) for frame in message["frames"]]
-    layouts = [unpack(PlainLayout, layout) for layout in message["layouts"]]
-    pixels: list[NDArray[Any]] = message["pixels"]
     answers: list[SliceAnswer | None] = []
-    for place, (asked, found) in enumerate(zip(slices, message["slices"], strict=True)):
+    for (instance, _), found in zip(slices, message["slices"], strict=True):
         if not found:
             answers.append(None)
             continue
-        instance, index = asked
-        number, uid, position, *where = found
-        if uid != instance.sop_instance_uid:
+        frame = unpack(Frame, found["frame"])
+        if frame.ref.sop_instance_uid != instance.sop_instance_uid:
             raise guards.changed(instance.path)
-        frame = _placed_frame(frames[number], uid, index, position)
-        if where:
+        if "layout" in found:
+            layout = unpack(PlainLayout, found["layout"])
             size, time_ns = instance.size_bytes, instance.mtime_ns
-            span = PlainSpan(instance.path, size, time_ns, where[1], layouts[where[0]])
+            span = PlainSpan(instance.path, size, time_ns, found["offset"], layout)
             answers.append(SliceAnswer(frame, span))
         else:
-            answers.append(SliceAnswer(frame, pixels=pixels[place]))
+            answers.append(SliceAnswer(frame, pixels=found["pixels"]))
     return answers
-
-
-def _placed_frame(frame: Frame, uid: str, index: int, position: list[float] | None) -> Frame:
-    """A description with a slice's own place, where all else is another's."""
-    if position is None:
-        return frame
-    x, y, z = position
-    orientation = replace(frame.orientation, position=(x, y, z))
-    return replace(frame, ref=ImageRef(uid, index, ""), orientation=orientation)
