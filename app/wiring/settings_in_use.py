@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from app.agent.events import RunEvent
 from app.agent.llm.base import LanguageModel
 from app.agent.llm.probe import Probe
-from app.agent.runner import AgentRunner
+from app.agent.loop.runner import AgentRunner
 from app.settings import Settings
 from app.wiring.program import Program
 
@@ -41,7 +41,7 @@ class SettingsInUse:
 
     def connect(self, agent: AgentThread, chat: ChatDock, window: MainWindow) -> None:
         """Open the settings when the model's badge is clicked."""
-        from app.views.audit.window import show_audit
+        from app.views.audit.audit_window import show_audit
         from app.views.settings.dialog import Rooms, SettingsDialog
 
         program = self._program

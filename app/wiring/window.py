@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from app import __version__
 from app.agent.llm.base import LanguageModel
-from app.agent.runner import Question
+from app.agent.loop.runner import Question
 from app.agent.sessions import Thread
 from app.errors import SightlineError
 from app.imaging.demo import demo_paths
@@ -63,13 +63,12 @@ def view(request: ViewRequest) -> int:
 def build_window(program: Program, request: ViewRequest) -> MainWindow:
     """The window with all its parts, its first errand under way."""
     from app.views.agent_thread import AgentThread
-    from app.views.audit.copies import CopyWatch
-    from app.views.audit.window import show_audit
+    from app.views.audit.audit_window import CopyRecorder, show_audit
     from app.views.chat.dock import ChatDock
-    from app.views.errand import Errand, Wishes
     from app.views.main_window import MainWindow
     from app.views.models.window import close_models, show_models
     from app.views.pack_texts import PackTexts
+    from app.views.startup_actions import Errand, Wishes
 
     workspace = Workspace(program.registry.labels)
     specs = [tool.spec for tool in program.registry.all()]
@@ -105,7 +104,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     chat.models_wanted.connect(open_models)
     window.closing.connect(lambda: close_models(window))
     chat.exporter.audit = program.audit
-    CopyWatch(program.note, window)
+    CopyRecorder(program.note, window)
     in_use.connect(agent, chat, window)
     if problem:
         window.notices.show_error(problem)

@@ -21,7 +21,7 @@ from app.tools.registry import load_packs
 from app.views.agent_thread import AgentThread
 from app.views.chat.dock import ChatDock
 from app.views.chat.run_view import RunView
-from app.views.collector import spare_the_collector
+from app.views.garbage_collection import spare_the_collector
 from app.views.pack_texts import PackTexts
 from app.workspace.workspace import Workspace
 

@@ -21,7 +21,6 @@ from PySide6.QtWidgets import (
     QPushButton,
 )
 
-from app.agent.consents import consent_request
 from app.agent.events import (
     ApprovalRequested,
     ApprovalResolved,
@@ -40,6 +39,7 @@ from app.agent.events import (
 )
 from app.agent.llm.endpoint import LOADING
 from app.agent.messages import Message, ToolCall
+from app.agent.privacy.consents import consent_request
 from app.agent.sessions import SessionStore, Thread
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.consent import ConsentCard

@@ -26,11 +26,11 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app import settings
-from app.agent.consents import Consents, Shown, Target
 from app.agent.llm.probe import Probe, Report
 from app.agent.llm.providers import Wanted, build
 from app.agent.messages import Picture
 from app.agent.policy import Grants, Policy, Rule
+from app.agent.privacy.consents import Consents, Shown, Target
 from app.errors import SightlineError
 from app.secrets import key_name
 from app.settings import LimitSettings, ModelSettings, PolicySettings, ProviderSettings, Settings

@@ -6,12 +6,12 @@ import sys
 from dataclasses import replace
 from pathlib import Path
 
-from app.agent.consents import Consents
 from app.agent.policy import Grants, Policy
+from app.agent.privacy.consents import Consents
 from app.settings import PolicySettings, Settings
 from app.tools.api import Approval
 from app.tools.registry import load_packs
-from app.views import capture
+from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
 from app.views.settings.dialog import Rooms, SettingsDialog
 from tests.gui.test_settings_window import FakeProbe, Keys
@@ -33,8 +33,8 @@ def main(folder: Path) -> None:
     dialog.show_page("permissions")
     dialog.resize(780, 1110)
     dialog.show()
-    capture.settled(lambda: not dialog.permissions.isVisible())
-    capture.save_window(dialog, folder / "tools.png")
+    startup_actions.settled(lambda: not dialog.permissions.isVisible())
+    startup_actions.save_window(dialog, folder / "tools.png")
     dialog.close()
 
 

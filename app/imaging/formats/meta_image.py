@@ -1,4 +1,4 @@
-"""MetaImage headers, .mha and .mhd (itk.org/Wiki/MetaIO/Documentation)."""
+"""Read MetaImage headers, .mha and .mhd (itk.org/Wiki/MetaIO/Documentation)."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from app.imaging.files import sources
 from app.imaging.formats.volume_header import (
     MAX_HEADER_BYTES,
     VolumeHeader,
-    affine_of,
-    beside,
-    damaged,
-    row,
+    attribute_row,
+    checked_affine,
+    damaged_header,
+    sibling_file,
 )
 
 Floats = NDArray[np.float64]
@@ -39,24 +39,24 @@ _LINE = re.compile(rb"[^\n]*\n?")
 
 
 def read_meta_image(path: Path) -> VolumeHeader:
-    """Parse a header.
+    """Parse the header of a MetaImage file.
 
     Raises:
-        FileProblem: It is damaged, or of a kind that cannot be shown.
+        FileProblem: The header is damaged, or the samples are of a kind that cannot be shown.
     """
     fields, end = _fields(path)
     sizes = tuple(int(size) for size in _numbers(fields, "dimsize") if size.is_integer())
     count = fields.get("ndims", "")
     if not 1 <= len(sizes) <= 8 or count != str(len(sizes)):
-        raise damaged(path, "its sizes do not fit its number of dimensions")
-    channels = _whole(fields, "elementnumberofchannels", 1)
+        raise damaged_header(path, "its sizes do not fit its number of dimensions")
+    channels = _whole_number(fields, "elementnumberofchannels", 1)
     if channels < 1:
-        raise damaged(path, "it declares no channels")
+        raise damaged_header(path, "it declares no channels")
     dtype = _dtype(path, fields)
     colour = channels in (3, 4) and dtype.itemsize <= 2 and dtype.kind == "u"
     first = 0 if channels == 1 else 1
-    affine, spacing = _place(fields, len(sizes))
-    data, offset, encoding = _data(path, fields, end)
+    affine, spacing = _geometry(fields, len(sizes))
+    data, offset, encoding = _voxel_file(path, fields, end)
     total = math.prod((*sizes, channels)) * dtype.itemsize
     if offset < 0 and encoding == "raw":
         offset = max(sources.status(data).size - total, 0)
@@ -73,12 +73,15 @@ def read_meta_image(path: Path) -> VolumeHeader:
         affine=affine,
         spacing=spacing,
         axis_names=("component", *names) if first else tuple(names),
-        rows=(row("Format", "MetaImage"), *(row(name, value) for name, value in fields.items())),
+        rows=(
+            attribute_row("Format", "MetaImage"),
+            *(attribute_row(name, value) for name, value in fields.items()),
+        ),
     )
 
 
 def _fields(path: Path) -> tuple[dict[str, str], int]:
-    """The header's fields, lower case, and where it ends: after ElementDataFile."""
+    """Return the fields, names in lower case, and the offset behind the last (ElementDataFile)."""
     with sources.open_file(path) as file:
         start = file.read(MAX_HEADER_BYTES)
     fields: dict[str, str] = {}
@@ -91,14 +94,15 @@ def _fields(path: Path) -> tuple[dict[str, str], int]:
                 break
             continue
         if name in fields and name != "comment":
-            raise damaged(path, f'it says "{name[:30]}" twice')
+            raise damaged_header(path, f'it says "{name[:30]}" twice')
         fields[name] = value.strip()
         if name == "elementdatafile":
             return fields, line.end()
-    raise damaged(path, "it does not say where the voxels are")
+    raise damaged_header(path, "it does not say where the voxels are")
 
 
 def _numbers(fields: dict[str, str], name: str) -> list[float]:
+    """Return a field's numbers; empty if it is absent or one of them is not finite."""
     try:
         values = [float(part) for part in fields.get(name, "").split()]
     except ValueError:
@@ -106,12 +110,14 @@ def _numbers(fields: dict[str, str], name: str) -> list[float]:
     return values if all(math.isfinite(value) for value in values) else []
 
 
-def _whole(fields: dict[str, str], name: str, default: int) -> int:
+def _whole_number(fields: dict[str, str], name: str, default: int) -> int:
+    """Return a field's whole number, `default` if it is absent, -2 if it is none."""
     text = fields.get(name, str(default))
     return int(text) if re.fullmatch(r"-?\d{1,15}", text) else -2
 
 
-def _true(fields: dict[str, str], name: str) -> bool:
+def _flag(fields: dict[str, str], name: str) -> bool:
+    """Return a field's truth value; False if it is absent."""
     return fields.get(name, "").lower() in ("true", "1", "yes")
 
 
@@ -120,22 +126,25 @@ def _dtype(path: Path, fields: dict[str, str]) -> np.dtype[Any]:
     code = _DTYPES.get(name.removesuffix("_ARRAY"))
     if code is None:
         raise guards.problem(path, f'it holds samples of the type "{name[:30]}", which is unknown')
-    return np.dtype(f"{'>' if _true(fields, 'binarydatabyteordermsb') else '<'}{code}")
+    return np.dtype(f"{'>' if _flag(fields, 'binarydatabyteordermsb') else '<'}{code}")
 
 
-def _data(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int, str]:
-    """The file with the samples, where they begin (-1: they end the file), and their encoding."""
+def _voxel_file(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int, str]:
+    """Return the file with the samples, their offset, and their encoding.
+
+    An offset of -1 means that the samples end where the file does (HeaderSize = -1).
+    """
     name = fields["elementdatafile"]
     if name.upper().startswith("LIST") or "%" in name:
         reason = "its voxels are spread over several files, which is not supported"
         raise guards.problem(path, reason, "Export it as one file")
     local = name.upper() == "LOCAL"
-    data = path if local else beside(path, name)
-    skip = _whole(fields, "headersize", 0)
+    data = path if local else sibling_file(path, name)
+    skip = _whole_number(fields, "headersize", 0)
     if skip < -1:
-        raise damaged(path, "it does not say where the voxels begin")
+        raise damaged_header(path, "it does not say where the voxels begin")
     encoding = "raw"
-    if _true(fields, "compresseddata"):
+    if _flag(fields, "compresseddata"):
         encoding = "zlib"
     elif fields.get("binarydata", "true").lower() in ("false", "0", "no"):
         encoding = "text"
@@ -144,8 +153,10 @@ def _data(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int, str]
     return data, skip, encoding
 
 
-def _place(fields: dict[str, str], count: int) -> tuple[Floats | None, tuple[float, float, float]]:
-    """The affine, when the file says how it lies in the patient, and the spacing."""
+def _geometry(
+    fields: dict[str, str], count: int
+) -> tuple[Floats | None, tuple[float, float, float]]:
+    """Return the affine, None if the file gives no orientation in the patient, and the spacing."""
     steps = _numbers(fields, "elementspacing") or _numbers(fields, "elementsize")
     steps = [step if step > 0 else 0.0 for step in steps] if len(steps) == count else []
     i, j, k = (*steps[:3], *[0.0, 0.0, 0.0][len(steps[:3]) :])
@@ -163,4 +174,4 @@ def _place(fields: dict[str, str], count: int) -> tuple[Floats | None, tuple[flo
         directions = np.eye(3)
     else:
         return None, (i, j, k)
-    return affine_of(directions * np.array([i, j, k]), np.array(origin[:3])), (i, j, k)
+    return checked_affine(directions * np.array([i, j, k]), np.array(origin[:3])), (i, j, k)

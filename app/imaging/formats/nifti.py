@@ -1,6 +1,7 @@
-"""NIfTI-1 and NIfTI-2 headers: single files, pairs, and either of them in gzip.
+"""Read NIfTI-1 and NIfTI-2 headers: single files and header/image pairs, plain or gzipped.
 
-The fields are those of nifti1.h and nifti2.h (nifti.nimh.nih.gov). Their space is RAS; ours is LPS.
+Fields are named as in nifti1.h and nifti2.h (nifti.nimh.nih.gov). NIfTI coordinates are RAS+; the
+rest of the program uses LPS+ as DICOM does.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from app.imaging.files import sources
 from app.imaging.files.gzip_stream import GzipStream
 from app.imaging.formats.volume_header import (
     VolumeHeader,
-    affine_of,
-    beside,
-    damaged,
-    row,
-    steps_of,
+    attribute_row,
+    checked_affine,
+    damaged_header,
+    sibling_file,
+    voxel_steps,
 )
 from app.imaging.types import Rescale
 
@@ -69,18 +70,18 @@ _SAME_SIZE = 1e-2
 
 
 def read_nifti(path: Path) -> VolumeHeader:
-    """Parse a header.
+    """Parse the header of a NIfTI file.
 
     Raises:
-        FileProblem: It is damaged, or of a kind that cannot be shown.
+        FileProblem: The header is damaged, or the voxels are of a type that cannot be shown.
     """
     packed = sources.read_start(path, 2) == b"\x1f\x8b"
-    fields = _fields(path, _start(path, packed))
-    sizes = _sizes(path, fields)
+    fields = _fields(path, _header_bytes(path, packed))
+    sizes = _dimension_sizes(path, fields)
     dtype, colour = _dtype(path, fields)
-    data, offset, packed = _data(path, fields, packed)
+    data, offset, packed = _voxel_file(path, fields, packed)
     scale = _UNITS_MM.get(int(fields["xyzt_units"]) & 7, 1.0)
-    place = _place(fields, scale)
+    place = _geometry(fields, scale)
     spatial = tuple(range(min(3, len(sizes))))
     return VolumeHeader(
         format="NIfTI",
@@ -102,7 +103,8 @@ def read_nifti(path: Path) -> VolumeHeader:
     )
 
 
-def _start(path: Path, packed: bool) -> bytes:
+def _header_bytes(path: Path, packed: bool) -> bytes:
+    """Return the first 544 bytes of the file, decompressed if it is gzipped."""
     try:
         with sources.open_file(path) as file:
             if not packed:
@@ -115,17 +117,18 @@ def _start(path: Path, packed: bool) -> bytes:
 
 
 def _fields(path: Path, start: bytes) -> dict[str, Any]:
-    """The header's fields by name."""
+    """Return the header's fields by name, and its byte order under "order"."""
     for order in "<>":
         for size, (form, names) in ((348, _FIELDS_1), (540, _FIELDS_2)):
             if len(start) >= size and struct.unpack(f"{order}i", start[:4])[0] == size:
-                return _unpacked(struct.unpack(f"{order}{form}", start[:size]), names) | {
+                return _named_fields(struct.unpack(f"{order}{form}", start[:size]), names) | {
                     "order": order
                 }
-    raise damaged(path, "it is cut short, or no NIfTI header")
+    raise damaged_header(path, "it is cut short, or no NIfTI header")
 
 
-def _unpacked(values: tuple[Any, ...], names: str) -> dict[str, Any]:
+def _named_fields(values: tuple[Any, ...], names: str) -> dict[str, Any]:
+    """Return unpacked struct values by field name; "dim*8" takes the next eight as one tuple."""
     fields: dict[str, Any] = {}
     position = 0
     for name in names.split():
@@ -138,20 +141,21 @@ def _unpacked(values: tuple[Any, ...], names: str) -> dict[str, Any]:
     return fields
 
 
-def _sizes(path: Path, fields: dict[str, Any]) -> tuple[int, ...]:
+def _dimension_sizes(path: Path, fields: dict[str, Any]) -> tuple[int, ...]:
+    """Return the length of each axis, without trailing axes of length 1 beyond the third."""
     dim: tuple[int, ...] = fields["dim"]
     if not 1 <= dim[0] <= 7:
-        raise damaged(path, f"it declares {dim[0]} dimensions")
+        raise damaged_header(path, f"it declares {dim[0]} dimensions")
     sizes = list(dim[1 : dim[0] + 1])
     if any(size <= 0 for size in sizes):
-        raise damaged(path, "it declares " + " x ".join(map(str, sizes)) + " voxels")
+        raise damaged_header(path, "it declares " + " x ".join(map(str, sizes)) + " voxels")
     while len(sizes) > 3 and sizes[-1] == 1:
         sizes.pop()
     return tuple(sizes if len(sizes) > 1 else [*sizes, 1])
 
 
 def _dtype(path: Path, fields: dict[str, Any]) -> tuple[np.dtype[Any], int]:
-    """The type of a sample, and the samples of a colour voxel or 0."""
+    """Return the type of a sample, and the samples of a colour voxel (0 where it is not colour)."""
     code = int(fields["datatype"])
     if code in (_RGB, _RGBA):
         return np.dtype(np.uint8), 3 if code == _RGB else 4
@@ -162,11 +166,11 @@ def _dtype(path: Path, fields: dict[str, Any]) -> tuple[np.dtype[Any], int]:
     return np.dtype(f"{fields['order']}{name}"), 0
 
 
-def _data(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, bool]:
-    """The file with the voxels, where they begin, and whether it is in gzip."""
+def _voxel_file(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, bool]:
+    """Return the file with the voxels, their offset in it, and whether it is gzipped."""
     offset = fields["vox_offset"]
     if not (math.isfinite(offset) and 0 <= offset < 2**40):
-        raise damaged(path, "it does not say where the voxels begin")
+        raise damaged_header(path, "it does not say where the voxels begin")
     pair = fields["magic"][:2] == b"ni"
     if not pair:
         smallest = int(fields["sizeof_hdr"]) + 4
@@ -174,7 +178,7 @@ def _data(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, 
     base = path.with_suffix("") if path.suffix.lower() == ".gz" else path
     for name in (base.with_suffix(".img"), base.with_suffix(".IMG"), base.with_suffix(".img.gz")):
         try:
-            start = sources.read_start(beside(path, name.name), 2)
+            start = sources.read_start(sibling_file(path, name.name), 2)
         except FileProblem:
             continue
         return name, int(offset), start == b"\x1f\x8b"
@@ -183,8 +187,8 @@ def _data(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Place:
-    """Where the volume lies."""
+class _Geometry:
+    """Position, voxel size and warnings about the geometry of a volume; see `VolumeHeader`."""
 
     affine: Floats | None
     spacing: tuple[float, float, float]
@@ -192,13 +196,13 @@ class _Place:
     notes: tuple[str, ...] = ()
 
 
-def _place(fields: dict[str, Any], scale: float) -> _Place:
-    """The sform where the file gives one that can be used, else qform, else none."""
+def _geometry(fields: dict[str, Any], scale: float) -> _Geometry:
+    """Return the geometry of the sform if it is usable, else of the qform, else of pixdim."""
     sform = _sform(fields, scale) if fields["sform_code"] > 0 else None
     qform = _qform(fields, scale) if fields["qform_code"] > 0 else None
     notes: list[str] = []
     chosen, code = (sform, fields["sform_code"])
-    if sform is not None and not _perpendicular(sform):
+    if sform is not None and not _is_perpendicular(sform):
         if qform is None:
             notes.append("its axes are not perpendicular (sform)")
         else:
@@ -210,45 +214,47 @@ def _place(fields: dict[str, Any], scale: float) -> _Place:
         corners = np.array([(i, j, k, 1) for i in (0, 1) for j in (0, 1) for k in (0, 1)], float)
         sizes = [*fields["dim"][1:4], 1]
         corners *= np.maximum(np.array(sizes, float) - [1, 1, 1, 0], [1, 1, 1, 1])
-        if np.abs((chosen - qform) @ corners.T).max() > _SAME_MM * max(steps_of(chosen)):
+        if np.abs((chosen - qform) @ corners.T).max() > _SAME_MM * max(voxel_steps(chosen)):
             notes.append("its sform and qform disagree on how it lies: its sform is used")
     if chosen is None:
         pixdim = [abs(float(step)) * scale for step in fields["pixdim"][1:4]]
         i, j, k = (step if math.isfinite(step) else 0.0 for step in pixdim)
-        return _Place(None, (i, j, k), notes=tuple(notes))
+        return _Geometry(None, (i, j, k), notes=tuple(notes))
     if sform is not None and chosen is sform:
-        notes += _other_voxels(steps_of(sform), fields, scale)
+        notes += _voxel_size_note(voxel_steps(sform), fields, scale)
     standard = _SPACES.get(int(code), "template") if int(code) in _STANDARD else ""
-    return _Place(chosen, steps_of(chosen), standard, tuple(notes))
+    return _Geometry(chosen, voxel_steps(chosen), standard, tuple(notes))
 
 
-def _other_voxels(
+def _voxel_size_note(
     steps: tuple[float, float, float], fields: dict[str, Any], scale: float
 ) -> list[str]:
-    """A note where the header's voxel sizes are not those of its sform: one of them is wrong."""
+    """Return a note if the voxel sizes of header and sform differ: one of them is wrong."""
     count = min(int(fields["dim"][0]), 3)
     own = [abs(float(step)) * scale for step in fields["pixdim"][1 : count + 1]]
     if not all(math.isfinite(step) and step > 0 for step in own):
-        return []  # it gives none of its own
+        return []  # the header gives no voxel sizes of its own
     if all(math.isclose(a, b, rel_tol=_SAME_SIZE) for a, b in zip(steps[:count], own, strict=True)):
         return []
     first, second = (" x ".join(f"{step:.3g}" for step in sizes) for sizes in (steps[:count], own))
     return [f"its sform has voxels of {first} mm, its header of {second} mm: its sform is used"]
 
 
-def _perpendicular(affine: Floats) -> bool:
+def _is_perpendicular(affine: Floats) -> bool:
+    """Return whether the three axes of an affine are at right angles."""
     unit = affine[:3, :3] / np.linalg.norm(affine[:3, :3], axis=0)
     return bool(np.abs(unit.T @ unit - np.eye(3)).max() < _PERPENDICULAR)
 
 
 def _sform(fields: dict[str, Any], scale: float) -> Floats | None:
+    """Return the affine of the sform (nifti1.h, "METHOD 3") in LPS, or None if it is impossible."""
     rows = np.array([fields["srow_x"], fields["srow_y"], fields["srow_z"]], np.float64) * scale
     rows = _LPS @ rows
-    return affine_of(rows[:, :3], rows[:, 3])
+    return checked_affine(rows[:, :3], rows[:, 3])
 
 
 def _qform(fields: dict[str, Any], scale: float) -> Floats | None:
-    """The quaternion form: nifti1.h, "METHOD 2"."""
+    """Return the affine of the quaternion form (nifti1.h, "METHOD 2") in LPS, or None."""
     b, c, d = (float(fields[f"quatern_{part}"]) for part in "bcd")
     square = b * b + c * c + d * d
     if not math.isfinite(square) or square > 1.0 + 1e-3:
@@ -270,11 +276,11 @@ def _qform(fields: dict[str, Any], scale: float) -> Floats | None:
     if fields["pixdim"][0] < 0:
         steps[2] = -steps[2]
     offset = np.array([float(fields[f"qoffset_{axis}"]) for axis in "xyz"]) * scale
-    return affine_of(_LPS @ (rotation * steps), _LPS @ offset)
+    return checked_affine(_LPS @ (rotation * steps), _LPS @ offset)
 
 
 def _rescale(fields: dict[str, Any]) -> Rescale:
-    """A slope of 0 means none (nifti1.h)."""
+    """Return slope and intercept; a slope of 0 means that there are none (nifti1.h)."""
     slope, intercept = float(fields["scl_slope"]), float(fields["scl_inter"])
     if not (math.isfinite(slope) and math.isfinite(intercept)) or slope == 0:
         return Rescale()
@@ -282,18 +288,21 @@ def _rescale(fields: dict[str, Any]) -> Rescale:
 
 
 def _window(fields: dict[str, Any]) -> tuple[float, float] | None:
+    """Return (cal_min, cal_max), the range that the file asks to be displayed, or None."""
     low, high = float(fields["cal_min"]), float(fields["cal_max"])
     return (low, high) if math.isfinite(low) and math.isfinite(high) and high > low else None
 
 
 def _axis_names(fields: dict[str, Any], count: int, colour: int) -> tuple[str, ...]:
+    """Return what each axis counts, e.g. "time point"; "" for spatial axes."""
     vector = int(fields["intent_code"]) in _VECTOR_INTENTS
     names = ["", "", "", "time point", "component" if vector else "volume", "axis 6", "axis 7"]
     return (*([""] if colour else []), *names[:count])
 
 
 def _rows(fields: dict[str, Any]) -> tuple[AttributeRow, ...]:
-    rows = [row("Format", "NIfTI-1" if fields["sizeof_hdr"] == 348 else "NIfTI-2")]
+    """Return all header fields as rows for the attributes panel."""
+    rows = [attribute_row("Format", "NIfTI-1" if fields["sizeof_hdr"] == 348 else "NIfTI-2")]
     for name, value in fields.items():
         if name in ("_", "order"):
             continue
@@ -305,5 +314,5 @@ def _rows(fields: dict[str, Any]) -> tuple[AttributeRow, ...]:
             text = ", ".join(f"{part:g}" for part in parts)
         if name in ("qform_code", "sform_code"):
             text = f"{text} ({_SPACES.get(int(fields[name]), 'unknown')})"
-        rows.append(row(name, text))
+        rows.append(attribute_row(name, text))
     return tuple(rows)

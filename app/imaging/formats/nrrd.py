@@ -1,4 +1,4 @@
-"""NRRD headers, attached and detached (teem.sourceforge.net/nrrd/format.html)."""
+"""Read NRRD headers, attached and detached (teem.sourceforge.net/nrrd/format.html)."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from app.imaging.files import sources
 from app.imaging.formats.volume_header import (
     MAX_HEADER_BYTES,
     VolumeHeader,
-    affine_of,
-    beside,
-    damaged,
-    row,
-    steps_of,
+    attribute_row,
+    checked_affine,
+    damaged_header,
+    sibling_file,
+    voxel_steps,
 )
 
 Floats = NDArray[np.float64]
@@ -50,29 +50,29 @@ _SPACES = {
     "left-posterior-superior": (1, 1, 1),
     "lps": (1, 1, 1),
 }
-"""Anatomical spaces -> signs that lead to LPS; with "-time" they have a fourth axis."""
+"""Signs that turn the directions of an anatomical space into LPS; "-time" adds a fourth axis."""
 
 _UNITS_MM = {"mm": 1.0, "um": 0.001, "µm": 0.001, "micron": 0.001, "nm": 1e-6, "cm": 10.0, "m": 1e3}
 _SPACE_KINDS = frozenset({"domain", "space", "", "???", "none"})
 _COLOURS = {"rgb-color": 3, "rgba-color": 4}
-"""Kinds of axes that hold a colour -> its samples; 8 or 16 bits each."""
+"""Samples of a colour, by the kind of its axis; of 8 or 16 bits each."""
 _VECTORS = ("vector", "3-vector", "3-color")
 _KIND_NAMES = {"time": "time point", "list": "volume"}
 _MAX_AXES = 16
 
 
 def read_nrrd(path: Path) -> VolumeHeader:
-    """Parse a header.
+    """Parse the header of an NRRD file.
 
     Raises:
-        FileProblem: It is damaged, or of a kind that cannot be shown.
+        FileProblem: The header is damaged, or the samples are of a kind that cannot be shown.
     """
     fields, end = _fields(path)
     sizes = _whole_numbers(path, fields, "sizes")
     if not 1 <= len(sizes) <= _MAX_AXES or fields.get("dimension") != str(len(sizes)):
-        raise damaged(path, "its sizes do not fit its number of dimensions")
+        raise damaged_header(path, "its sizes do not fit its number of dimensions")
     axes = _axes(path, fields, sizes)
-    data, offset = _data(path, fields, end)
+    data, offset = _voxel_file(path, fields, end)
     return VolumeHeader(
         format="NRRD",
         sizes=sizes,
@@ -85,17 +85,23 @@ def read_nrrd(path: Path) -> VolumeHeader:
         affine=axes.affine,
         spacing=axes.spacing,
         axis_names=axes.names,
-        rows=(row("Format", "NRRD"), *(row(name, value) for name, value in fields.items())),
+        rows=(
+            attribute_row("Format", "NRRD"),
+            *(attribute_row(name, value) for name, value in fields.items()),
+        ),
     )
 
 
 def _fields(path: Path) -> tuple[dict[str, str], int]:
-    """The header's fields, lower case, and where it ends; "key:=value" pairs keep their case."""
+    """Return the fields with names in lower case, and the offset at which the header ends.
+
+    The key of a "key:=value" pair keeps its case and ends in ":=".
+    """
     with sources.open_file(path) as file:
         start = file.read(MAX_HEADER_BYTES)
     found = re.search(rb"\r?\n\r?\n", start)
     if found is None and len(start) >= MAX_HEADER_BYTES:
-        raise damaged(path, "it has no end")
+        raise damaged_header(path, "it has no end")
     end = found.end() if found is not None else len(start)
     fields: dict[str, str] = {}
     for line in start[:end].decode("latin-1").splitlines()[1:]:
@@ -108,17 +114,18 @@ def _fields(path: Path) -> tuple[dict[str, str], int]:
         name, separator, value = line.partition(":")
         name = {"datafile": "data file"}.get(name.strip().lower(), name.strip().lower())
         if not separator:
-            raise damaged(path, "a line of it has no meaning")
+            raise damaged_header(path, "a line of it has no meaning")
         if name in fields:
-            raise damaged(path, f'it says "{name[:30]}" twice')
+            raise damaged_header(path, f'it says "{name[:30]}" twice')
         fields[name] = value.strip()
     return fields, end
 
 
 def _whole_numbers(path: Path, fields: dict[str, str], name: str) -> tuple[int, ...]:
+    """Return a field's whole numbers; raise FileProblem if it holds anything else."""
     parts = fields.get(name, "").split()
     if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
-        raise damaged(path, f"its {name} are no whole numbers")
+        raise damaged_header(path, f"its {name} are no whole numbers")
     return tuple(int(part) for part in parts)
 
 
@@ -132,6 +139,7 @@ def _dtype(path: Path, fields: dict[str, str]) -> np.dtype[Any]:
 
 
 def _encoding(path: Path, fields: dict[str, str]) -> str:
+    """Return how samples are encoded, in the terms of `VolumeHeader.encoding`."""
     name = fields.get("encoding", "").lower()
     encoding = _ENCODINGS.get(name)
     if encoding is None:
@@ -139,22 +147,24 @@ def _encoding(path: Path, fields: dict[str, str]) -> str:
     return encoding
 
 
-def _data(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int]:
-    """The file with the samples, and where they begin."""
+def _voxel_file(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int]:
+    """Return the file with the samples and their offset in it."""
     name = fields.get("data file")
     if name is not None and (name.upper().startswith("LIST") or "%" in name):
         reason = "its voxels are spread over several files, which is not supported"
         raise guards.problem(path, reason, "Export it as one file")
-    data = path if name is None else beside(path, name)
+    data = path if name is None else sibling_file(path, name)
     offset = end if name is None else 0
     lines, skip = (_integer(path, fields, key) for key in ("line skip", "byte skip"))
     if lines < 0 or skip < -1:
-        raise damaged(path, "it does not say where the voxels begin")
+        raise damaged_header(path, "it does not say where the voxels begin")
     if lines:
-        offset = _after_lines(data, offset, min(lines, 10_000))
+        offset = _offset_after_lines(data, offset, min(lines, 10_000))
     if skip == -1:
         if _encoding(path, fields) != "raw":
-            raise damaged(path, "only uncompressed voxels can be counted from the file's end")
+            raise damaged_header(
+                path, "only uncompressed voxels can be counted from the file's end"
+            )
         total = math.prod(_whole_numbers(path, fields, "sizes")) * _dtype(path, fields).itemsize
         return data, max(sources.status(data).size - total, 0)
     if skip and _encoding(path, fields) in ("gzip", "bzip2"):
@@ -163,13 +173,15 @@ def _data(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int]:
 
 
 def _integer(path: Path, fields: dict[str, str], name: str) -> int:
+    """Return a field that holds one whole number; 0 when it is absent."""
     text = fields.get(name, fields.get(name.replace(" ", ""), "0"))
     if not re.fullmatch(r"-?\d{1,15}", text):
-        raise damaged(path, f"its {name} is no number")
+        raise damaged_header(path, f"its {name} is no number")
     return int(text)
 
 
-def _after_lines(data: Path, offset: int, lines: int) -> int:
+def _offset_after_lines(data: Path, offset: int, lines: int) -> int:
+    """Return the offset that lies `lines` lines of text behind `offset`."""
     with sources.open_file(data) as file:
         file.seek(offset)
         for _ in range(lines):
@@ -179,7 +191,7 @@ def _after_lines(data: Path, offset: int, lines: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Axes:
-    """What the axes mean; see `VolumeHeader`."""
+    """Meaning of the file's axes; the fields are those of `VolumeHeader`."""
 
     space: tuple[int, ...]
     colour: int | None
@@ -189,6 +201,7 @@ class _Axes:
 
 
 def _axes(path: Path, fields: dict[str, str], sizes: tuple[int, ...]) -> _Axes:
+    """Sort the file's axes into space, colour and others, by their kinds and directions."""
     kinds = [kind.lower() for kind in fields.get("kinds", "").split()]
     kinds = kinds if len(kinds) == len(sizes) else [""] * len(sizes)
     # Bytes in threes are red, green and blue also where the file only calls them a vector.
@@ -197,7 +210,7 @@ def _axes(path: Path, fields: dict[str, str], sizes: tuple[int, ...]) -> _Axes:
     if dtype.itemsize == 1 and counts:
         counts = _COLOURS | dict.fromkeys(_VECTORS, 3)
     colours = [n for n, kind in enumerate(kinds) if counts.get(kind) == sizes[n]]
-    vectors = _vectors(path, fields, len(sizes))
+    vectors = _axis_vectors(path, fields, len(sizes))
     space = [n for n, kind in enumerate(kinds) if kind in _SPACE_KINDS and n not in colours]
     if vectors is not None:
         space = [n for n in space if vectors[n] is not None]
@@ -205,33 +218,37 @@ def _axes(path: Path, fields: dict[str, str], sizes: tuple[int, ...]) -> _Axes:
         _KIND_NAMES.get(kind, "volume" if kind in _SPACE_KINDS else "component") for kind in kinds
     )
     chosen = tuple(space[:3])
-    affine, spacing = _place(fields, chosen, vectors)
+    affine, spacing = _geometry(fields, chosen, vectors)
     colour = colours[0] if colours else None
     return _Axes(chosen, colour, names, affine, spacing)
 
 
-def _vectors(path: Path, fields: dict[str, str], count: int) -> list[Floats | None] | None:
-    """The step of every axis in the file's space; None for an axis that is not in it."""
+def _axis_vectors(path: Path, fields: dict[str, str], count: int) -> list[Floats | None] | None:
+    """Return the step of every axis in the file's space, None for an axis outside it.
+
+    The result is None if the file gives no space directions at all.
+    """
     text = fields.get("space directions")
     if text is None:
         return None
     parts = re.findall(r"none|\([^()]*\)", text)
     if len(parts) != count:
-        raise damaged(path, "its space directions do not fit its number of dimensions")
+        raise damaged_header(path, "its space directions do not fit its number of dimensions")
     return [None if part == "none" else _vector(part) for part in parts]
 
 
 def _vector(text: str) -> Floats | None:
+    """Parse "(x,y,z)"; None when a part is no number."""
     try:
         return np.array([float(part) for part in text.strip("()").split(",")], np.float64)
     except ValueError:
         return None
 
 
-def _place(
+def _geometry(
     fields: dict[str, str], space: tuple[int, ...], vectors: list[Floats | None] | None
 ) -> tuple[Floats | None, tuple[float, float, float]]:
-    """The affine, when the space is anatomical, and the spacing."""
+    """Return the affine if the space is anatomical, else None, and the spacing in mm."""
     if vectors is None:
         i, j, k = (*_spacings(fields, space), 0.0, 0.0, 0.0)[:3]
         return None, (i, j, k)
@@ -251,15 +268,15 @@ def _place(
     affine = None
     if scale and signs is not None and origin is not None and origin.size >= 3:
         turn = np.diag(np.array(signs, np.float64))
-        affine = affine_of(turn @ directions, turn @ (origin[:3] * scale))
+        affine = checked_affine(turn @ directions, turn @ (origin[:3] * scale))
     lengths3 = np.linalg.norm(directions, axis=0)
     if affine is not None:
-        return affine, steps_of(affine)
+        return affine, voxel_steps(affine)
     return None, (float(lengths3[0]), float(lengths3[1]), float(lengths3[2]))
 
 
 def _spacings(fields: dict[str, str], space: tuple[int, ...]) -> tuple[float, ...]:
-    """Steps in mm of a file without a space, as far as its units are known."""
+    """Return the steps in mm of a file without a space; 0 where unit or value are unknown."""
     values = fields.get("spacings", "").split()
     units = re.findall(r'"([^"]*)"', fields.get("units", ""))
     steps: list[float] = []

@@ -80,7 +80,7 @@ def rests_on_another(path: Path, found: Sequence[Instance]) -> bool:
     if found:
         return found[0].kind == "volume" and importlib.import_module(
             READERS["volume"]
-        ).rests_on_another(path)
+        ).has_separate_voxels(path)
     try:
         return sniff(path) == "volume"  # its voxels may only be missing
     except FileProblem:

@@ -152,7 +152,7 @@ def _metadata(
         "PixelSpacingSource": str(spacing.source),
         "PixelSpacingNote": spacing.note or None,
         "WindowExplanation": (window.explanation or None) if window else None,
-        "ViewPosition": projections.named(instance) or None,
+        "ViewPosition": projections.projection_name(instance) or None,
         "BodyPartExamined": instance.get("BodyPartExamined") or None,
         "Rows": frame.rows,
         "Columns": frame.columns,

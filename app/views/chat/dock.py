@@ -305,7 +305,7 @@ class ChatDock(QWidget):
         parts = (
             instance.get("Modality"),
             instance.get("BodyPartExamined").title(),
-            projections.named(instance),
+            projections.projection_name(instance),
             instance.path.name,
         )
         about = " · ".join(text for text in map(wording.one_line, parts) if text)

@@ -22,7 +22,7 @@ from PySide6.QtGui import (
     QTextOption,
 )
 
-from app.agent.evidence import UNKNOWN, citations, numbers_in
+from app.agent.answers.evidence import UNKNOWN, citations, numbers_in
 from app.views.chat.plain_text import clean, tooltip
 from app.views.theme import SPACE, THEME, TYPE
 

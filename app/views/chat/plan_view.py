@@ -55,7 +55,7 @@ class Line:
     def text(self) -> str:
         """All of it on one line."""
         if not self.word:
-            return f"{self.title}. {self.details}".strip(". ")
+            return f"{self.title}. {self.details}" if self.details else self.title
         more = f" ({self.details.replace(' · ', '; ')})" if self.details else ""
         return f"{self.title}: {self.word}{more}"
 

@@ -17,7 +17,7 @@ from app.agent.events import ApprovalRequested, RunCancelled, RunEvent, ToolFini
 from app.agent.sessions import PastRun, SessionStore, Thread
 from app.agent.sessions.export import Form, export
 from app.audit import AuditLog
-from app.audit.exports import exporting
+from app.audit.exports import record_export
 from app.errors import SightlineError
 from app.imaging.findings import Finding
 from app.tools.api import Artifact
@@ -389,7 +389,7 @@ class Exporter(QObject):
             self._tell(Notice(error.reason, error.remedy, tone="error"))
 
         def work() -> None:
-            with exporting(self.audit, "conversation", path, thread=thread.thread_id):
+            with record_export(self.audit, "conversation", path, thread=thread.thread_id):
                 export(thread.content, form, path)
 
         self._background.submit(work, done, failed)

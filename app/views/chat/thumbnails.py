@@ -151,7 +151,7 @@ class Thumbnail(PictureButton):
         self.clicked.connect(lambda _checked=False: opened())
         self._describe()
         background.submit(
-            lambda: (read(path), synthetic.file_made_by(path)), self._show, self._show_error
+            lambda: (read(path), synthetic.file_model_title(path)), self._show, self._show_error
         )
 
     def draw_over(self, painter: QPainter) -> None:

@@ -22,10 +22,11 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState
-from app.tools.models.plans import InstallPlan
-from app.tools.models.states import ModelStatus
+from app.tools.models.install_plan import InstallPlan
+from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views.chat.widgets import Flow
+from app.views.daemon_tasks import DaemonTasks
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
 from app.views.models.details import Details
@@ -33,7 +34,6 @@ from app.views.models.table import ModelsModel, ModelsTable
 from app.views.models.tasks import Host, Note, Outcome, Tasks
 from app.views.pack_texts import PackTexts
 from app.views.posting import post
-from app.views.settings.aside import Aside
 from app.views.settings.style import sheet
 from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, label, push_button
@@ -75,7 +75,7 @@ class ModelsWindow(QDialog):
         self._store = store
         self._host = host
         self._wanted = ""  # which one to choose as soon as they are listed
-        self._aside = Aside(self)
+        self._tasks = DaemonTasks(self)
         texts = texts or PackTexts()
         self.model = ModelsModel(texts, self)
         self.table = ModelsTable(self.model)
@@ -187,7 +187,7 @@ class ModelsWindow(QDialog):
 
     def refresh(self) -> None:
         """Look into the models folder again."""
-        self._aside.run(lambda _cancel: self._store.overview(), self._listed, self._not_listed)
+        self._tasks.run(lambda _cancel: self._store.overview(), self._listed, self._not_listed)
 
     def _listed(self, statuses: tuple[ModelStatus, ...]) -> None:
         chosen = self._wanted or self.chosen
@@ -335,7 +335,7 @@ class ModelsWindow(QDialog):
         """Stop what is under way and let go of the host; with the main window."""
         self._unsubscribe()
         self.tasks.close()
-        self._aside.close()
+        self._tasks.close()
         self.close()
 
 

@@ -26,8 +26,8 @@ from app.agent.policy import Policy
 from app.settings import Settings
 from app.tools.api import ToolSpec
 from app.views.chat.widgets import row
+from app.views.daemon_tasks import DaemonTasks
 from app.views.icons import icon
-from app.views.settings.aside import Aside
 from app.views.settings.key_field import KeyStore
 from app.views.settings.limits_page import LimitsPage
 from app.views.settings.model_page import ModelPage, Probe, TypedKey
@@ -101,10 +101,10 @@ class SettingsDialog(QDialog):
         self._rooms = rooms
         self._apply = apply
         self._applied = applied
-        self._aside = Aside(self)
+        self._tasks = DaemonTasks(self)
         # Not the dialog's child: what is being saved is taken into use, even if it is closed.
-        self._saving = Aside()
-        self.finished.connect(self._aside.close)
+        self._saving = DaemonTasks()
+        self.finished.connect(self._tasks.close)
         self._build()
         self.model.edited.connect(self._update)
         self.model.provider_shown.connect(self._order)
@@ -131,7 +131,7 @@ class SettingsDialog(QDialog):
         """The page of what may leave the machine."""
         rooms = self._rooms
         llm, show_audit = self._settings.llm, rooms.show_audit
-        return PrivacyPage(llm, rooms.allowed, rooms.keys, self._aside, show_audit)
+        return PrivacyPage(llm, rooms.allowed, rooms.keys, self._tasks, show_audit)
 
     def show_page(self, name: str) -> None:
         """Turn to a page: "model", "limits", "permissions" or "privacy"."""
@@ -168,7 +168,7 @@ class SettingsDialog(QDialog):
         self._saving.run(work, done, self._not_saved)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        self._aside.close()
+        self._tasks.close()
         super().closeEvent(event)
 
     def _not_saved(self, reason: str) -> None:
@@ -178,7 +178,7 @@ class SettingsDialog(QDialog):
 
     def _build(self) -> None:
         settings, rooms = self._settings, self._rooms
-        self.model = ModelPage(settings.llm, rooms.keys, rooms.probe, self._aside)
+        self.model = ModelPage(settings.llm, rooms.keys, rooms.probe, self._tasks)
         self.pages = QStackedWidget()
         self.list = QListWidget()
         self.list.setObjectName("settingsList")

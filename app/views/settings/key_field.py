@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.tools.api import CancelToken
 from app.views.chat.widgets import row
-from app.views.settings.aside import Aside
+from app.views.daemon_tasks import DaemonTasks
 from app.views.settings.parts import wrapped
 from app.views.theme import SPACE
 
@@ -53,7 +53,7 @@ class KeyField(QWidget):
 
     Args:
         keys: Where keys are kept.
-        aside: Runs what is slow.
+        tasks: Runs slow work on threads.
         hint: What stands in the empty field.
 
     Attributes:
@@ -62,11 +62,11 @@ class KeyField(QWidget):
 
     edited = Signal()
 
-    def __init__(self, keys: KeyStore, aside: Aside, hint: str = "") -> None:
+    def __init__(self, keys: KeyStore, tasks: DaemonTasks, hint: str = "") -> None:
         super().__init__()
         self._keys = keys
         self._hint = hint
-        self._aside = aside
+        self._tasks = tasks
         self._name = ""
         self._host = ""
         self._taken = ""  # why the field is empty
@@ -136,7 +136,7 @@ class KeyField(QWidget):
 
     def _look(self) -> None:
         name, keys = self._name, self._keys
-        self._looking = self._aside.run(
+        self._looking = self._tasks.run(
             lambda _cancel: (keys.where(name), keys.variable_of(name), keys.would_keep_in()),
             self._tell,
             lambda _reason: self._say(""),
@@ -167,7 +167,7 @@ class KeyField(QWidget):
     def _forget(self) -> None:
         name, keys = self._name, self._keys
         self.forget_button.setEnabled(False)
-        self._aside.run(lambda _cancel: keys.forget(name), self._forgotten, self._not_forgotten)
+        self._tasks.run(lambda _cancel: keys.forget(name), self._forgotten, self._not_forgotten)
 
     def _forgotten(self, gone: bool) -> None:
         self.forget_button.setEnabled(True)

@@ -17,7 +17,7 @@ from app.settings import Kind, ModelSettings
 from app.tools.api import CancelToken
 from app.views.chat.textview import TextView
 from app.views.chat.widgets import row
-from app.views.settings.aside import Aside
+from app.views.daemon_tasks import DaemonTasks
 from app.views.settings.key_field import LOOK_AFTER_MS, KeyField, KeyStore
 from app.views.settings.parts import Choice, Column, Form, tab_fields
 from app.views.settings.provider_form import ProviderForm
@@ -60,7 +60,7 @@ class ModelPage(Column):
         settings: What is in use.
         keys: Where keys are kept.
         probe: Tests it.
-        aside: Runs what is slow.
+        tasks: Runs slow work on threads.
 
     Attributes:
         edited: Something changed; `problem` may have.
@@ -70,12 +70,14 @@ class ModelPage(Column):
     edited = Signal()
     provider_shown = Signal()
 
-    def __init__(self, settings: ModelSettings, keys: KeyStore, probe: Probe, aside: Aside) -> None:
+    def __init__(
+        self, settings: ModelSettings, keys: KeyStore, probe: Probe, tasks: DaemonTasks
+    ) -> None:
         super().__init__()
         self._settings = settings
         self._keys = keys
         self._probe = probe
-        self._aside = aside
+        self._tasks = tasks
         self._asked: CancelToken | None = None  # the test or list that goes on
         self._tested = ("", "")  # what was tested last: kind and address
         self.forms: dict[str, ProviderForm] = {}
@@ -194,7 +196,7 @@ class ModelPage(Column):
     def _make_form(self, kind: Kind) -> None:
         """The fields of a provider, made when it is first looked at: each takes a few ms."""
         hint = "not needed by most local servers" if kind == "openai" else ""
-        key = KeyField(self._keys, self._aside, hint) if kind != "local" else None
+        key = KeyField(self._keys, self._tasks, hint) if kind != "local" else None
         form = self.forms[kind] = ProviderForm(kind, self._settings.of(kind), key)
         self._upper.addWidget(form)
         self._lower.addWidget(form.more)
@@ -247,7 +249,7 @@ class ModelPage(Column):
                 self.test_button.setFocus()
             then()
 
-        self._asked = self._aside.run(
+        self._asked = self._tasks.run(
             work,
             lambda result: ended(lambda: done(result)),
             lambda reason: ended(lambda: self._say(reason, "error")),
@@ -279,7 +281,7 @@ class ModelPage(Column):
 
     def _look_at_file(self) -> None:
         path = self.wanted().fields.path
-        self._aside.run(
+        self._tasks.run(
             lambda _cancel: self._probe.about_file(path),
             lambda report: self._tell_file(path, report),
             lambda _reason: None,

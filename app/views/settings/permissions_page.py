@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from app.agent.policing.words import ALWAYS, in_words
 from app.agent.policy import Policy
+from app.agent.policy.site_rules import ALWAYS, describe
 from app.settings import PolicySettings, Settings
 from app.tools.api import ToolSpec
 from app.views.chat.textview import TextView
@@ -138,8 +138,8 @@ class PermissionsPage(Column):
 
 def _listed(policy: PolicySettings, site: Sequence[Policy]) -> str:
     """All rules about arguments, one a line, and who made them."""
-    own = in_words(Policy.from_data(policy.data()))
+    own = describe(policy)
     lines = [*ALWAYS, *(f"From your settings file. {text}" for text in own)]
     for one in site:
-        lines += (f"By whoever looks after this computer. {text}" for text in in_words(one))
+        lines += (f"By whoever looks after this computer. {text}" for text in describe(one.rules))
     return "\n".join(f"•  {line}." for line in lines)

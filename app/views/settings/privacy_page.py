@@ -12,7 +12,7 @@ from app.secrets import key_name
 from app.settings import ModelSettings
 from app.views.chat.textview import TextView
 from app.views.chat.widgets import row
-from app.views.settings.aside import Aside
+from app.views.daemon_tasks import DaemonTasks
 from app.views.settings.key_field import KeyStore
 from app.views.settings.parts import Column, wrapped
 from app.views.settings.words import PROVIDERS, host_of, where_it_runs
@@ -53,7 +53,7 @@ class PrivacyPage(Column):
         settings: The model in use.
         allowed: The hosts that were allowed since the program was started.
         keys: Where the key lies.
-        aside: Runs what is slow.
+        tasks: Runs slow work on threads.
         show_audit: Opens the audit log; None leaves its button out.
     """
 
@@ -62,7 +62,7 @@ class PrivacyPage(Column):
         settings: ModelSettings,
         allowed: Allowed,
         keys: KeyStore,
-        aside: Aside,
+        tasks: DaemonTasks,
         show_audit: Callable[[], object] | None = None,
     ) -> None:
         super().__init__()
@@ -87,7 +87,7 @@ class PrivacyPage(Column):
             self._add_audit(show_audit)
         self.column.addStretch(1)
         self.show_hosts()
-        self._find_key(key_name(settings.kind, url_of(settings.kind, fields)), keys, aside)
+        self._find_key(key_name(settings.kind, url_of(settings.kind, fields)), keys, tasks)
         self._host = host_of(settings.kind, fields)
 
     def _add_audit(self, show_audit: Callable[[], object]) -> None:
@@ -143,13 +143,13 @@ class PrivacyPage(Column):
         self.column.addWidget(view)
         return view
 
-    def _find_key(self, name: str, keys: KeyStore, aside: Aside) -> None:
+    def _find_key(self, name: str, keys: KeyStore, tasks: DaemonTasks) -> None:
         if not name:
             self.key_note.setText("The chosen model needs none.")
             return
         self.key_note.setText("Looking for a stored key…")
         say: Callable[[str], None] = self.key_note.setText
-        aside.run(
+        tasks.run(
             lambda _cancel: keys.where(name),
             lambda where: say(
                 f"The key for {self._host} is in {where}. It is sent to no other host."
