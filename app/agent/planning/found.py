@@ -45,24 +45,28 @@ class Book:
             for pack in packs
         }
         self.asking = Vocabulary(
-            (f"{pack}\n{name}", word)
-            for (pack, name), kind in self.kinds.items()
-            for word in kind.words
+            [
+                (f"{pack}\n{name}", word)
+                for (pack, name), kind in self.kinds.items()
+                for word in kind.words
+            ]
         )
         self.unless = Vocabulary(
-            (f"{pack}\n{name}", word)
-            for (pack, name), kind in self.kinds.items()
-            for word in kind.unless
+            [
+                (f"{pack}\n{name}", word)
+                for (pack, name), kind in self.kinds.items()
+                for word in kind.unless
+            ]
         )
-        self.about = Vocabulary((rule.tool, word) for rule in rules for word in rule.words)
-        self.work = Vocabulary((rule.tool, word) for rule in rules for word in rule.leave_out)
+        self.about = Vocabulary([(rule.tool, word) for rule in rules for word in rule.words])
+        self.work = Vocabulary([(rule.tool, word) for rule in rules for word in rule.leave_out])
         self.values = Vocabulary(
-            (rule.tool, word) for rule in rules for item in rule.values for word in item.words
+            [(rule.tool, word) for rule in rules for item in rule.values for word in item.words]
         )
         parts = (self.asking, self.about, self.work, self.values, self.unless)
         self.parts = parts
         self.speller = Speller(
-            (*_ALWAYS, *(one for part in parts for one in part.literals())),
+            [*_ALWAYS, *[one for part in parts for one in part.literals()]],
             frozenset[str]().union(*(part.alone for part in parts)),
         )
 
