@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
 
-from app.views.chat.text import one_line
+from app.views.chat.plain_text import one_line
 from app.views.chat.widgets import row
 from app.views.pack_texts import PackTexts
 from app.views.settings.parts import wrapped

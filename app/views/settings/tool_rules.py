@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 
 from app.agent.policy import DEFAULTS, Policy, Rule
 from app.tools.api import ToolSpec
-from app.views.chat.text import one_line
+from app.views.chat.plain_text import one_line
 from app.views.pack_texts import PackTexts
 from app.views.settings.parts import Choice, Form
 from app.views.theme import SPACE
