@@ -123,7 +123,11 @@ def is_telling(key: str) -> bool:
 
     Not one that is an ordinary word or number: what stands under "ROIName" is "Heart".
     """
-    return _is_private(key) or _names_one(_attribute(key)) or _normal(_attribute(key)) in _distinctive()
+    return (
+        _is_private(key)
+        or _names_one(_attribute(key))
+        or _normal(_attribute(key)) in _distinctive()
+    )
 
 
 def _names_one(key: str) -> bool:

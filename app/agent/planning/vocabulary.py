@@ -1,4 +1,4 @@
-"""Packs' words in a question: whole words, stems (`segment*`), phrases, phrases with a gap.
+"""Vocabulary of the packs, found in a question: whole words, stems (`segment*`), phrases, gaps.
 
 `heart size` is a phrase: between its words nothing may stand but articles and the like ("size of
 the heart" has `size of heart`). `heart .. enlarg*` has a gap: up to `GAP` other words of the same
