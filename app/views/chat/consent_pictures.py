@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from app.agent.llm.png import MAX_BYTES
+from app.agent.llm.picture_encoding import MAX_BYTES
 from app.errors import FileProblem, SightlineError
 from app.views.background import Background
 from app.views.chat.widgets import Wrapped, label
@@ -52,8 +52,8 @@ class SentImage:
 def read_sent(path: Path) -> SentImage:
     """The picture in the file that would be sent; for a thread of the pool.
 
-    Its bytes must be those that its name promises, as when it is sent (`app.agent.llm.png`), so
-    that what is shown here and what leaves are the same.
+    Its bytes must be those that its name promises, as when it is sent
+    (`app.agent.llm.picture_encoding`), so that what is shown here and what leaves are the same.
 
     Raises:
         FileProblem: It is not there, or is something else by now.
