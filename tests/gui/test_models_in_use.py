@@ -83,17 +83,17 @@ def test_a_marked_box_is_asked_about_and_the_card_leads_to_the_model_that_is_not
     window, actions = made.window, made.window.actions_
     window.open_paths([picture(tmp_path / "film.png", 300)])
     wait_until(lambda: window.canvas.picture is not None and not window.busy, timeout=30)
-    assert not actions.marks.segment.isEnabled()
-    actions.marks.box.trigger()
-    assert actions.marks.box.isChecked()
+    assert not actions.segment.isEnabled()
+    actions.mark_box.trigger()
+    assert actions.mark_box.isChecked()
     _drag(made, (60, 60), (200, 180))
-    assert actions.marks.segment.isEnabled()
+    assert actions.segment.isEnabled()
     (drawn,) = window.workspace.marks_shown()
     assert drawn.provenance.tool == user_marks.BOX
-    actions.marks.box.trigger()
+    actions.mark_box.trigger()
     menu = _menu(made, wait_until)
-    assert menu.actions()[0] is actions.marks.segment
-    menu.setActiveAction(actions.marks.segment)
+    assert menu.actions()[0] is actions.segment
+    menu.setActiveAction(actions.segment)
     QTest.keyClick(menu, Qt.Key.Key_Return)
     wait_until(lambda: made.chat.conversation.runs)
     run = made.chat.conversation.runs[-1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from PySide6.QtCore import (
@@ -244,14 +243,11 @@ class FindingsList(QWidget):
         self._soon.timeout.connect(self._bring_new)
         self.model.modelAboutToBeReset.connect(self._keep_place)
         self.model.modelReset.connect(self._reset)
-        self._disconnect: Callable[[], None] = workspace.annotations.selection_changed.connect(
-            self._mark
-        )
+        workspace.annotations.selection_changed.connect(self._mark)
         self._reset()
 
     def close_models(self) -> None:
         """Stop listening to the workspace."""
-        self._disconnect()
         self._soon.stop()
         self.model.close()
 
@@ -392,19 +388,14 @@ class FindingsModel(QAbstractListModel):
         # the canvas's items, and all at once would be a stall.
         self._soon = QTimer(self, singleShot=True, interval=0)
         self._soon.timeout.connect(self.refresh)
-        self._disconnects: list[Callable[[], None]] = [
-            workspace.annotations.changed.connect(self._soon.start),
-            workspace.viewport.frame_changed.connect(self._soon.start),
-            workspace.studies.changed.connect(self._soon.start),
-        ]
+        workspace.annotations.changed.connect(self._soon.start)
+        workspace.viewport.frame_changed.connect(self._soon.start)
+        workspace.studies.changed.connect(self._soon.start)
         self.refresh()
 
     def close(self) -> None:
         """Stop listening to the workspace."""
         self._soon.stop()
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
 
     def refresh(self) -> None:
         """Take the rows from the workspace."""

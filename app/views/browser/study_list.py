@@ -76,10 +76,8 @@ class StudyList(QWidget):
         column.addWidget(self.problems)
         self.model.about_to_change.connect(self._keep_place)
         self.model.changed.connect(self._restore_place)
-        self._disconnects: list[Callable[[], None]] = [
-            workspace.studies.changed.connect(self.refresh),
-            workspace.viewport.image_changed.connect(self._mark_shown),
-        ]
+        workspace.studies.changed.connect(self.refresh)
+        workspace.viewport.image_changed.connect(self._mark_shown)
         self.refresh()
 
     def _make_view(self) -> QListView:
@@ -98,9 +96,6 @@ class StudyList(QWidget):
 
     def close_models(self) -> None:
         """Stop listening to the workspace."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
         self.model.close()
 
     def refresh(self) -> None:
@@ -245,12 +240,11 @@ class StudyModel(QAbstractListModel):
         self._thumbnails: OrderedDict[str, QPixmap | None] = OrderedDict()  # None: there is none
         self._pictured: dict[str, Instance] = {}  # of what a thumbnail is, or will be
         self._awaited: OrderedDict[str, Future[Thumbnail]] = OrderedDict()
-        self._disconnect: Callable[[], None] = workspace.studies.changed.connect(self.refresh)
+        workspace.studies.changed.connect(self.refresh)
         self.refresh()
 
     def close(self) -> None:
         """Stop listening to the workspace."""
-        self._disconnect()
         for future in self._awaited.values():
             future.cancel()
 

@@ -81,18 +81,15 @@ class PictureView(ImageView):
         )
         model = self._viewport_model
         # Before the scroller, which asks for the next frame as soon as one is there.
-        drawn_first = model.frame_changed.connect(self._frame_changed)
+        model.frame_changed.connect(self._frame_changed)
         self.scroller = Scroller(workspace, self)
         self.scrubber = Scrubber(self, workspace, self.scroller)
         self.scroller.playing_changed.connect(self._update_overlay)
         self.scroller.speed_changed.connect(self._update_overlay)
-        self._disconnects: list[Callable[[], None]] = [
-            drawn_first,
-            model.image_changed.connect(self._image_changed),
-            model.display_changed.connect(self._display_changed),
-            # A scan that goes on adds to the shown series: "Image 1 / 8" becomes "1 / 96".
-            workspace.studies.changed.connect(self._update_overlay),
-        ]
+        model.image_changed.connect(self._image_changed)
+        model.display_changed.connect(self._display_changed)
+        # A scan that goes on adds to the shown series: "Image 1 / 8" becomes "1 / 96".
+        workspace.studies.changed.connect(self._update_overlay)
         self.findings_layer.changed.connect(self._update_overlay)
         self.view_changed.connect(self._update_overlay)
         self.view_changed.connect(self._render_view)
@@ -101,14 +98,9 @@ class PictureView(ImageView):
 
     def close_models(self) -> None:
         """Stop listening to the workspace; call before the canvas goes away."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
         self._renderer.drop()
         self._rendering.close()
-        self.layer_drawing.close()
         self.findings_layer.close()
-        self.scrubber.close_models()
         self.scroller.stop()
 
     # What is shown

@@ -254,11 +254,7 @@ class LayerDrawing(QObject):
         self._shown: list[_Part] = []
         self._known: dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]] = {}
         self._building = False
-        self._disconnect = layers.changed.connect(self.sync)
-
-    def close(self) -> None:
-        """Stop listening to the workspace."""
-        self._disconnect()
+        layers.changed.connect(self.sync)
 
     @property
     def ready(self) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QEnterEvent, QMouseEvent, QPainter, QPaintEvent, QWheelEvent
@@ -47,12 +46,10 @@ class Scroller(QObject):
         self._late = False  # a frame was due while another was still awaited
         self._due = 0.0  # ms on the clock at which the next frame is due
         self._clock = QElapsedTimer()
-        self._disconnects = [
-            self._model.requested.connect(lambda _request: self._requested()),
-            self._model.frame_changed.connect(self._arrived),
-            self._model.image_changed.connect(self._image_changed),
-            workspace.studies.changed.connect(self._forget_place),
-        ]
+        self._model.requested.connect(lambda _request: self._requested())
+        self._model.frame_changed.connect(self._arrived)
+        self._model.image_changed.connect(self._image_changed)
+        workspace.studies.changed.connect(self._forget_place)
         self._instance = self._model.instance
         self._series: Series | None = None
         self._place: tuple[Instance, tuple[int, int]] | None = None
@@ -61,9 +58,6 @@ class Scroller(QObject):
     def stop(self) -> None:
         """Stop playing and listening."""
         self.pause()
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
 
     @property
     def waiting(self) -> bool:
@@ -288,18 +282,10 @@ class Scrubber(QWidget):
         self.setAccessibleName("Position in the series")
         self.setToolTip(plain_tip("Drag to go through the series"))
         model = workspace.viewport
-        self._disconnects: list[Callable[[], None]] = [
-            model.requested.connect(lambda _request: self.follow()),
-            model.image_changed.connect(self.follow),
-            workspace.studies.changed.connect(self.follow),
-        ]
+        model.requested.connect(lambda _request: self.follow())
+        model.image_changed.connect(self.follow)
+        workspace.studies.changed.connect(self.follow)
         self.follow()
-
-    def close_models(self) -> None:
-        """Stop listening to the workspace."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
 
     def follow(self) -> None:
         """Show the place that the viewport is at or on its way to."""

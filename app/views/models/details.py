@@ -5,7 +5,7 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from app.tools.models.states import ModelStatus
+from app.tools.models.status import ModelStatus
 from app.views import icons, wording
 from app.views.chat.textview import BULLET, TextView
 from app.views.chat.widgets import row

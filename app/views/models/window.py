@@ -22,8 +22,8 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.tools.hosting.states import ModelState
-from app.tools.models.plans import InstallPlan
-from app.tools.models.states import ModelStatus
+from app.tools.models.install_plan import InstallPlan
+from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views.chat.widgets import Flow
 from app.views.daemon_tasks import DaemonTasks

@@ -24,7 +24,7 @@ from app.agent.policy.grants import Strict
 from app.agent.policy.site_rules import ALWAYS, describe
 from app.settings import PolicySettings, Settings, bounds
 from app.tools.api import ToolSpec
-from app.views.chat.text import one_line
+from app.views.chat.plain_text import one_line
 from app.views.chat.textview import TextView
 from app.views.chat.widgets import row
 from app.views.pack_texts import PackTexts
