@@ -74,8 +74,8 @@ class SentImage:
 def read_sent(path: Path) -> SentImage:
     """Read a picture that would be sent; for a background thread.
 
-    The digest of its bytes must be its name, as `app.agent.llm.picture_encoding` checks when it is sent: so the
-    picture that is shown is the picture that leaves.
+    The digest of its bytes must be its name, as `app.agent.llm.picture_encoding` checks when it is
+    sent: so the picture that is shown is the picture that leaves.
 
     Raises:
         FileProblem: It is missing or has changed.
