@@ -14,10 +14,10 @@ from typing import Any
 from app import paths
 from app.agent.loop.audit_trail import UNKNOWN
 from app.agent.sessions import SessionStore
+from app.agent.sessions.content import Content
 from app.agent.sessions.export import DISCLAIMER, WARNING, Form, as_text
 from app.agent.sessions.export import as_json as as_json_form
 from app.agent.sessions.export import export as write_export
-from app.agent.sessions.reading import Content
 from app.agent.sessions.replay import Recorded, Replay, Replayed
 from app.audit.exports import record_export
 from app.errors import FileProblem, SightlineError, printable

@@ -23,8 +23,7 @@ def behind(director: Director, request: RunRequest, plans: Plans, cited: Collect
     """
     concerned = concerned_by(
         director.record,
-        request.question,
-        request.image_notes,
+        director.intent,
         cited,
         request.thread.history,
         by_rules=director.by_rules,

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.agent.answers.evidence import cite
 from app.agent.answers.relevant_results import Concerned
-from app.agent.call_log import Ended
+from app.agent.call_log import LoggedCall
 from app.tools.planning import Plans
 from app.tools.telling import Disagreement, Given, one_line
 
@@ -55,12 +55,12 @@ def _place(found: Disagreement, concerned: Concerned) -> str:
     return f" in {where}" if where else ""
 
 
-def _sides(found: Disagreement, results: Sequence[Ended]) -> Iterator[str]:
+def _sides(found: Disagreement, results: Sequence[LoggedCall]) -> Iterator[str]:
     for text, place in found.sides:
         yield cite(one_line(text), results[place].message.evidence)
 
 
-def _given(item: Ended) -> Given:
+def _given(item: LoggedCall) -> Given:
     data = item.message.data
     output, metadata = (_table(data.get(key)) for key in ("output", "metadata"))
     return Given(item.call.name, item.call.arguments, output, metadata, item.sources)

@@ -12,7 +12,7 @@ from typing import Any
 
 from app.agent.answers.evidence import cite
 from app.agent.answers.relevant_results import Concerned
-from app.agent.call_log import Ended
+from app.agent.call_log import LoggedCall
 from app.agent.image_reference import name_of
 from app.tools.planning import Plans
 from app.tools.telling import has_words, one_line
@@ -40,7 +40,7 @@ def caveats(concerned: Concerned, plans: Plans) -> str:
     return "\n".join([HEAD, *(f"- {line}." for line in lines)]) if lines else ""
 
 
-def _part(item: Ended, key: str) -> Mapping[str, Any]:
+def _part(item: LoggedCall, key: str) -> Mapping[str, Any]:
     found = item.message.data.get(key)
     return found if isinstance(found, Mapping) else {}
 
@@ -60,7 +60,7 @@ def _open(concerned: Concerned) -> Iterator[str]:
 
 def _warned(concerned: Concerned, plans: Plans) -> Iterator[str]:
     """What several results say alike of one image stands once, with all their numbers."""
-    alike: dict[tuple[str, str], list[Ended]] = {}
+    alike: dict[tuple[str, str], list[LoggedCall]] = {}
     for item in concerned.results:
         for said in dict.fromkeys(_warnings(item)):
             if _minded(said, item.call.name, plans):
@@ -71,7 +71,7 @@ def _warned(concerned: Concerned, plans: Plans) -> Iterator[str]:
         yield _cited(f"{tools}{place}: {one_line(said, _LONGEST)}", items)
 
 
-def _warnings(item: Ended) -> Iterator[str]:
+def _warnings(item: LoggedCall) -> Iterator[str]:
     """The warnings of a result, wherever the tool put them."""
     for part in (_part(item, "output"), _part(item, "metadata")):
         told = part.get("warnings")
@@ -86,7 +86,7 @@ def _minded(said: str, tool: str, plans: Plans) -> bool:
     )
 
 
-def _cited(line: str, items: list[Ended]) -> str:
+def _cited(line: str, items: list[LoggedCall]) -> str:
     for number in dict.fromkeys(item.message.evidence for item in items):
         line = cite(line, number)
     return line

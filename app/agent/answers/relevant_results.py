@@ -11,11 +11,10 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.agent.call_log import Ended, Record, key_of
-from app.agent.image_reference import name_of
+from app.agent.call_log import CallLog, LoggedCall
+from app.agent.image_reference import image_reference, name_of
 from app.agent.messages import Message
-from app.agent.planning.text import normalised
-from app.agent.planning.which import perhaps_another, which_image
+from app.agent.planning import Intent
 
 Notes = Sequence[Mapping[str, Any]]
 
@@ -26,20 +25,20 @@ class Concerned:
 
     Attributes:
         results: The results, in the order in which they came.
-        rested_on: The numbers (`Ended.number`) of those that it does rest on: the run's own and
-            what it cites. All of them, where a model's answer cites nothing.
+        rested_on: The numbers (`LoggedCall.number`) of those that it does rest on: the run's own
+            and those it cites. All of them, where a model's answer cites nothing.
         seen: The open images that are shown or that the question is about, the current one first.
         mirrored: Names of the images that the model itself saw as their files have them: mirrored.
-        open: Each open image by its name, with its sources (`Record.sources`), the current first.
+        open: Each open image by its name, with its sources (`CallLog.sources`), the current first.
     """
 
-    results: tuple[Ended, ...] = ()
+    results: tuple[LoggedCall, ...] = ()
     rested_on: frozenset[int] = frozenset()
     seen: Notes = ()
     mirrored: tuple[str, ...] = ()
     open: tuple[tuple[str, frozenset[str]], ...] = ()
 
-    def where(self, item: Ended) -> str:
+    def where(self, item: LoggedCall) -> str:
         """On which image a result is, "" where that is the current one, or not known."""
         if not item.sources or not self.open or not item.sources.isdisjoint(self.open[0][1]):
             return ""
@@ -48,9 +47,8 @@ class Concerned:
 
 
 def concerned_by(
-    record: Record,
-    question: str,
-    notes: Notes,
+    record: CallLog,
+    intent: Intent,
     cited: Collection[int],
     history: Sequence[Message] = (),
     *,
@@ -60,15 +58,14 @@ def concerned_by(
 
     Args:
         record: The calls of the conversation that have ended.
-        question: The user's text.
-        notes: What is open, the current image first.
+        intent: What was asked, of which open images.
         cited: Numbers of the results that the answer cites.
         history: The conversation, with the pictures that the model was shown.
         by_rules: Rules gave the answer: it cites all that it rests on.
     """
-    which = which_image(normalised(question), notes)
-    unclear = bool(which.unclear) or perhaps_another(normalised(question))
-    asked = [note for note in notes if unclear or note.get("id") in which.ids]
+    notes = intent.scene.images
+    unclear = bool(intent.unclear_image) or intent.may_concern_other_images
+    asked = [note for note in notes if unclear or note.get("id") in intent.images]
     asked = asked or list(notes[:1])
     ended = [item for item in record.all() if item.message.ok]
     named = [item for item in ended if item.here or item.message.evidence in cited]
@@ -85,15 +82,15 @@ def concerned_by(
         tuple(results[number] for number in sorted(results)),
         frozenset(item.number for item in named) if certain else frozenset(results),
         seen,
-        tuple(name_of(note, notes) for note in seen if key_of(note) in keys),
+        tuple(name_of(note, notes) for note in seen if image_reference(note) in keys),
         tuple((name_of(note, notes), record.sources(note)) for note in notes),
     )
 
 
 def _seen_mirrored(history: Sequence[Message]) -> frozenset[str]:
-    """The images, by `key_of`, of which the model was shown a mirrored picture."""
+    """The images, by `image_reference`, of which the model was shown a mirrored picture."""
     found: set[str] = set()
     for message in history:
         mirrored = {picture.image_id for picture in message.pictures if picture.mirrored}
-        found |= {key_of(note) for note in message.images if note.get("id") in mirrored}
+        found |= {image_reference(note) for note in message.images if note.get("id") in mirrored}
     return frozenset(found)

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from uuid import uuid4
 
-from app.agent.call_log import Record
+from app.agent.call_log import CallLog
 from app.agent.enforcement.discovery import AGAIN, LOOK, adapted, look
 from app.agent.enforcement.eligibility import Eligible
 from app.agent.enforcement.enforcer import Enforcer
@@ -27,11 +27,9 @@ from app.agent.enforcement.update_plan_tool import CHECK
 from app.agent.enforcement.verdicts import judge_task
 from app.agent.events import Override
 from app.agent.llm.base import ToolSchema
-from app.agent.loop.tool_execution import Outcome, Tools, not_run, schema_of
+from app.agent.loop.tool_execution import Outcome, Tools, not_run
 from app.agent.messages import Message, ToolCall
-from app.agent.planning.classify import Asked, classify
-from app.agent.planning.rules import Act, Finished, NoRule, rule_decision
-from app.agent.planning.steps import Scene, Step
+from app.agent.planning import Intent, Planner, Scene, Step
 from app.agent.request import RunRequest
 from app.tools.planning import Plans, ToolRule
 
@@ -61,7 +59,7 @@ class Director:
         plan: The checklist.
 
     Attributes:
-        asked: The question, classified.
+        intent: What is asked.
         by_rules: Rules plan, not a model: asking it again would change nothing.
         results: The results of this run, in the order in which they came.
         notes: What rules that answer have to say of what was looked up.
@@ -71,19 +69,18 @@ class Director:
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
         self.plans = plans
-        self.asked = Asked()
+        self.intent = Intent()
         self.by_rules = False
         self.results: list[Message] = []
         self.notes: list[str] = []
         self.seen = False
-        self.record = Record()
+        self.record = CallLog()
         self._plan = plan
         self._request = request
         self._tools = tools
         self._enforcer: Enforcer | None = None
         self._goal: Goal | None = None
         self._schemas: dict[str, ToolSchema] = {}
-        self._scene = Scene((), {})
         self._orders: dict[str, Order] = {}
         self._settled: set[str] = set()  # calls that rules have judged, or made themselves
         self._moved: set[str] = set()
@@ -92,23 +89,27 @@ class Director:
         self._next: list[ToolCall] = []
         self._checked = False
 
-    def begin(self) -> None:
-        """Read the question; before it is part of the conversation."""
+    def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
+        """Interpret the question, before it is part of the conversation.
+
+        Args:
+            planner: Reads it.
+            schemas: Those of the packs' tools.
+
+        Returns:
+            What is asked.
+        """
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
-        self.record = Record(history, notes, self._request.out_dir)
-        if not self.plans:
-            return
-        self._schemas = {
-            spec.name: ToolSchema(spec.name, "", schema_of(spec.Input), spec.phrases)
-            for spec in (tool.spec for tool in self._tools.all())
-        }
-        self.asked = classify(question, self.plans, self._schemas)
-        self._scene = Scene(tuple(notes), self._schemas, tuple(history), self.plans)
-        self._goal = Goal(self.plans, question, notes, self.record, self._schemas)
-        self._enforcer = Enforcer(
-            Eligible(self.plans, self.asked, question, self._tools, self.record)
+        self._schemas = {schema.name: schema for schema in schemas}
+        self.intent = planner.interpret(
+            question, Scene(tuple(notes), self._schemas, tuple(history))
         )
+        self.record = CallLog(history, notes, self._request.out_dir)
+        if self.plans:
+            self._goal = Goal(self.plans, self.intent, self.record)
+            self._enforcer = Enforcer(Eligible(self.plans, self.intent, self._tools, self.record))
+        return self.intent
 
     def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
         """The model's own plan as it may be followed, and what was mended; called in its thread.
@@ -158,7 +159,7 @@ class Director:
         if self._enforcer is None:
             return Judged(note=order.note, advice=order.advice)
         rule = self.plans.rule(call.name)
-        verdict = judge_task(rule, message, self.asked)
+        verdict = judge_task(rule, message, self.intent)
         notes = [order.note]
         advice = [order.advice, self._recommend(call) if message.ok else ""]
         looked = self._looks.pop(call.id, None)
@@ -220,16 +221,13 @@ class Director:
         elif self._plan:
             self._plan.end("done", _sentence(verdict.why))
 
-    def decide(self) -> Act | Finished | NoRule:
-        """What rules alone do next, where they are certain of it."""
-        if self._enforcer is None:
-            return NoRule()
-        mine = [
+    def planned_results(self) -> list[Message]:
+        """Return the results of this run, without those of calls that rules put in."""
+        return [
             item
             for item in self.results
             if item.call_id.endswith(AGAIN) or not item.call_id.startswith(INSERTED)
         ]
-        return rule_decision(self._request.question, self._scene, mine)
 
     def rules_call(self, step: Step) -> ToolCall:
         """The call of a step that rules alone, and no model, decided on."""
@@ -237,9 +235,9 @@ class Director:
         self._orders[call.id] = Order(Made("rules", step.why))
         return call
 
-    def _needed(self) -> Asked:
+    def _needed(self) -> Intent:
         """What is asked, without what eyes suffice for where the model has them."""
-        return self.asked.seen() if self.seen and not self.by_rules else self.asked
+        return self.intent.with_eyes() if self.seen and not self.by_rules else self.intent
 
     def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
         """Whether a call may run beside those of the turn: nothing of them concerns it."""
@@ -308,7 +306,7 @@ class Director:
         """Have it looked up what there really is, once for a tool."""
         if rule.tool in self._looked:
             return
-        wanted = look(rule, call, message, self.asked, self._schemas)
+        wanted = look(rule, call, message, self.intent, self._schemas)
         if wanted is None:
             return
         self._looked.add(rule.tool)

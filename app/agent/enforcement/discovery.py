@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.agent.enforcement.verdicts import found_nothing, listed, output_of
+from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
-from app.agent.planning.classify import Asked
-from app.agent.planning.nearness import edits
-from app.agent.planning.steps import image_arguments
+from app.agent.planning import Intent, edits
 from app.tools.planning import ToolRule
 
 LOOK = "-look"
@@ -55,7 +54,7 @@ def look(
     rule: ToolRule,
     call: ToolCall,
     message: Message,
-    asked: Asked,
+    asked: Intent,
     tools: Mapping[str, ToolSchema],
 ) -> ToolCall | None:
     """The call that lists what there is, or None where there is no reason to look.

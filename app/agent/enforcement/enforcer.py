@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from app.agent.call_log import Ended
+from app.agent.call_log import LoggedCall
 from app.agent.enforcement.argument_binding import Bound, bind, feed
 from app.agent.enforcement.eligibility import Eligible
 from app.agent.enforcement.rulings import (
@@ -28,10 +28,10 @@ from app.agent.enforcement.rulings import (
     new_id,
 )
 from app.agent.events import Override
+from app.agent.image_reference import image_argument
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import schema_of
 from app.agent.messages import ToolCall
-from app.agent.planning.steps import image_argument
 from app.tools.api import Tool
 from app.tools.planning import AllOf, AnyOf, Priority, Successor
 
@@ -45,7 +45,7 @@ class Enforcer:
 
     def __init__(self, eligible: Eligible) -> None:
         self.plans = eligible.plans
-        self.asked = eligible.asked
+        self.intent = eligible.intent
         self.record = eligible.record
         self._tools = eligible.tools
         self._eligible = eligible
@@ -129,7 +129,7 @@ class Enforcer:
         """What the packs recommend after this tool, for this question."""
         return tuple(
             rule
-            for rule in self.plans.successors(tool, self.asked.kinds)
+            for rule in self.plans.successors(tool, self.intent.kinds)
             if not rule.mandatory and self._eligible.may(rule.then)
         )
 
@@ -144,17 +144,17 @@ class Enforcer:
 
     def _follow(self, tool: str) -> list[Successor]:
         """What must come after this tool, once it ended well."""
-        after = self.plans.successors(tool, self.asked.kinds)
+        after = self.plans.successors(tool, self.intent.kinds)
         # Nothing follows itself: that would never end.
         return [r for r in after if r.mandatory and r.then != tool and self._eligible.may(r.then)]
 
-    def _latest(self, rule: Successor, cause: Ended) -> Ended:
+    def _latest(self, rule: Successor, cause: LoggedCall) -> LoggedCall:
         return self.record.latest(rule.after, cause.images) or cause
 
     def _better(self, call: ToolCall, tool: Tool) -> Go | No | None:
         """A better tool in place of one of low priority, unless the user named that."""
         name = call.name
-        chosen = name in self.asked.named or call.id.startswith(INSERTED)
+        chosen = name in self.intent.named or call.id.startswith(INSERTED)
         if self.plans.rule(name).priority is not Priority.LOW or chosen:
             return None
         images = self.images_of(call)

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
 
-from app.agent.call_log import Record, key_of
+from app.agent.call_log import CallLog
 from app.agent.enforcement.verdicts import GoalVerdict, judge_goal
-from app.agent.image_reference import name_of
-from app.agent.llm.base import ToolSchema
+from app.agent.image_reference import image_reference, name_of, unsuitable_image
 from app.agent.messages import Message
-from app.agent.planning.classify import Asked
-from app.agent.planning.suited import unsuited
-from app.agent.planning.text import normalised
-from app.agent.planning.which import which_image
+from app.agent.planning import Intent
 from app.tools.planning import Plans
 
 
@@ -23,32 +18,25 @@ class Goal:
 
     Args:
         plans: What the packs tell.
-        question: The user's text.
-        notes: What is open, the current image first.
-        record: What ran.
-        schemas: The tools' schemas, by name.
+        intent: What is asked.
+        record: The calls that ran.
     """
 
-    def __init__(
-        self,
-        plans: Plans,
-        question: str,
-        notes: Sequence[Mapping[str, Any]],
-        record: Record,
-        schemas: Mapping[str, ToolSchema],
-    ) -> None:
-        named = which_image(normalised(question), notes).ids
+    def __init__(self, plans: Plans, intent: Intent, record: CallLog) -> None:
+        notes = intent.scene.images
         self._plans = plans
         self._notes = notes
         self._record = record
-        self._schemas = schemas
+        self._schemas = intent.scene.tools
         # The open images that the question names.
         by_id = {str(note.get("id")): name_of(note, notes) for note in notes}
-        self._named = tuple(by_id[name] for name in named if name in by_id)
-        self._images = frozenset(key_of(note) for note in notes if note.get("id") in named)
+        self._named = tuple(by_id[name] for name in intent.images if name in by_id)
+        self._images = frozenset(
+            image_reference(note) for note in notes if note.get("id") in intent.images
+        )
 
     def verdict(
-        self, needed: Asked, results: Sequence[Message], waiting: Sequence[str]
+        self, needed: Intent, results: Sequence[Message], waiting: Sequence[str]
     ) -> GoalVerdict:
         """By what ran now, and what earlier questions found out about the same image.
 
@@ -80,11 +68,11 @@ class Goal:
         """Whether a tool ran on an image that the question is about, however it ended."""
         return any(message.tool == tool and self._meant(message) for message in results)
 
-    def _barred(self, tool: str, needed: Asked) -> str:
+    def _barred(self, tool: str, needed: Intent) -> str:
         """Why a tool can run on nothing that is open; "" where it can."""
         if not self._notes:
             return f"{tool} needs an image, and none is open" if needed.needs_image else ""
-        whys = [unsuited(self._plans.rule(tool).accepts, note) for note in self._notes]
+        whys = [unsuitable_image(self._plans.rule(tool).accepts, note) for note in self._notes]
         return f"{tool} is not for what is open: {whys[0]}" if all(whys) else ""
 
     def _meant(self, message: Message) -> bool:

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from app.agent.enforcement.plan_checklist import Written
 from app.agent.events import Override
-from app.agent.loop.tool_execution import near_names
-from app.agent.planning.classify import Asked
+from app.agent.planning import Intent, near_names
 from app.tools.api import ToolRetry
 from app.tools.planning import AnyOf, Plans, Priority
 
@@ -33,7 +32,7 @@ class Checked:
 def check_plan(
     steps: Sequence[Written],
     plans: Plans,
-    asked: Asked,
+    asked: Intent,
     tools: Collection[str],
     ran: Collection[str] = (),
 ) -> Checked:
@@ -101,7 +100,7 @@ def _in_order(steps: Sequence[Written]) -> list[Written]:
     ]
 
 
-def _allowed(step: Written, plans: Plans, asked: Asked, checked: Checked) -> Written:
+def _allowed(step: Written, plans: Plans, asked: Intent, checked: Checked) -> Written:
     """The step without tools that may not run for this question."""
     kept: list[str] = []
     for name in step.tools:
@@ -122,7 +121,7 @@ def _allowed(step: Written, plans: Plans, asked: Asked, checked: Checked) -> Wri
 
 
 def _complete(
-    checked: Checked, plans: Plans, asked: Asked, tools: Collection[str], ran: Collection[str]
+    checked: Checked, plans: Plans, asked: Intent, tools: Collection[str], ran: Collection[str]
 ) -> None:
     """Put what a tool needs before it, in the same step, where no step before has it."""
     there = set(ran)
@@ -143,7 +142,7 @@ def _complete(
 def _needs(
     name: str,
     plans: Plans,
-    asked: Asked,
+    asked: Intent,
     tools: Collection[str],
     there: Collection[str],
     above: tuple[str, ...],
@@ -171,7 +170,7 @@ def _needs(
     return list(dict.fromkeys(found))
 
 
-def _least(checked: Checked, plans: Plans, asked: Asked, ran: Collection[str]) -> None:
+def _least(checked: Checked, plans: Plans, asked: Intent, ran: Collection[str]) -> None:
     """Say what is more than the question needs: the least that suffices is what is planned."""
     if not asked.wanted:
         return

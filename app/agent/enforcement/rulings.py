@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from uuid import uuid4
 
-from app.agent.call_log import Ended
+from app.agent.call_log import LoggedCall
 from app.agent.events import Override
 from app.agent.messages import ToolCall
 from app.tools.planning import AllOf, AnyOf, Successor
@@ -65,7 +65,7 @@ class Next:
     """
 
     rule: Successor
-    cause: Ended
+    cause: LoggedCall
 
 
 GO_ON = "Do not call it again. Go on without it, and say what it would have been needed for."

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from app.agent.messages import Message
-from app.agent.planning.classify import Asked
+from app.agent.planning import Intent
 from app.tools.planning import Plans, Priority, Successor, ToolRule
 
 TaskState = Literal["done", "incomplete", "failed"]
@@ -50,7 +50,7 @@ class GoalVerdict:
     missing: tuple[str, ...] = ()
 
 
-def judge_task(rule: ToolRule, message: Message, asked: Asked) -> TaskVerdict:
+def judge_task(rule: ToolRule, message: Message, asked: Intent) -> TaskVerdict:
     """What a call came to.
 
     Args:
@@ -83,7 +83,7 @@ def found_nothing(rule: ToolRule, message: Message) -> bool:
 
 
 def judge_goal(
-    asked: Asked,
+    asked: Intent,
     plans: Plans,
     results: Sequence[Message],
     open_steps: Iterable[str],
@@ -144,7 +144,7 @@ def output_of(message: Message) -> Mapping[str, Any]:
 
 
 def _needed(
-    asked: Asked, plans: Plans, ran: Sequence[Message], tools: Collection[str] | None
+    asked: Intent, plans: Plans, ran: Sequence[Message], tools: Collection[str] | None
 ) -> dict[str, str]:
     """Tools that must have given a result -> why, as it goes on after "did not run"."""
     needed = dict.fromkeys(asked.wanted, ", though the question needs it")
@@ -164,7 +164,7 @@ def _needed(
 
 
 def _must_follow(
-    item: Successor, asked: Asked, plans: Plans, tools: Collection[str] | None
+    item: Successor, asked: Intent, plans: Plans, tools: Collection[str] | None
 ) -> bool:
     return (
         item.mandatory
@@ -174,7 +174,7 @@ def _must_follow(
     )
 
 
-def _best(tool: str, plans: Plans, ran: Sequence[Message], asked: Asked) -> TaskVerdict | None:
+def _best(tool: str, plans: Plans, ran: Sequence[Message], asked: Intent) -> TaskVerdict | None:
     """The best that a tool's calls came to; those of another that does the same work count too.
 
     None where none of them ran. A tool that the user names is not to be had by another.

@@ -37,12 +37,14 @@ from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop, WallClock
 from app.agent.loop.model_turn import CANCEL_GRACE_S, Answers, Reply
 from app.agent.loop.offered_tools import Offered
+from app.agent.loop.offline_model import OfflineModel
 from app.agent.loop.retry import Retry
-from app.agent.loop.rule_answers import ByRules
+from app.agent.loop.rule_answers import RuleAnswers
 from app.agent.loop.tool_calls import NOT_RUN, Calls
 from app.agent.loop.tool_execution import Tools, log_unexpected
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
+from app.agent.planning import Planner
 from app.agent.policy import Grants, Policy
 from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import Asking
@@ -91,6 +93,7 @@ class AgentLoop:
         self.approvals = approvals or Gate(Policy.standard(), Grants())
         self.retry = retry or Retry()
         self.plans = plans
+        self.planner = Planner(plans)
         self.rules_first = rules_first
         self.audit = audit
         self._window = ContextWindow(info_of(model))
@@ -181,8 +184,7 @@ class _Run:
             director=self.director,
             evidence=Evidence(request.thread.history),
         )
-        self.rules = ByRules(
-            question=request.question,
+        self.rules = RuleAnswers(
             plans=agent.plans,
             director=self.director,
             work=self._work,
@@ -268,7 +270,9 @@ class _Run:
         """From the question to the answer, or to a limit."""
         self._start()
         self.request.cancel.check()
-        self.director.begin()
+        intent = self.director.begin(self.agent.planner, Offered(self.agent.tools).schemas())
+        if isinstance(self.agent.model, OfflineModel):
+            self.answers.model = self.agent.model.following(intent)
         rules_first = self.agent.rules_first and not self.answers.window.info.rules
         if rules_first and self.rules.begin():
             await self.asking.keep()
