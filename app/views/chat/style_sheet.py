@@ -1,4 +1,4 @@
-"""The chat's part of the style sheet, from the theme's tokens; set once on the dock."""
+"""Style sheet of the chat, made from the tokens of the theme."""
 
 from __future__ import annotations
 
@@ -108,5 +108,5 @@ QFrame#chatPending {
 
 
 def sheet() -> str:
-    """The style sheet with every token filled in."""
+    """Return the style sheet with every token filled in."""
     return _SHEET.substitute(asdict(THEME) | asdict(TYPE) | asdict(SPACE))

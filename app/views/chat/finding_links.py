@@ -1,4 +1,4 @@
-"""Ties the chat to the findings: what is named or shown here is selected there, and back."""
+"""Links between the chat and the findings: chips and names select findings on the canvas."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from shiboken6 import isValid
 
 from app.imaging.findings import Finding
 from app.views import wording
-from app.views.chat.text import tooltip
+from app.views.chat.plain_text import tooltip
 from app.views.style import ui_font
 from app.views.theme import THEME, TYPE
 from app.workspace import drawing
@@ -22,7 +22,7 @@ _DOT = 8
 
 
 class FindingChip(QAbstractButton):
-    """A finding as a small button: its colour, label and measurement."""
+    """A finding as a small button with its colour, label and measurement."""
 
     def __init__(self, finding: Finding, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -39,7 +39,7 @@ class FindingChip(QAbstractButton):
         self.setToolTip(tooltip("\n".join(part for part in parts if part)))
 
     def set_tint(self, tint: str) -> None:
-        """Colour of the finding on the canvas."""
+        """Set the colour that the finding has on the canvas."""
         self._tint = tint
         self.update()
 
@@ -69,7 +69,7 @@ class FindingChip(QAbstractButton):
 
 
 class FindingLinks:
-    """Keeps chips and findings in step. One for a dock; `close` lets the workspace forget it."""
+    """Keeps chips and findings in step, one for each dock; call `close` before the dock goes."""
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
@@ -81,13 +81,13 @@ class FindingLinks:
         ]
 
     def close(self) -> None:
-        """Listen no more."""
+        """Disconnect from the workspace."""
         for disconnect in self._disconnect:
             disconnect()
         self._disconnect.clear()
 
     def chip(self, finding: Finding) -> FindingChip:
-        """A chip that selects `finding` and shows whether it is selected."""
+        """Return a chip that selects `finding` and shows whether it is selected."""
         chip = FindingChip(finding)
         self.know((finding,))
         chip.clicked.connect(lambda _checked=False, key=finding.id: self.select(key))
@@ -96,7 +96,7 @@ class FindingLinks:
         return chip
 
     def know(self, findings: Iterable[Finding]) -> None:
-        """Remember what findings are called, so that their links outlive their replacement."""
+        """Remember labels of findings, so that their links work after a tool replaced them."""
         for finding in findings:
             self._names[finding.id] = (finding.label, finding.image.sop_instance_uid)
 
@@ -107,12 +107,12 @@ class FindingLinks:
         return instance.sop_instance_uid if instance is not None else ""
 
     def targets(self, findings: Iterable[Finding] = (), shown: str = "") -> dict[str, str]:
-        """Label to finding id, of what a run's text may name.
+        """Return finding id by label, for the findings that the text of a run may name.
 
         Args:
-            findings: What the run found; it overrules what was there before.
-            shown: SOP Instance UID of the image that its question was asked about. What lies on
-                neither that nor an image of `findings` is not meant: it may be another patient's.
+            findings: Findings of the run; they take precedence over older ones.
+            shown: SOP Instance UID of the image that the question was about. Findings on any image
+                but that one and those of `findings` are left out: they may be another patient's.
         """
         own = sorted(findings, key=lambda item: item.image.sop_instance_uid == shown)
         images = {shown, *(item.image.sop_instance_uid for item in own)}
@@ -126,12 +126,12 @@ class FindingLinks:
         return {item.label: item.id for item in (*before, *own) if item.label.strip()}
 
     def of_call(self, call_id: str) -> list[Finding]:
-        """Findings of an earlier call that are still open."""
+        """Return the findings of an earlier call that are still open."""
         everything = (item.finding for item in self._workspace.annotations.all())
         return [finding for finding in everything if finding.provenance.call_id == call_id]
 
     def select(self, finding_id: str) -> None:
-        """Select a finding and show the image that it lies on; again to select nothing."""
+        """Select a finding and show its image; if it is selected already, select nothing."""
         key = self._current(finding_id)
         annotations = self._workspace.annotations
         item = annotations.get(key)
@@ -145,7 +145,7 @@ class FindingLinks:
         annotations.select(key)
 
     def select_of(self, findings: Sequence[Finding]) -> None:
-        """Select a result's first finding; where one of them is selected already, the next."""
+        """Select the first of these findings, or the next one if one is selected already."""
         annotations = self._workspace.annotations
         there = [key for item in findings if annotations.get(key := self._current(item.id))]
         if not there:
@@ -158,7 +158,7 @@ class FindingLinks:
             annotations.select(key)
 
     def _current(self, finding_id: str) -> str:
-        """The finding itself or, after the tool ran again, the one that took its place."""
+        """Return the id of the finding, or of the one that replaced it when the tool ran again."""
         annotations = self._workspace.annotations
         if annotations.get(finding_id) is not None or finding_id not in self._names:
             return finding_id
@@ -191,7 +191,7 @@ class FindingLinks:
         for chip in tuple(self._chips):
             if isValid(chip):
                 self._dress(chip)
-            else:  # Qt deleted it with its card; Python has not let go of it yet
+            else:  # Qt deleted it with its card, and Python still holds the wrapper
                 self._chips.discard(chip)
 
     def _on_selected(self, _finding_id: str) -> None:
