@@ -12,7 +12,7 @@ import pytest
 
 from app.agent.context.model_pictures import ShownPictures, make_pictures, may_send, risk_of
 from app.agent.events import ApprovalRequested
-from app.agent.llm.png import encoded
+from app.agent.llm.picture_encoding import encoded
 from app.agent.loop.agent_loop import AgentLoop
 from app.agent.loop.emitter import Emitter
 from app.agent.messages import Picture
