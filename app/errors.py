@@ -60,6 +60,8 @@ def printable(text: str, *, lines: bool = False) -> str:
     Returns:
         Control characters written as escapes.
     """
+    if text.isprintable():
+        return text
     return "".join(
         sign
         if sign.isprintable() or sign in _UNCONTROLLED or (lines and sign == "\n")

@@ -29,7 +29,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from app.agent.events import ApprovalRequested
-from app.agent.llm.png import MAX_BYTES
+from app.agent.llm.picture_encoding import MAX_BYTES
 from app.agent.request import Decision
 from app.errors import FileProblem, SightlineError
 from app.views.background import Background
@@ -73,8 +73,8 @@ class SentImage:
 def read_sent(path: Path) -> SentImage:
     """Read a picture that would be sent; for a background thread.
 
-    The digest of its bytes must be its name, as `app.agent.llm.png` checks when it is sent: so the
-    picture that is shown is the picture that leaves.
+    The digest of its bytes must be its name, as `app.agent.llm.picture_encoding` checks when it is
+    sent: so the picture that is shown is the picture that leaves.
 
     Raises:
         FileProblem: It is missing or has changed.

@@ -12,7 +12,7 @@ from app.views.chat.widgets import row
 from app.views.models import words
 from app.views.models.table import TONES
 from app.views.pack_texts import PackTexts
-from app.views.settings.parts import wrapped
+from app.views.settings.fields import wrapped
 from app.views.theme import SPACE
 from app.views.widgets import label
 

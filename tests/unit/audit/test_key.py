@@ -11,10 +11,11 @@ import pytest
 
 from app.audit.key import KEYRING_NAME, audit_key
 from app.errors import SightlineError
+from app.secrets import Secrets
 
 
 @dataclass
-class Ring:
+class Ring(Secrets):
     """A keyring that may be missing, locked or refusing."""
 
     there: bool = True

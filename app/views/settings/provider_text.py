@@ -1,4 +1,4 @@
-"""What the settings say about each provider."""
+"""Texts of the settings about each provider of language models."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ TOOL_FORMS = (
 
 
 def host_of(kind: Kind, fields: ProviderSettings) -> str:
-    """The host that is asked, "" where there is none (yet)."""
+    """Return the host of a provider's address, or ""."""
     try:
         return urlsplit(url_of(kind, fields)).hostname or ""
     except ValueError:
@@ -45,7 +45,7 @@ def host_of(kind: Kind, fields: ProviderSettings) -> str:
 
 
 def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
-    """Where the model runs, and what that means for the data."""
+    """Return as sentences where the model runs and what is sent there."""
     if kind == "offline":
         return "Nothing leaves this computer."
     if kind == "local":
@@ -72,7 +72,7 @@ def where_it_runs(kind: Kind, fields: ProviderSettings) -> str:
 
 
 def _place(url: str) -> str:
-    """The host as the mark and the questions show it, with its port; "" for no address."""
+    """Return the host as the privacy mark shows it, with its port; "" for no address."""
     try:
         return place_of(url)
     except (UsageError, ValueError):

@@ -1,4 +1,4 @@
-"""Fields of the settings window. All of their text is plain text."""
+"""Fields, forms and pages of the settings window. All labels show plain text, never HTML."""
 
 from __future__ import annotations
 
@@ -33,14 +33,14 @@ FIELD_HEIGHT = 32
 
 
 def wrapped(text: str, role: str = "") -> QLabel:
-    """A label of several lines, as narrow as it must be: one long name must not widen the page."""
+    """Return a label that wraps its text; a long word does not widen the page."""
     made = label(text, role, wrap=True)
     made.setMinimumWidth(1)
     return made
 
 
 def tab_fields(box: QWidget) -> list[QWidget]:
-    """The fields in a widget, in the order in which they were made."""
+    """Return the fields in a widget that the Tab key reaches, in the order of their creation."""
     return [
         field
         for field in box.findChildren(QWidget)
@@ -50,8 +50,8 @@ def tab_fields(box: QWidget) -> list[QWidget]:
     ]
 
 
-class Column(QScrollArea):
-    """A page: a column that scrolls where the window is too low for it."""
+class SettingsPage(QScrollArea):
+    """A page of the settings: a column of widgets that scrolls if it is higher than the window."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -66,18 +66,18 @@ class Column(QScrollArea):
         self.setWidget(inside)
 
     def heading(self, text: str, hint: str = "") -> None:
-        """A title, and below it what it is about."""
+        """Add the page's title, and below it an explanation."""
         self.column.addWidget(label(text, "title"))
         if hint:
             self.column.addWidget(wrapped(hint, "muted"))
         self.column.addSpacing(SPACE.xs)
 
     def tab_fields(self) -> list[QWidget]:
-        """What the Tab key goes through, in order."""
+        """Return the fields that the Tab key goes through, in order."""
         return tab_fields(self)
 
     def section(self, text: str) -> QLabel:
-        """The title of a group."""
+        """Add the title of a group of fields."""
         self.column.addSpacing(SPACE.m)
         made = label(text, "section")
         self.column.addWidget(made)
@@ -85,7 +85,7 @@ class Column(QScrollArea):
 
 
 class Form(QGridLayout):
-    """Names on the left, fields on the right; each field is named for screen readers."""
+    """Names at the left, fields at the right; each field gets its name for screen readers."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -95,29 +95,29 @@ class Form(QGridLayout):
         self.setColumnMinimumWidth(0, LABEL_WIDTH)
         self.setColumnStretch(1, 1)
 
-    def put(self, name: str, field: QWidget, beside: QWidget | None = None) -> None:
-        """A row.
+    def put(self, name: str, field: QWidget, container: QWidget | None = None) -> None:
+        """Add a row.
 
         Args:
-            name: Its name.
-            field: What is named.
-            beside: What stands in the row instead of the field alone, and holds it.
+            name: Name of the field.
+            field: The field.
+            container: Widget that holds the field and others of the row; None for the field alone.
         """
         field.setAccessibleName(name)
         title = label(name, "muted")
         title.setBuddy(field)
-        # As high as a field, so that both have one line of text where the field has notes below.
+        # As high as a field, so that name and field align where the row is higher.
         title.setMinimumHeight(FIELD_HEIGHT)
         self.addItem(QSpacerItem(0, 2), self.rowCount(), 0)
         at = self.rowCount()
         self.addWidget(title, at, 0, Qt.AlignmentFlag.AlignTop)
-        if beside is None and field.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Fixed:
-            beside = QWidget()  # else the names would take the room that the field leaves
-            beside.setLayout(row(field, 1))
-        self.addWidget(beside or field, at, 1)
+        if container is None and field.sizePolicy().horizontalPolicy() == QSizePolicy.Policy.Fixed:
+            container = QWidget()  # else the names would take the room that the field leaves
+            container.setLayout(row(field, 1))
+        self.addWidget(container or field, at, 1)
 
     def note(self, text: str, field: QWidget | None = None) -> QLabel:
-        """A line of help below the last field; also told to screen readers."""
+        """Add a line of help below the last row; for screen readers it describes `field`."""
         made = wrapped(text, "caption")
         self.addWidget(made, self.rowCount(), 1)
         if field is not None:
@@ -126,7 +126,7 @@ class Form(QGridLayout):
 
 
 class Check(QCheckBox):
-    """A check box whose mark is seen on the dark background."""
+    """A check box whose mark is visible on the dark background."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
@@ -140,8 +140,15 @@ class Check(QCheckBox):
             painter.end()
 
 
-class Choice(QComboBox):
-    """A list to choose from; each item has a value. The wheel scrolls the page, not the choice."""
+class _IgnoreWheel:
+    """Leaves the wheel to the page, so that scrolling changes no field."""
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        event.ignore()
+
+
+class Choice(_IgnoreWheel, QComboBox):
+    """A drop-down list whose items have values. The wheel scrolls the page, not the list."""
 
     def __init__(self, items: tuple[tuple[str, str], ...]) -> None:
         super().__init__()
@@ -151,26 +158,23 @@ class Choice(QComboBox):
 
     @property
     def value(self) -> str:
-        """The value of the chosen item."""
+        """The value of the selected item."""
         return str(self.currentData())
 
     def choose(self, value: str) -> None:
-        """Choose the item with that value."""
+        """Select the item with a value, or else the first."""
         self.setCurrentIndex(max(0, self.findData(value)))
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         _paint_arrow(self)
 
 
-class NameField(QComboBox):
-    """A name to type, or to choose from those an endpoint listed.
+class NameField(_IgnoreWheel, QComboBox):
+    """A field for a name that is typed, or selected from those that an endpoint lists.
 
     Attributes:
-        edited: The text changed, by typing or choosing.
+        edited: Emitted when the text changes, by typing or selecting.
     """
 
     edited = Signal()
@@ -183,7 +187,7 @@ class NameField(QComboBox):
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.setMinimumContentsLength(12)
         self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
-        # Never inline: a longer name that begins alike must not slip in unseen.
+        # Not inline: that would enter a longer name with the same beginning, unnoticed.
         finder = self.completer() or QCompleter(self)
         finder.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
         finder.setFilterMode(Qt.MatchFlag.MatchContains)
@@ -196,7 +200,7 @@ class NameField(QComboBox):
 
     @property
     def text(self) -> str:
-        """The name."""
+        """The name, without spaces around it."""
         return self.currentText().strip()
 
     def set_text(self, text: str) -> None:
@@ -204,7 +208,7 @@ class NameField(QComboBox):
         self.setEditText(text)
 
     def offer(self, names: tuple[str, ...]) -> None:
-        """Offer names; what is typed stays."""
+        """Replace the names in the list; the typed text stays."""
         typed = self.currentText()
         self.blockSignals(True)
         self.clear()
@@ -212,17 +216,14 @@ class NameField(QComboBox):
         self.setEditText(typed)
         self.blockSignals(False)
 
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
-
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if self.count():
             _paint_arrow(self)
 
 
-class Count(QSpinBox):
-    """A whole number with its unit."""
+class Count(_IgnoreWheel, QSpinBox):
+    """A field for a whole number with its unit. A least value of 0 means "no limit"."""
 
     def __init__(self, least: float, greatest: float, unit: str, *, step: int = 1) -> None:
         super().__init__()
@@ -230,54 +231,46 @@ class Count(QSpinBox):
         self.setSingleStep(step)
         self.setSuffix(f" {unit}")
         self.setGroupSeparatorShown(True)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumSize(170, FIELD_HEIGHT)
-        # The style sheet's padding does not reach the text of a spin box.
-        self.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        if least == 0:
-            self.setSpecialValueText("no limit")
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
+        _prepare_spin_box(self, least)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         _paint_steps(self)
 
 
-class Amount(QDoubleSpinBox):
-    """A number with a unit before or behind it."""
+class Amount(_IgnoreWheel, QDoubleSpinBox):
+    """A field for a number with a unit around it. A least value of 0 means "no limit"."""
 
     def __init__(
-        self, least: float, greatest: float, *, before: str = "", behind: str = "", step: float = 1
+        self, least: float, greatest: float, *, prefix: str = "", suffix: str = "", step: float = 1
     ) -> None:
         super().__init__()
         self.setRange(least, greatest)
         self.setSingleStep(step)
-        self.setPrefix(before)
-        self.setSuffix(behind)
-        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setMinimumSize(170, FIELD_HEIGHT)
-        # The style sheet's padding does not reach the text of a spin box.
-        self.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
-        self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
-        if least == 0:
-            self.setSpecialValueText("no limit")
+        self.setPrefix(prefix)
+        self.setSuffix(suffix)
+        _prepare_spin_box(self, least)
 
     def textFromValue(self, value: float) -> str:
         return f"{value:.2f}" if self.prefix() else f"{value:g}"
-
-    def wheelEvent(self, event: QWheelEvent) -> None:
-        event.ignore()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         _paint_steps(self)
 
 
+def _prepare_spin_box(box: QAbstractSpinBox, least: float) -> None:
+    box.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    box.setMinimumSize(170, FIELD_HEIGHT)
+    # The style sheet's padding does not reach the text of a spin box.
+    box.lineEdit().setTextMargins(SPACE.s, 0, 0, 0)
+    box.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+    if least == 0:
+        box.setSpecialValueText("no limit")
+
+
 class PriceField(QLineEdit):
-    """US dollars for a million tokens; empty where not known."""
+    """A field for US dollars per million tokens; empty if unknown."""
 
     def __init__(self, greatest: float) -> None:
         super().__init__()
@@ -287,10 +280,10 @@ class PriceField(QLineEdit):
 
     @property
     def price(self) -> float | None:
-        """The price; None where it is not known.
+        """The price in US dollars, or None if the field is empty.
 
         Raises:
-            ValueError: It is no price.
+            ValueError: The text is no price.
         """
         text = self.text().strip().removeprefix("$").replace(",", ".")
         if not text:
@@ -301,12 +294,12 @@ class PriceField(QLineEdit):
         return value
 
     def show_price(self, price: float | None) -> None:
-        """Show a price."""
+        """Show a price in US dollars; None empties the field."""
         self.setText("" if price is None else f"{price:g}")
 
 
 def _paint_arrow(box: QComboBox) -> None:
-    """The theme's style sheet leaves the arrow out: a file's colour could not follow the theme."""
+    # Not in the style sheet: an arrow from a file could not follow the theme's colours.
     side = SPACE.m
     at = QRect(box.width() - side - SPACE.s, (box.height() - side) // 2, side, side)
     painter = QPainter(box)

@@ -1,4 +1,4 @@
-"""The settings window's part of the style sheet, from the theme's tokens."""
+"""The style sheet of the settings window, with the theme's colours and sizes."""
 
 from __future__ import annotations
 
@@ -52,6 +52,6 @@ QTextBrowser#chatText[tone="error"] { color: ${error}; }
 """)
 
 
-def sheet() -> str:
-    """The style sheet with every token filled in."""
+def style_sheet() -> str:
+    """Return the style sheet."""
     return _SHEET.substitute(asdict(THEME) | asdict(TYPE) | asdict(SPACE))
