@@ -10,11 +10,11 @@ from app.agent.llm.providers import url_of
 from app.agent.privacy.consents import Consents
 from app.secrets import Secrets, key_name
 from app.settings import ModelSettings
-from app.views.chat.textview import TextView
-from app.views.chat.widgets import row
 from app.views.daemon_tasks import DaemonTasks
+from app.views.layouts import row
 from app.views.settings.fields import SettingsPage, wrapped
 from app.views.settings.provider_text import PROVIDERS, host_of, where_it_runs
+from app.views.text_view import TextView
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label
 

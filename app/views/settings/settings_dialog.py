@@ -28,9 +28,9 @@ from app.agent.privacy.consents import Consents
 from app.secrets import Secrets
 from app.settings import LimitSettings, Settings, bounds
 from app.tools.api import ToolSpec
-from app.views.chat.widgets import row
 from app.views.daemon_tasks import DaemonTasks
 from app.views.icons import icon
+from app.views.layouts import row
 from app.views.settings.fields import Amount, Check, Count, Form, SettingsPage, wrapped
 from app.views.settings.model_page import ModelPage
 from app.views.settings.privacy_page import PrivacyPage
