@@ -57,6 +57,8 @@ def printable(text: str, *, lines: bool = False) -> str:
         text: Text from a file, e.g. its name or a series description.
         lines: Keep line breaks.
     """
+    if text.isprintable():
+        return text
     return "".join(
         sign
         if sign.isprintable() or sign in _HARMLESS or (lines and sign == "\n")

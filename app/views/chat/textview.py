@@ -187,6 +187,22 @@ class TextView(QTextBrowser):
             self.setFixedHeight(height)
 
 
+def literal(text: str, tone: str = "", name: str = "", *, max_height: int = 0) -> TextView:
+    """Return a view of text from elsewhere, shown literally.
+
+    Args:
+        text: The text.
+        tone: Property for the style sheet.
+        name: Accessible name.
+        max_height: Height in px from which it scrolls; 0 for no limit.
+    """
+    view = TextView(max_height=max_height)
+    view.setProperty("tone", tone)
+    view.setAccessibleName(name)
+    view.set_plain(text)
+    return view
+
+
 class LongText(TextView):
     """Plain text of any length, inserted piece by piece so that the window never stalls.
 
