@@ -9,11 +9,10 @@ from pathlib import Path
 
 from app.errors import SightlineError, printable
 from app.headless.common import print_json, program_of
-from app.tools.models.cards import ModelCard
-from app.tools.models.getting import host_of
-from app.tools.models.plans import InstallPlan
+from app.tools.models.cards import ModelCard, cards_table
+from app.tools.models.downloads import host_of
+from app.tools.models.install_plan import InstallPlan
 from app.tools.models.store import ModelStatus
-from app.tools.models.table import table
 from app.wiring import Program
 
 
@@ -49,7 +48,7 @@ def models(asked: Asked) -> int:
         SightlineError: It cannot be done, or the user has not agreed to something.
     """
     if asked.markdown:
-        print(table())
+        print(cards_table())
         return 0
     with program_of() as program:
         statuses = _done(program, asked)

@@ -24,6 +24,9 @@ from app.tools.planning import PackPlan
 
 JsonValue = None | bool | int | float | str | Sequence["JsonValue"] | Mapping[str, "JsonValue"]
 JsonDict = dict[str, Any]
+Progress = Callable[[float, str], None]
+"""`progress(fraction 0..1, text)` reports how far a piece of work is."""
+
 PathUse = Literal["read", "write", "text"]
 """What a tool does with the file that an argument names; see `ToolSpec.paths`."""
 

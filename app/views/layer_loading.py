@@ -54,20 +54,12 @@ class LayerLoading(QObject):
         self._named = Named()
         self._learning = False
         layers, viewport = workspace.layers, workspace.viewport
-        self._disconnects = [
-            viewport.image_changed.connect(self._image_changed),
-            workspace.studies.changed.connect(self._studies_changed),
-            layers.wanted.connect(self._read),
-            layers.frame_wanted.connect(self._read_frame),
-        ]
+        viewport.image_changed.connect(self._image_changed)
+        workspace.studies.changed.connect(self._studies_changed)
+        layers.wanted.connect(self._read)
+        layers.frame_wanted.connect(self._read_frame)
         canvas.picture_changed.connect(self._picture_changed)
         self._learn()
-
-    def close(self) -> None:
-        """Stop listening to the workspace."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
 
     @property
     def states(self) -> tuple[Instance, ...]:

@@ -54,16 +54,11 @@ class Loader:
         self._latest: Future[Frame] | None = None
         self._shown: FrameRequest | None = None
         self._prefetching = Prefetching(decoder, place_of)
-        self._disconnects = [
-            viewport.requested.connect(self._load),
-            viewport.image_changed.connect(self._image_changed),
-        ]
+        viewport.requested.connect(self._load)
+        viewport.image_changed.connect(self._image_changed)
 
     def close(self) -> None:
         """Stop answering."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
         self._let_go()
 
     def _image_changed(self) -> None:

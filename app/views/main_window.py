@@ -48,11 +48,11 @@ from app.views.garbage_collection import spare_the_collector
 from app.views.icons import icon
 from app.views.layer_loading import LayerLoading
 from app.views.loader import Loader
+from app.views.menu_bar import MainActions
 from app.views.notices import Action, Notices, Placeholder
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, plain_tip
-from app.views.window_actions import Commands, WindowActions
 from app.workspace.studies import key_of
 from app.workspace.workspace import Workspace
 
@@ -102,10 +102,10 @@ class MainWindow(QMainWindow):
         super().__init__()
         self.workspace = workspace
         self._layout_file = layout_file or _own_layout_file()
-        self._open_demo = open_demo
-        self._open_settings = open_settings
-        self._open_audit = open_audit
-        self._open_models = open_models
+        self.open_demo = open_demo
+        self.open_settings = open_settings
+        self.open_audit = open_audit
+        self.open_models = open_models
         self._closed = False
         self.background = Background(parent=self)
         self.loader = Loader(
@@ -131,15 +131,11 @@ class MainWindow(QMainWindow):
         self.layers_panel.needed_changed.connect(self._arrangement.show_layers)
         self.opening = Opening(workspace, self.loader, self.notices)
         self._make_status()
-        self.actions_ = WindowActions(
-            self, self.canvas, self.planes, workspace, self._commands(), self.docks
-        )
+        self.actions_ = MainActions(self)
         self.findings_list.shown.connect(self._show_finding)
         self.findings_list.removed.connect(self._offer_undo)
-        self._disconnects = [
-            workspace.studies.changed.connect(self._update_status),
-            workspace.closed.connect(self.loader.forget),
-        ]
+        workspace.studies.changed.connect(self._update_status)
+        workspace.closed.connect(self.loader.forget)
         self._update_status()
         Drops(self, self._center, self.open_paths)
         if self._layout_file is not None:
@@ -175,8 +171,8 @@ class MainWindow(QMainWindow):
             ("Open files…", self.choose_files),
             ("Open folder…", self.choose_folder),
         ]
-        if self._open_demo is not None:
-            buttons.append(("Open the demo", self._open_demo))
+        if self.open_demo is not None:
+            buttons.append(("Open the demo", self.open_demo))
         self.placeholder = Placeholder(self.canvas, self.workspace.viewport, buttons)
 
     def _make_docks(self) -> WindowDocks:
@@ -205,24 +201,6 @@ class MainWindow(QMainWindow):
         note.setContentsMargins(0, 0, SPACE.s, 0)
         bar.addPermanentWidget(note)
 
-    def _commands(self) -> Commands:
-        return Commands(
-            open_files=self.choose_files,
-            open_folder=self.choose_folder,
-            open_demo=self._open_demo,
-            open_settings=self._open_settings,
-            open_audit=self._open_audit,
-            close_study=self.close_study,
-            close_all=self.close_all,
-            shortcuts=lambda: help_dialogs.shortcuts(self).open(),
-            about=lambda: help_dialogs.about(self).open(),
-            key_image=self.documents.key_images.step,
-            has_key_images=lambda: bool(self.documents.key_images.links),
-            step_series=self.study_list.step,
-            open_models=self._open_models,
-            segment_marked=self.segment_marked if isinstance(self.chat, ChatDock) else None,
-        )
-
     # What the window can do
 
     @property
@@ -245,6 +223,19 @@ class MainWindow(QMainWindow):
         name = QFileDialog.getExistingDirectory(self, "Open a folder of images")
         if name:
             self.open_paths([Path(name)])
+
+    def show_shortcuts(self) -> None:
+        """Open the list of keys and mouse gestures."""
+        help_dialogs.shortcuts(self).open()
+
+    def show_about(self) -> None:
+        """Open the about dialog."""
+        help_dialogs.about(self).open()
+
+    @property
+    def has_assistant(self) -> bool:
+        """Whether the window has a chat that can be asked."""
+        return isinstance(self.chat, ChatDock)
 
     def segment_marked(self) -> None:
         """Ask the assistant to segment what the user has marked on the shown image."""
@@ -321,23 +312,18 @@ class MainWindow(QMainWindow):
             return
         self._closed = True
         self.closing.emit()
+        self.workspace.close()
         self.opening.cancel()
         self.planes.close()
         self.loader.close()
-        self.layer_loading.close()
-        for disconnect in self._disconnects:
-            disconnect()
         for part in (
-            self.layers_panel,
             self.canvas,
             self.documents,
-            self.panes,
             self.study_list,
             self.findings_list,
             self.attributes,
         ):
             part.close_models()
-        self.actions_.close()
         if isinstance(self.chat, ChatDock):
             self.chat.close_models()
         self.background.close()

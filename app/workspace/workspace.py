@@ -50,6 +50,14 @@ class Workspace:
         self.studies.changed.connect(self._forget_places)
         self.viewport.image_changed.connect(self._follow_study)
 
+    def close(self) -> None:
+        """Disconnect every listener of the models, when the window that shows them closes."""
+        models = (self.studies, self.commands, self.annotations, self.viewport, self.panes)
+        for model in (self, *models, self.layers):
+            for value in vars(model).values():
+                if isinstance(value, Signal):
+                    value.clear()
+
     def add(self, result: ScanResult, *, show: bool = True, images_only: bool = False) -> bool:
         """Add what a scan found and show the first of it.
 

@@ -233,7 +233,7 @@ def test_shortcuts_act_on_the_image(
     QTest.keyClick(window.canvas, Qt.Key.Key_I)
     wait_until(lambda: not window.busy)
     assert window.workspace.viewport.display.invert
-    assert window.actions_.image.invert.isChecked()
+    assert window.actions_.invert.isChecked()
 
 
 def test_a_pane_shows_the_tool_s_picture_and_closes(

@@ -113,7 +113,6 @@ def test_a_pane_has_the_band_by_its_tool_s_word_and_by_its_file_s(
     view = area.views[1]
     assert inked(view.band.grab().toImage(), 3) == 1.0
     assert area.views[2].band.isHidden()
-    area.close_models()
     area.close()
     background.close()
 

@@ -18,7 +18,7 @@ from app.audit.entries import read_entries, segment_path
 from app.audit.entry_text import KINDS
 from app.cli import main
 from app.errors import SightlineError
-from app.headless.audited import ToolCall
+from app.headless.runs import _ToolCallRecord
 from app.settings import Settings
 from app.tools.api import Approval
 from app.tools.models.store import ModelStore
@@ -192,8 +192,8 @@ def test_a_tool_that_acts_is_not_run_by_hand_without_the_log(tmp_path: Path):
     log = AuditLog(tmp_path / "audit", b"k" * 32)
     write = FakeTool("save", Strict, ok("x"), approval=Approval.WRITE)
     with pytest.raises(Exception, match="save was not run"):
-        ToolCall(log, write.spec, "r", {}).begin()
-    ToolCall(log, FakeTool("look", Strict, ok("x")).spec, "r", {}).begin()
+        _ToolCallRecord(log, write.spec, "r", {}).begin()
+    _ToolCallRecord(log, FakeTool("look", Strict, ok("x")).spec, "r", {}).begin()
 
 
 def test_settings_and_withdrawn_consents_are_recorded(home: Path):

@@ -17,8 +17,7 @@ from app.audit.entries import read_entries
 from app.cli import main
 from app.headless import models as command
 from app.tools.models import store
-from app.tools.models.cards import CardFile, ModelCard
-from app.tools.models.table import table
+from app.tools.models.cards import CardFile, ModelCard, cards_table
 from tests.unit.tools.model_support import (
     CODE,
     CONTENT,
@@ -191,7 +190,7 @@ def test_one_is_shown_in_full_with_its_terms(
 
 def test_the_table_of_the_documentation_is_printed(capsys: pytest.CaptureFixture[str]):
     assert main(["models", "list", "--markdown"]) == 0
-    assert capsys.readouterr().out.strip() == table()
+    assert capsys.readouterr().out.strip() == cards_table()
 
 
 @pytest.mark.parametrize("arguments", [["get"], ["pack", "x"], ["remove"], ["get", "no-such"]])

@@ -19,7 +19,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QPixmap, QResizeEvent
+from PySide6.QtGui import QKeySequence, QPixmap, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
@@ -76,10 +76,8 @@ class StudyList(QWidget):
         column.addWidget(self.problems)
         self.model.about_to_change.connect(self._keep_place)
         self.model.changed.connect(self._restore_place)
-        self._disconnects: list[Callable[[], None]] = [
-            workspace.studies.changed.connect(self.refresh),
-            workspace.viewport.image_changed.connect(self._mark_shown),
-        ]
+        workspace.studies.changed.connect(self.refresh)
+        workspace.viewport.image_changed.connect(self._mark_shown)
         self.refresh()
 
     def _make_view(self) -> QListView:
@@ -92,15 +90,15 @@ class StudyList(QWidget):
         view.setAccessibleName("Studies and series")
         view.clicked.connect(self._show)
         view.activated.connect(self._show)
+        delete = QShortcut(QKeySequence(Qt.Key.Key_Delete), view)
+        delete.setContext(Qt.ShortcutContext.WidgetShortcut)
+        delete.activated.connect(self._close_current)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(self._menu)
         return view
 
     def close_models(self) -> None:
         """Stop listening to the workspace."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
         self.model.close()
 
     def refresh(self) -> None:
@@ -214,12 +212,10 @@ class StudyList(QWidget):
     def _show_current(self) -> None:
         self.view.scrollTo(self.view.currentIndex())
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def _close_current(self) -> None:
         index = self.view.currentIndex()
-        if event.key() == Qt.Key.Key_Delete and index.isValid():
+        if index.isValid():
             self._workspace.close_study(key_of(self.model.row(index).study))
-        else:
-            super().keyPressEvent(event)
 
 
 THUMBNAIL_PX = 112  # twice what is drawn: sharp on dense screens
@@ -245,12 +241,11 @@ class StudyModel(QAbstractListModel):
         self._thumbnails: OrderedDict[str, QPixmap | None] = OrderedDict()  # None: there is none
         self._pictured: dict[str, Instance] = {}  # of what a thumbnail is, or will be
         self._awaited: OrderedDict[str, Future[Thumbnail]] = OrderedDict()
-        self._disconnect: Callable[[], None] = workspace.studies.changed.connect(self.refresh)
+        workspace.studies.changed.connect(self.refresh)
         self.refresh()
 
     def close(self) -> None:
         """Stop listening to the workspace."""
-        self._disconnect()
         for future in self._awaited.values():
             future.cancel()
 

@@ -54,17 +54,12 @@ class AnnotationLayer(QObject):
         self._building = False
         self._pause = QTimer(self, singleShot=True, interval=PAUSE_MS)
         self._pause.timeout.connect(self._build_next)
-        self._disconnects = [
-            annotations.changed.connect(self.sync),
-            annotations.selection_changed.connect(lambda _id: self._restyle()),
-        ]
+        annotations.changed.connect(self.sync)
+        annotations.selection_changed.connect(lambda _id: self._restyle())
 
     def close(self) -> None:
         """Stop listening to the workspace."""
         self._pause.stop()
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
 
     @property
     def items(self) -> tuple[AnnotationItem, ...]:

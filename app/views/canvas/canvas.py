@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
-from PySide6.QtCore import QEvent, QPoint, QPointF, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QPointF, Qt, Signal
 from PySide6.QtGui import (
     QContextMenuEvent,
     QFocusEvent,
@@ -47,7 +47,7 @@ from app.workspace.annotations import Annotations
 from app.workspace.workspace import REFORMAT, Workspace
 
 
-class PictureView(ImageView):
+class Canvas(ImageView):
     """Shows what the workspace's viewport holds, with its text, findings and layers.
 
     Args:
@@ -58,6 +58,7 @@ class PictureView(ImageView):
 
     picture_changed = Signal()  # another image, or one shown by other means, is on the screen
     status_changed = Signal()  # empty, loading, an error, or an image
+    menu_wanted = Signal(QPoint)  # the context menu, at this place on the screen
 
     def __init__(
         self, workspace: Workspace, background: Background, parent: QWidget | None = None
@@ -81,34 +82,33 @@ class PictureView(ImageView):
         )
         model = self._viewport_model
         # Before the scroller, which asks for the next frame as soon as one is there.
-        drawn_first = model.frame_changed.connect(self._frame_changed)
+        model.frame_changed.connect(self._frame_changed)
         self.scroller = Scroller(workspace, self)
         self.scrubber = Scrubber(self, workspace, self.scroller)
         self.scroller.playing_changed.connect(self._update_overlay)
         self.scroller.speed_changed.connect(self._update_overlay)
-        self._disconnects: list[Callable[[], None]] = [
-            drawn_first,
-            model.image_changed.connect(self._image_changed),
-            model.display_changed.connect(self._display_changed),
-            # A scan that goes on adds to the shown series: "Image 1 / 8" becomes "1 / 96".
-            workspace.studies.changed.connect(self._update_overlay),
-        ]
+        model.image_changed.connect(self._image_changed)
+        model.display_changed.connect(self._display_changed)
+        # A scan that goes on adds to the shown series: "Image 1 / 8" becomes "1 / 96".
+        workspace.studies.changed.connect(self._update_overlay)
         self.findings_layer.changed.connect(self._update_overlay)
         self.view_changed.connect(self._update_overlay)
         self.view_changed.connect(self._render_view)
+        self._space = False
+        self._press: tuple[QPointF, Drag, Window | None] | None = None
+        self._moved = False
+        self._wheel = FrameScroll()
+        self._keys = key_actions(self, workspace.annotations)
+        self.measuring.tool_changed.connect(lambda _tool: self._show_cursor(None))
+        self.setAccessibleName("Image canvas")
         if model.frame is not None:
             self._frame_changed()
 
     def close_models(self) -> None:
         """Stop listening to the workspace; call before the canvas goes away."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
         self._renderer.drop()
         self._rendering.close()
-        self.layer_drawing.close()
         self.findings_layer.close()
-        self.scrubber.close_models()
         self.scroller.stop()
 
     # What is shown
@@ -373,43 +373,11 @@ class PictureView(ImageView):
         super().resizeEvent(ev)
         if hasattr(self, "overlay"):  # pyqtgraph resizes itself inside its constructor
             self.overlay.setGeometry(self.viewport().geometry())
-            self.scrubber.lay_out(QRectF(self.viewport().geometry()))
+            area, width = self.viewport().geometry(), self.scrubber.sizeHint().width()
+            self.scrubber.setGeometry(area.right() + 1 - width, area.top(), width, area.height())
             self._update_overlay()
 
-
-def _kind(instance: Instance | None) -> str:
-    return instance.kind if instance else ""
-
-
-def _size(instance: Instance | None) -> tuple[int, int]:
-    return (instance.columns, instance.rows) if instance else (0, 0)
-
-
-class Canvas(PictureView):
-    """The picture with mouse and keys.
-
-    Args:
-        workspace: The models.
-        background: Threads for outlines and layers; closed by its owner.
-        parent: Qt parent.
-
-    Attributes:
-        menu_wanted: The user asks what can be done here, at this place of the screen.
-    """
-
-    menu_wanted = Signal(QPoint)
-
-    def __init__(
-        self, workspace: Workspace, background: Background, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(workspace, background, parent)
-        self._space = False
-        self._press: tuple[QPointF, Drag, Window | None] | None = None
-        self._moved = False
-        self._wheel = FrameScroll()
-        self._keys = key_actions(self, workspace.annotations)
-        self.measuring.tool_changed.connect(lambda _tool: self._show_cursor(None))
-        self.setAccessibleName("Image canvas")
+    # Mouse and keys
 
     def _hover(self, position: QPointF | None) -> str:
         """Update the value under the cursor; returns the finding there."""
@@ -574,3 +542,11 @@ def key_actions(canvas: Canvas, annotations: Annotations) -> dict[Qt.Key, Callab
         key.Key_Escape: escape,
         key.Key_Delete: lambda: annotations.remove([annotations.selected]),
     }
+
+
+def _kind(instance: Instance | None) -> str:
+    return instance.kind if instance else ""
+
+
+def _size(instance: Instance | None) -> tuple[int, int]:
+    return (instance.columns, instance.rows) if instance else (0, 0)

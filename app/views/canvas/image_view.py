@@ -14,8 +14,8 @@ import numpy as np
 import pyqtgraph as pg
 from numpy.typing import NDArray
 from PySide6.QtCore import QPointF, QRectF, Qt, Signal
-from PySide6.QtGui import QMouseEvent, QPainter, QPolygonF, QResizeEvent, QWheelEvent
-from PySide6.QtWidgets import QFrame, QGraphicsItem, QStyleOptionGraphicsItem, QWidget
+from PySide6.QtGui import QMouseEvent, QPolygonF, QResizeEvent, QWheelEvent
+from PySide6.QtWidgets import QFrame, QGraphicsItem, QWidget
 
 from app.imaging.pixels.stored_levels import level_shapes
 from app.views.canvas import orientation
@@ -62,7 +62,7 @@ class ImageView(pg.GraphicsView):
         self.box.invertY(True)
         self.box.disableAutoRange()
         self.setCentralItem(self.box)
-        self._content = _Content()
+        self._content = pg.ItemGroup()  # carries image and findings, draws nothing itself
         self.box.addItem(self._content, ignoreBounds=True)
         self.layer = ImageLayer()
         self.layer.setParentItem(self._content)
@@ -70,7 +70,6 @@ class ImageView(pg.GraphicsView):
         self._density: float | None = None
         self._turn = orientation.UPRIGHT
         self._area: Area | None = None
-        self._view: tuple[Any, list[list[float]], View] | None = None  # and what it was made for
         self._fitted = True
         self._drag_from: QPointF | None = None
         self._lock_aspect()
@@ -203,15 +202,6 @@ class ImageView(pg.GraphicsView):
         if not columns or not rows:
             return None
         seen = QRectF(self.viewport().rect())
-        sizes = (seen.size(), self.box.size(), self._drawn_density)
-        place = (columns, rows, self._turn, self._aspect, sizes)
-        known, range_ = self._view, self.box.viewRange()
-        if known is None or known[:2] != (place, range_):
-            known = self._view = place, [list(ends) for ends in range_], self._seen_in(seen)
-        return known[2]
-
-    def _seen_in(self, seen: QRectF) -> View:
-        columns, rows = self.image_size
         zoom = max(self.pixel_scale) * self._drawn_density
         level = level_of(zoom, len(level_shapes(rows, columns)))
         corners = [seen.topLeft(), seen.topRight(), seen.bottomLeft(), seen.bottomRight()]
@@ -321,22 +311,3 @@ class ImageView(pg.GraphicsView):
     def wheelEvent(self, ev: QWheelEvent) -> None:
         self.zoom_by(WHEEL_STEP ** (ev.angleDelta().y() / 120.0), self.to_image(ev.position()))
         ev.accept()
-
-
-class _Content(QGraphicsItem):
-    """Carries image and findings; draws nothing itself."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.setFlag(QGraphicsItem.GraphicsItemFlag.ItemHasNoContents)
-
-    def boundingRect(self) -> QRectF:
-        return QRectF()
-
-    def paint(
-        self,
-        painter: QPainter,
-        option: QStyleOptionGraphicsItem,
-        widget: QWidget | None = None,
-    ) -> None:
-        pass

@@ -106,12 +106,9 @@ def _heat(geometry: Heatmap) -> tuple[QImage, QRectF]:
     if down.size == 0:
         return QImage(), QRectF()
     top, left = int(down[0]), int(across[0])
-    part = np.ascontiguousarray(levels[top : down[-1] + 1, left : across[-1] + 1])
-    rows, columns = part.shape
-    # copy(): the QImage then owns its pixels.
-    image = QImage(part.data, columns, rows, columns, QImage.Format.Format_Indexed8).copy()
+    image = finding_shapes.indexed_image(levels[top : down[-1] + 1, left : across[-1] + 1])
     image.setColorCount(_LEVELS)
-    return image, QRectF(left - 0.5, top - 0.5, columns, rows)
+    return image, QRectF(left - 0.5, top - 0.5, image.width(), image.height())
 
 
 def _tints(color: QColor, opacity: float, levels: int) -> list[int]:
@@ -254,11 +251,7 @@ class LayerDrawing(QObject):
         self._shown: list[_Part] = []
         self._known: dict[tuple[int, ...], tuple[tuple[Shape, ...], Drawing]] = {}
         self._building = False
-        self._disconnect = layers.changed.connect(self.sync)
-
-    def close(self) -> None:
-        """Stop listening to the workspace."""
-        self._disconnect()
+        layers.changed.connect(self.sync)
 
     @property
     def ready(self) -> bool:

@@ -134,12 +134,8 @@ class PaneArea(QTabWidget):
         self.setTabBarAutoHide(True)
         self.setElideMode(Qt.TextElideMode.ElideRight)
         self.setMinimumWidth(200)
-        self._disconnect: Callable[[], None] = panes.changed.connect(self.refresh)
+        panes.changed.connect(self.refresh)
         self.refresh()
-
-    def close_models(self) -> None:
-        """Stop listening to the workspace."""
-        self._disconnect()
 
     @property
     def views(self) -> list[PaneView]:

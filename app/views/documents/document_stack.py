@@ -46,10 +46,8 @@ class DocumentStack(QStackedWidget):
         self.note = NotePage(show_attributes)
         for page in (canvas, self.report, self.note):
             self.addWidget(page)
-        self._disconnects: list[Callable[[], None]] = [
-            workspace.viewport.image_changed.connect(self.refresh),
-            workspace.studies.changed.connect(self.report.refresh),
-        ]
+        workspace.viewport.image_changed.connect(self.refresh)
+        workspace.studies.changed.connect(self.report.refresh)
         self.refresh()
 
     @property
@@ -59,9 +57,6 @@ class DocumentStack(QStackedWidget):
 
     def close_models(self) -> None:
         """Stop listening to the workspace."""
-        for disconnect in self._disconnects:
-            disconnect()
-        self._disconnects.clear()
         self.report.forget()
 
     def refresh(self) -> None:

@@ -35,7 +35,7 @@ from app.imaging.types import Instance, ScanResult
 from app.views import icons, wording
 from app.views.application import create_application, needs_offscreen, use_offscreen
 from app.views.canvas.image_layer import to_qimage
-from app.views.chat.text import clean
+from app.views.chat.plain_text import clean
 from app.views.content_names import counted
 from app.views.style import color, ui_font
 from app.views.theme import SPACE, THEME, TYPE

@@ -13,7 +13,6 @@ from PySide6.QtGui import (
     QContextMenuEvent,
     QGuiApplication,
     QImage,
-    QKeyEvent,
     QKeySequence,
     QResizeEvent,
     QShortcut,
@@ -113,7 +112,16 @@ class ReportPage(QWidget):
         self.previous = tool_button("chevron-up", "Previous report", lambda: self._step(-1), 16)
         self.next = tool_button("chevron-down", "Next report", lambda: self._step(1), 16)
         self.first_key = push_button("Key images", lambda: self._key_images.step(1))
-        self.search = _SearchLine(self.text)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search in the report")
+        self.search.setAccessibleName("Search in the report")
+        self.search.setClearButtonEnabled(True)
+        self.search.setMinimumWidth(90)
+        self.search.setMaximumWidth(260)
+        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        leave = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.search)
+        leave.setContext(Qt.ShortcutContext.WidgetShortcut)
+        leave.activated.connect(self._leave_search)
         self.search.textChanged.connect(self._search)
         self.search.returnPressed.connect(lambda: self._step_match(1))
         self.found = label("", "caption")
@@ -183,6 +191,10 @@ class ReportPage(QWidget):
         """Ctrl+F."""
         self.search.setFocus()
         self.search.selectAll()
+
+    def _leave_search(self) -> None:
+        self.search.clear()
+        self.text.setFocus()
 
     def _take(self, instance: Instance, report: Report) -> None:
         if instance is not self._instance:
@@ -275,27 +287,6 @@ class ReportPage(QWidget):
         place, count = self.text.matches
         asked = bool(self.search.text().strip())
         self.found.setText((f"{place} of {count}" if count else "Not found") if asked else "")
-
-
-class _SearchLine(QLineEdit):
-    """Where the searched text is typed; Escape goes back to the report."""
-
-    def __init__(self, text: QWidget) -> None:
-        super().__init__()
-        self._text = text
-        self.setPlaceholderText("Search in the report")
-        self.setAccessibleName("Search in the report")
-        self.setClearButtonEnabled(True)
-        self.setMinimumWidth(90)
-        self.setMaximumWidth(260)
-        self.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.clear()
-            self._text.setFocus()
-            return
-        super().keyPressEvent(event)
 
 
 COLUMN = 780  # px; longer lines are hard to read

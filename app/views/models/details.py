@@ -5,14 +5,14 @@ from __future__ import annotations
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
-from app.tools.models.states import ModelStatus
+from app.tools.models.status import ModelStatus
 from app.views import icons, wording
 from app.views.chat.textview import BULLET, TextView
 from app.views.chat.widgets import row
 from app.views.models import words
 from app.views.models.table import TONES
 from app.views.pack_texts import PackTexts
-from app.views.settings.parts import wrapped
+from app.views.settings.fields import wrapped
 from app.views.theme import SPACE
 from app.views.widgets import label
 

@@ -14,7 +14,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.tools.hosting.states import ModelState
-from app.tools.models.states import ModelStatus
+from app.tools.models.status import ModelStatus
 from app.views import icons, wording
 from app.views.models import words
 from app.views.pack_texts import PackTexts

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QWidget
 from app.errors import Cancelled, SightlineError, UsageError
 from app.tools.api import CancelToken, ModelHost
 from app.tools.hosting.states import ModelState
-from app.tools.models.getting import host_of
-from app.tools.models.plans import InstallPlan
-from app.tools.models.states import ModelStatus
+from app.tools.models.downloads import host_of
+from app.tools.models.install_plan import InstallPlan
+from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
 from app.views.content_names import counted
 from app.views.daemon_tasks import DaemonTasks
