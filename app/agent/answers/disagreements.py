@@ -15,7 +15,7 @@ from app.agent.answers.evidence import cite
 from app.agent.answers.relevant_results import Concerned
 from app.agent.call_log import Ended
 from app.tools.planning import Plans
-from app.tools.telling import Disagreement, Given, one_line
+from app.tools.result_wording import CallResult, Disagreement, one_line
 
 _log = logging.getLogger(__name__)
 ADVICE = "Nothing of this was averaged: look at the image yourself."
@@ -39,7 +39,7 @@ def disagreements(concerned: Concerned, plans: Plans) -> str:
     return "\n".join(["**The tools disagree:**", *lines, ADVICE]) if lines else ""
 
 
-def _found(given: Sequence[Given], plans: Plans) -> Iterator[Disagreement]:
+def _found(given: Sequence[CallResult], plans: Plans) -> Iterator[Disagreement]:
     for pack in plans.packs:
         if pack.disagreements is None:
             continue
@@ -60,10 +60,10 @@ def _sides(found: Disagreement, results: Sequence[Ended]) -> Iterator[str]:
         yield cite(one_line(text), results[place].message.evidence)
 
 
-def _given(item: Ended) -> Given:
+def _given(item: Ended) -> CallResult:
     data = item.message.data
     output, metadata = (_table(data.get(key)) for key in ("output", "metadata"))
-    return Given(item.call.name, item.call.arguments, output, metadata, item.sources)
+    return CallResult(item.call.name, item.call.arguments, output, metadata, item.sources)
 
 
 def _table(value: Any) -> Mapping[str, Any]:

@@ -15,7 +15,7 @@ from app.agent.answers.relevant_results import Concerned
 from app.agent.call_log import Ended
 from app.agent.image_reference import name_of
 from app.tools.planning import Plans
-from app.tools.telling import has_words, one_line
+from app.tools.result_wording import has_words, one_line
 
 HEAD = "**Mind the images:**"
 SYNTHETIC = "results rest on a synthetic image, made by a model: they say nothing of any patient"

@@ -13,7 +13,7 @@ from app.agent.answers.evidence import cite
 from app.agent.answers.summary_tools import direct_answer, render_result, warnings_of
 from app.agent.messages import Message, for_people
 from app.tools.planning import NO_PLANS, Plans
-from app.tools.telling import Told, one_line
+from app.tools.result_wording import AnswerContext, one_line
 
 DISCLAIMER = "Not for diagnosis: a person has to look at the image."
 
@@ -63,7 +63,7 @@ def write_summary(
         plans: What the packs say of their tools' results.
     """
     ran = frozenset(message.tool for message in results if message.ok)
-    told = Told(frozenset(topics), ran, question)
+    told = AnswerContext(frozenset(topics), ran, question)
     head = _head(results, skipped, topics)
     blocks = [head, *_direct_answers(results, skipped, told, plans)]
     blocks += _blocks(results, skipped, notes, plans)
@@ -123,24 +123,24 @@ def _failure(message: Message) -> str:
 
 
 def _direct_answers(
-    results: Sequence[Message], skipped: Sequence[Skipped], told: Told, plans: Plans
+    results: Sequence[Message], skipped: Sequence[Skipped], told: AnswerContext, plans: Plans
 ) -> list[str]:
     """The answers that stand above all else."""
     done = {message.tool: message for message in results if message.ok}
     tried = {message.tool for message in results} | {item.tool for item in skipped}
     answers: list[str] = []
-    for teller in plans.tellers():
-        if not teller.kind or teller.kind not in told.kinds:
+    for wording in plans.wordings():
+        if not wording.kind or wording.kind not in told.kinds:
             continue
-        if teller.tool in done:
-            answers.append("\n".join(direct_answer(teller, done[teller.tool], told.question)))
-        elif teller.tool in tried:
-            text = f"I cannot say {teller.subject}: {teller.tool} gave no result (see below)."
+        if wording.tool in done:
+            answers.append("\n".join(direct_answer(wording, done[wording.tool], told.question)))
+        elif wording.tool in tried:
+            text = f"I cannot say {wording.subject}: {wording.tool} gave no result (see below)."
             answers.append(text)
     return [text for text in answers if text]
 
 
-def _limits(told: Told, plans: Plans) -> list[str]:
+def _limits(told: AnswerContext, plans: Plans) -> list[str]:
     """What was asked and no result above answers."""
     lines = [
         line

@@ -10,7 +10,7 @@ from typing import Any
 from app.agent.answers.evidence import cite
 from app.agent.messages import Message
 from app.tools.planning import Plans
-from app.tools.telling import Data, Said, Teller, number, one_line, said
+from app.tools.result_wording import Data, ResultWording, Sentence, cited, number, one_line
 
 _log = logging.getLogger(__name__)
 
@@ -22,31 +22,31 @@ _IDENTIFYING = re.compile(r"patient|birth|accession|physician|operator|instituti
 
 def render_result(message: Message, plans: Plans) -> list[str]:
     """The lines on one successful call, each with its evidence."""
-    teller = plans.teller(message.tool)
-    lines = _told(teller, message) or said(_generic(_part(message, "output"), _summary(message)))
-    return [heading(teller), *(f"- {written([line], message.evidence)}" for line in lines)]
+    wording = plans.wording(message.tool)
+    lines = _told(wording, message) or cited(_generic(_part(message, "output"), _summary(message)))
+    return [heading(wording), *(f"- {written([line], message.evidence)}" for line in lines)]
 
 
-def direct_answer(teller: Teller, message: Message, question: str) -> list[str]:
+def direct_answer(wording: ResultWording, message: Message, question: str) -> list[str]:
     """What a result answers directly, a line each; nothing where its pack does not say."""
-    if teller.answer is None:
+    if wording.answer is None:
         return []
     try:
-        answer = teller.answer(_part(message, "output"), question)
+        answer = wording.answer(_part(message, "output"), question)
         return [written(line, message.evidence) for line in answer]
     except Exception as error:
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))
         return []
 
 
-def written(sentences: Sequence[Said], number_: int) -> str:
+def written(sentences: Sequence[Sentence], number_: int) -> str:
     """Sentences in a line, those that rest on a result with its number."""
     return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
 
 
-def heading(teller: Teller) -> str:
+def heading(wording: ResultWording) -> str:
     """What the lines below it are about, and the tool that they rest on."""
-    return f"**{teller.title}** ({teller.tool})" if teller.title else f"**{teller.tool}**"
+    return f"**{wording.title}** ({wording.tool})" if wording.title else f"**{wording.tool}**"
 
 
 def warnings_of(data: Data) -> list[str]:
@@ -59,11 +59,11 @@ def warnings_of(data: Data) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _told(teller: Teller, message: Message) -> Sequence[Said]:
-    if teller.lines is None:
+def _told(wording: ResultWording, message: Message) -> Sequence[Sentence]:
+    if wording.lines is None:
         return ()
     try:
-        return teller.lines(_part(message, "output"), _part(message, "metadata"))
+        return wording.lines(_part(message, "output"), _part(message, "metadata"))
     except Exception as error:  # a pack's own code, on whatever the tool returned
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))
         return ()

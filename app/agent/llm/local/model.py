@@ -14,7 +14,7 @@ from app.agent.llm.local.server_main import ServerConfig
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.messages import Message
 from app.settings import ToolForm
-from app.tools.host import default_threads
+from app.tools.hosting.host import default_threads
 
 GGUF = "app.agent.llm.local.gguf_main:serve"
 TRANSFORMERS = "app.agent.llm.local.transformers_main:serve"
