@@ -27,6 +27,25 @@ from app.imaging.formats.picture_file import read_bytes
 from app.imaging.processes.memory_limit import at_most
 from app.imaging.types import Content, Frame, ImageRef, Instance, Spacing
 
+MAX_PAGES = 10_000
+_DPI = 150
+_POINTS_PER_INCH = 72
+_MAX_SIDE = 4096
+_MAX_STREAM_BYTES = 2**27
+"""Inflated bytes of one stream: a colour page at 600 dots per inch has 104 million."""
+
+_MEMORY = 640 * 2**20
+"""Bytes beyond what the worker holds: a colour page at 600 dots per inch takes a third of it."""
+
+_MOST_BYTES_A_BYTE = 1032
+_CHUNK = 2**22
+_PART = 2**16
+_STREAM = re.compile(rb"stream\r?\n")
+_DOUBLE_DEFLATE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
+_NO_SCALE = "a page has no patient scale"
+
+_bomb_checks = OneEntryCache()
+
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
     """Return a document as one instance; raise FileProblem if it is damaged or locked."""
@@ -73,24 +92,6 @@ def read_rows(path: Path) -> list[AttributeRow]:
         AttributeRow("", "Columns", "", str(columns)),
         AttributeRow("", "FileSize", "", f"{len(data):,} bytes"),
     ]
-
-
-MAX_PAGES = 10_000
-_DPI = 150
-_POINTS_PER_INCH = 72
-_MAX_SIDE = 4096
-_MAX_STREAM_BYTES = 2**27
-"""Inflated bytes of one stream: a colour page at 600 dots per inch has 104 million."""
-
-_MEMORY = 640 * 2**20
-"""Bytes beyond what the worker holds: a colour page at 600 dots per inch takes a third of it."""
-
-_MOST_BYTES_A_BYTE = 1032
-_CHUNK = 2**22
-_PART = 2**16
-_STREAM = re.compile(rb"stream\r?\n")
-_DOUBLE_DEFLATE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
-_NO_SCALE = "a page has no patient scale"
 
 
 def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
@@ -197,9 +198,6 @@ def _document(path: Path, data: bytes) -> Generator[Any]:
     finally:
         if document is not None:
             document.close()
-
-
-_bomb_checks = OneEntryCache()
 
 
 def _inflates_too_far(data: bytes) -> bool:

@@ -59,6 +59,23 @@ _NAMES = {
     "A": "angle", "P": "position", "M": "tile", "V": "view", "E": "wavelength",
 }  # fmt: skip
 
+_parsed_cache = OneEntryCache()
+
+MAX_XML = 2**24
+_ORIENTATION = 274
+_X_RESOLUTION, _Y_RESOLUTION = 282, 283
+_MAX_TEXT = 512
+_MAX_ROWS = 2000
+_MAX_VALUES = 2**16
+_BYTES = (1, 2, 6, 7)
+"""Tag types whose values are not converted one by one: bytes and text."""
+_MM = {
+    "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
+    "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
+    "in": 25.4, "inch": 25.4, "inches": 25.4,
+}  # fmt: skip
+_MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
+
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
     """Return one instance for every series of planes.
@@ -364,9 +381,6 @@ class _ParsedFile:
         return self.stacks[part]
 
 
-_parsed_cache = OneEntryCache()
-
-
 @contextmanager
 def _parsed_file(path: Path) -> Generator[_ParsedFile]:
     """Parse a file, or take the last one; turn errors of parser and codecs into FileProblem."""
@@ -423,22 +437,6 @@ def _digest(path: Path, status: FileStatus) -> str:
                 file.seek(status.size * step // 256)
                 digest.update(file.read(2**18))
     return digest.hexdigest()
-
-
-MAX_XML = 2**24
-_ORIENTATION = 274
-_X_RESOLUTION, _Y_RESOLUTION = 282, 283
-_MAX_TEXT = 512
-_MAX_ROWS = 2000
-_MAX_VALUES = 2**16
-_BYTES = (1, 2, 6, 7)
-"""Tag types whose values are not converted one by one: bytes and text."""
-_MM = {
-    "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
-    "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
-    "in": 25.4, "inch": 25.4, "inches": 25.4,
-}  # fmt: skip
-_MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
 
 
 @dataclass(frozen=True, slots=True)

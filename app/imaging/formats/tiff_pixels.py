@@ -31,6 +31,12 @@ _REFUSED = {
 _JPEG = frozenset({6, 7, 33007, 34892})
 _ASSOCIATED, _UNASSOCIATED = 1, 2
 
+MAX_SEGMENTS = 100_000
+"""Strips or tiles of a plane: a strip for each row, or tiles of 64 x 64 of the largest plane."""
+_PADDING = 64
+_CODE_STREAMS = frozenset({6, 7, 33003, 33004, 33005, 33007, 34712, 50002, 52546})
+"""Compressions whose strips and tiles are JPEG, JPEG 2000 or JPEG XL code streams."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pixels:
@@ -239,13 +245,6 @@ def _palette_pixels(stored: Array, colormap: Array, bits: int) -> Pixels:
         index = np.minimum(stored, len(palette) - 1)
         return Pixels(palette[index, 0], "MONOCHROME2", 8)
     return Pixels(stored, "PALETTE COLOR", bits, palette)
-
-
-MAX_SEGMENTS = 100_000
-"""Strips or tiles of a plane: a strip for each row, or tiles of 64 x 64 of the largest plane."""
-_PADDING = 64
-_CODE_STREAMS = frozenset({6, 7, 33003, 33004, 33005, 33007, 34712, 50002, 52546})
-"""Compressions whose strips and tiles are JPEG, JPEG 2000 or JPEG XL code streams."""
 
 
 def check_segments(path: Path, page: Any) -> None:

@@ -95,6 +95,14 @@ _PLANES = {
     2: ((0, 1), (1, 1), (2, 1)),
 }
 """Patient axis across the slices -> (patient axis, sign) of columns, rows and slices, LPS."""
+_CHUNK = 2**22
+_TEXT_BYTES_A_SAMPLE = 32
+_MAX_TEXT_BYTES = 2**28
+
+
+_sample_cache = OneEntryCache()
+
+_volume_cache = OneEntryCache()
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
@@ -270,9 +278,6 @@ class _SlicedVolume:
     windows: tuple[Window, ...]
 
 
-_volume_cache = OneEntryCache()
-
-
 def _sliced_volume(header: VolumeHeader, path: Path, part: int, axes: SliceAxes) -> _SlicedVolume:
     """Read a volume and bring its axes into the order of `axes`."""
     array = part_samples(header, path, part)
@@ -391,14 +396,6 @@ def _digest(path: Path, status: FileStatus, data_status: FileStatus) -> str:
                 opened.seek(size * step // 256)
                 digest.update(opened.read(2**18))
     return digest.hexdigest()
-
-
-_CHUNK = 2**22
-_TEXT_BYTES_A_SAMPLE = 32
-_MAX_TEXT_BYTES = 2**28
-
-
-_sample_cache = OneEntryCache()
 
 
 def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:

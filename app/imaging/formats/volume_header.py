@@ -32,6 +32,10 @@ MAX_PACKED_OFFSET = 2**26
 
 _MAX_MM = 1e6
 
+NIFTI, NRRD, META_IMAGE = "NIfTI", "NRRD", "MetaImage"
+
+_META_IMAGE = re.compile(rb"^[A-Za-z]+ *= ?[^\n]*\r?\n")
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class VolumeHeader:
@@ -201,11 +205,6 @@ def attribute_row(name: str, value: object) -> AttributeRow:
     """Return a row of the attributes panel, its value shortened to 512 characters."""
     text = " ".join(str(value).split())
     return AttributeRow("", name, "", text if len(text) <= 512 else f"{text[:511]}…")
-
-
-NIFTI, NRRD, META_IMAGE = "NIfTI", "NRRD", "MetaImage"
-
-_META_IMAGE = re.compile(rb"^[A-Za-z]+ *= ?[^\n]*\r?\n")
 
 
 def volume_format(start: bytes) -> str:

@@ -35,6 +35,14 @@ _GREY = frozenset(f"{_FAMILY}{end}" for end in (1, 3, 5, 12))
 _SIZES = {"TRUE SIZE": "its true size on the screen", "MAGNIFY": "a magnification of its own"}
 _MAX_SHAPES = 200_000
 
+ALL_FRAMES = -1
+"""Stands for all frames of an image."""
+
+MAX_TARGETS = 50_000
+MAX_WORK = 1_000_000
+
+Key = tuple[str, int]
+
 
 def read_presentation(instance: Instance) -> PresentationState:
     """Return the state; what cannot be applied here becomes a warning.
@@ -322,15 +330,6 @@ def _overlay_value(dataset: Dataset, group: int, element: int) -> Any:
 def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
     value = _overlay_value(dataset, group, element)
     return clean(value) if isinstance(value, str) else ""
-
-
-ALL_FRAMES = -1
-"""Stands for all frames of an image."""
-
-MAX_TARGETS = 50_000
-MAX_WORK = 1_000_000
-
-Key = tuple[str, int]
 
 
 class ReferencedItems:

@@ -35,6 +35,8 @@ _MOST_WARNINGS = 4  # hundreds of slices may each say something else
 MAX_BYTES = 2**29
 """Bytes of the masks of all objects that a worker process keeps."""
 
+Floats = NDArray[np.float64]
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _ItemPixels:
@@ -207,9 +209,6 @@ def _pack_pixels(shape: Shape, pixels: Array) -> _ItemPixels | None:
     values = np.packbits(box, axis=1) if box.dtype == np.bool_ else box.astype(np.float32)
     corner = int(rows[0]), int(columns[0])
     return _ItemPixels(shape.item, *corner, box.shape[1], values, shape.by_reference)
-
-
-Floats = NDArray[np.float64]
 
 
 def fill_outline(outline: Floats, rows: int, columns: int) -> tuple[NDArray[np.bool_], int, int]:

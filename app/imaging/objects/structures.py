@@ -35,6 +35,15 @@ FLAT_SHARE = 0.01
 """A contour is parallel to a frame if the depths of its points differ by no more than FLAT_MM and
 this share of its extent (0.6 degrees)."""
 
+ALL_FRAMES = -1
+CLOSED = frozenset({"CLOSED_PLANAR", "CLOSEDPLANAR_XOR"})
+OPEN = frozenset({"OPEN_PLANAR", "OPEN_NONPLANAR"})
+_KINDS = CLOSED | OPEN | {"POINT"}
+
+MAX_POINTS = 20_000_000
+MAX_MM = 1e5
+"""Coordinates beyond this are damaged: no patient is 100 m long."""
+
 
 def read_structures(instance: Instance) -> Layer:
     """Return the regions of a structure set; raise FileProblem if it cannot be read."""
@@ -184,16 +193,6 @@ def _shapes(index: StructureIndex, chosen: list[int], target: Target) -> list[Sh
         else:
             shapes.append(Shape(roi, Polyline(point_tuples(xy)), by_reference=named))
     return shapes
-
-
-ALL_FRAMES = -1
-CLOSED = frozenset({"CLOSED_PLANAR", "CLOSEDPLANAR_XOR"})
-OPEN = frozenset({"OPEN_PLANAR", "OPEN_NONPLANAR"})
-_KINDS = CLOSED | OPEN | {"POINT"}
-
-MAX_POINTS = 20_000_000
-MAX_MM = 1e5
-"""Coordinates beyond this are damaged: no patient is 100 m long."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from app.agent.planning import Planner
-from app.agent.planning.parts import parts_of
-from app.agent.planning.words import tokens_of
+from app.agent.planning.question_parts import parts_of
+from app.agent.planning.vocabulary import tokens_of
 from app.tools.foreign_plans import bounded
 from app.tools.planning import PackPlan, QuestionKind, any_of
 from app.tools.registry import load_packs

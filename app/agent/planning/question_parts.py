@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from app.agent.planning.words import DETERMINERS, Token, Vocabulary
+from app.agent.planning.vocabulary import DETERMINERS, Token, Vocabulary
 
 _THEN_TEXT = (
     "then afterwards next finally lastly dann danach anschliessend abschliessend zuletzt "

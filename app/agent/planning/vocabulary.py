@@ -1,4 +1,4 @@
-"""Packs' words in a question: whole words, stems (`segment*`), phrases, phrases with a gap.
+"""Vocabulary of the packs, found in a question: whole words, stems (`segment*`), phrases, gaps.
 
 `heart size` is a phrase: between its words nothing may stand but articles and the like ("size of
 the heart" has `size of heart`). `heart .. enlarg*` has a gap: up to `GAP` other words of the same
@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 GAP = 5
 """Most words that `..` stands for."""
@@ -41,6 +42,7 @@ _LEAD = re.compile(r"\s*\w+\s*:\s")
 _SENTENCE = re.compile(rf"[?!\n;]|{_STOP}", re.IGNORECASE)
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue"})
 
+_SIGNS = ("#", "nr")
 _DETERMINERS = (
     "the a an all this these that those my your his her its their our any some both me us please "
     "der die das den dem des ein eine einen einem einer eines dieser diese dieses diesen diesem "
@@ -87,10 +89,11 @@ class Match:
         return min(self.at)
 
 
+@lru_cache(maxsize=4096)
 def folded(word: str) -> tuple[str, ...]:
     """A word in small letters, umlauts as "ae", and where that differs without any accents."""
     small = unicodedata.normalize("NFC", word.casefold())
-    if small in ("#", "nr"):
+    if small in _SIGNS:
         return ("number",)
     if small.isascii():
         return (small,)
@@ -169,44 +172,51 @@ class Vocabulary:
         self._starts: dict[str, set[int]] = {}
         self._ends: dict[str, set[int]] = {}
         self._within: dict[str, set[int]] = {}
-        self._numbers: dict[str, int] = {}
         # By the number of their first word: (owner, entry, the rest).
         self._by_first: dict[int, list[tuple[str, str, tuple[int | None, ...]]]] = {}
         self.alone: set[str] = set()
+        tables = {
+            (False, False): self._exact,
+            (False, True): self._starts,
+            (True, False): self._ends,
+            (True, True): self._within,
+        }
+        numbers: dict[str, int] = {}
+        # In one loop without helpers: at start-up it goes over some ten thousand words.
         for owner, entry in dict.fromkeys(entries):
-            written = [part for part in re.split(r"[\s-]+", entry.strip()) if part]
-            if len(written) == 1:
-                self.alone.update(
-                    f for one in written[0].split("|") for f in folded(one.strip("*"))
-                )
-            parts = [self._number(part) for part in written]
+            written = entry.replace("-", " ").split()
+            parts: list[int | None] = []
+            for part in written:
+                if part == "..":
+                    parts.append(None)
+                    continue
+                number = numbers.get(part)
+                if number is None:
+                    number = numbers[part] = len(numbers)
+                    for word in part.split("|"):
+                        table = tables[word.startswith("*"), word.endswith("*")]
+                        bare = word.strip("*")
+                        plain = bare.isascii() and bare not in _SIGNS
+                        for form in (bare.casefold(),) if plain else folded(bare):
+                            if form:
+                                table.setdefault(form, set()).add(number)
+                            if len(written) == 1:
+                                self.alone.add(form)
+                elif len(written) == 1:
+                    for word in part.split("|"):
+                        self.alone.update(folded(word.strip("*")))
+                parts.append(number)
             if parts and parts[0] is not None:
                 self._by_first.setdefault(parts[0], []).append((owner, entry, tuple(parts[1:])))
 
-    def literals(self) -> Iterator[tuple[str, bool, bool]]:
-        """Every word, and whether letters may stand before and after it."""
-        yield from ((word, False, False) for word in self._exact)
-        yield from ((word, False, True) for word in self._starts)
-        yield from ((word, True, False) for word in self._ends)
-        yield from ((word, True, True) for word in self._within)
-
-    def _number(self, part: str) -> int | None:
-        if part == "..":
-            return None
-        if part in self._numbers:
-            return self._numbers[part]
-        number = self._numbers[part] = len(self._numbers)
-        for word in part.split("|"):
-            table = {
-                (False, False): self._exact,
-                (False, True): self._starts,
-                (True, False): self._ends,
-                (True, True): self._within,
-            }[word.startswith("*"), word.endswith("*")]
-            for form in folded(word.strip("*")):
-                if form:
-                    table.setdefault(form, set()).add(number)
-        return number
+    def literals(self) -> list[tuple[str, bool, bool]]:
+        """Return every word, and whether letters may stand before and after it."""
+        return [
+            *[(word, False, False) for word in self._exact],
+            *[(word, False, True) for word in self._starts],
+            *[(word, True, False) for word in self._ends],
+            *[(word, True, True) for word in self._within],
+        ]
 
     def known(self, forms: Sequence[str]) -> frozenset[int]:
         """The numbers of the words that a word is."""

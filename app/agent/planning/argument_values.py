@@ -9,7 +9,7 @@ from typing import Any
 
 from app.agent.llm.base import ToolSchema
 from app.agent.planning.negation import Denial
-from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary, telling, tokens_of
+from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, telling, tokens_of
 from app.tools.planning import TextWords, ToolRule, ValueWords
 
 _SIDES = {

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.agent.llm.base import Call, ModelEvent, Text, ToolSchema
-from app.agent.llm.constrained import (
+from app.agent.llm.schema_calls import (
     INSTRUCTION,
-    Reader,
+    SchemaReader,
     as_plain,
     instruction,
     portable,
@@ -82,7 +82,7 @@ def nodes(schema: Any) -> Iterator[dict[str, Any]]:
 
 
 def read(text: str, *, size: int = 3, complete: bool = True) -> Any:
-    reader = Reader(TOOLS)
+    reader = SchemaReader(TOOLS)
     events: list[ModelEvent] = []
     for start in range(0, len(text), size):
         events += reader.take(text[start : start + size])
@@ -152,7 +152,7 @@ def test_an_answer_is_read_in_any_chunks(ascii_only: bool, text: str, size: int,
 
 
 def test_the_answer_streams_as_it_comes():
-    reader = Reader(TOOLS)
+    reader = SchemaReader(TOOLS)
     streamed = [
         parts(reader.take(piece))[0] for piece in ('{"ans', 'wer": "The', " ratio \\", "u00")
     ]

@@ -1,4 +1,4 @@
-"""Questions in plain words: from the kinds of question that they are to the steps that answer."""
+"""Questions in plain words: from their kinds to the steps that answer them."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ from typing import Any
 
 from app.agent.image_reference import image_argument, image_arguments
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.arguments import missing_arguments
-from app.agent.planning.classify import Reading, read
-from app.agent.planning.completing import completed
-from app.agent.planning.parts import parts_of
-from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
-from app.agent.planning.targets import fed, feed_arguments, title_of, unsuitable
-from app.agent.planning.text import has_words
-from app.agent.planning.values import (
+from app.agent.planning.argument_values import (
     as_argument,
     find_numbers,
     find_texts,
     find_values,
     usual_values,
 )
+from app.agent.planning.classify import Reading, read
+from app.agent.planning.plan import Decision, NoRule, OpenImage, Reply, Scene, Step, ToolPlan
+from app.agent.planning.question_parts import parts_of
+from app.agent.planning.question_text import has_words
+from app.agent.planning.targets import feed_arguments, feeding_source, title_of, unsuitable
+from app.agent.planning.tool_choice import with_prerequisites
+from app.agent.planning.written_arguments import missing_arguments
 from app.tools.planning import AnyOf, QuestionKind
 
 _NONE = QuestionKind("")
@@ -37,7 +37,7 @@ _SUMMARY = (
 )
 
 
-def read_natural(
+def plan_plain_question(
     question: str,
     scene: Scene,
     excluded: Collection[str] = (),
@@ -70,7 +70,7 @@ def read_natural(
     if asked.needs_image and not scene.images:
         return Reply(no_image_text())
     wanted = _suited(wanted, reading, scene, OpenImage(image))
-    tools = completed([*wanted, *asked.absent], asked, scene)
+    tools = with_prerequisites([*wanted, *asked.absent], asked, scene)
     steps: list[Step] = []
     texts = (question, text if len(text) == len(question) else question)
     for tool, why in tools:
@@ -127,7 +127,7 @@ def _not_made_before(wanted: Sequence[str], reading: Reading, scene: Scene) -> l
             continue
         schema = scene.tools.get(kind.tools[-1])
         slot = image_argument(schema) if schema else ""
-        if slot and fed(scene.plans.rule(kind.tools[-1]), slot, [], scene) is not None:
+        if slot and feeding_source(scene.plans.rule(kind.tools[-1]), slot, [], scene) is not None:
             needless.update(tool for tool in kind.tools[:-1] if isinstance(tool, str))
     return [tool for tool in wanted if tool not in needless - anew]
 
@@ -165,7 +165,7 @@ def _step(
         return Step(tool, skip="this tool is not installed", why=why, target=OpenImage())
     arguments: dict[str, Any] = {}
     slot = image_argument(schema)
-    target = (fed(rule, slot, before, scene) if slot else None) or OpenImage(image)
+    target = (feeding_source(rule, slot, before, scene) if slot else None) or OpenImage(image)
     needed = slot in schema.parameters.get("required", ())
     if slot and (needed or scene.images or not isinstance(target, OpenImage)):
         arguments[slot] = [target] if slot.endswith("s") else target

@@ -1,4 +1,4 @@
-"""What packs' words stand in a question: kinds, subjects, what is left out, misspelt words."""
+"""Matches of the packs' words in a question: kinds, subjects, what is left out, misspelt words."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from types import MappingProxyType
 
-from app.agent.planning.negation import Denial, is_cue_word
-from app.agent.planning.parts import Parts, parts_of
-from app.agent.planning.reach import reaches
-from app.agent.planning.scope import (
+from app.agent.planning.clause_scope import (
     beyond_tools,
     beyond_words,
+    carries_no_meaning,
     history,
-    said_nothing,
+    reaches,
 )
+from app.agent.planning.negation import Denial, is_cue_word
+from app.agent.planning.question_parts import Parts, parts_of
 from app.agent.planning.spelling import Speller
-from app.agent.planning.words import DETERMINERS, Match, Token, Vocabulary, telling
+from app.agent.planning.vocabulary import DETERMINERS, Match, Token, Vocabulary, telling
 from app.tools.planning import AnyOf, PackPlan, QuestionKind
 
 Key = tuple[str, str]
@@ -33,7 +33,7 @@ _SURE = ("left", "right", "linke", "rechte", "without", "except")
 _ALWAYS = tuple((word, False, False) for word in _SURE)
 
 
-class Book:
+class PackWords:
     """All packs' words, compiled once."""
 
     def __init__(self, packs: Sequence[PackPlan]) -> None:
@@ -45,36 +45,40 @@ class Book:
             for pack in packs
         }
         self.asking = Vocabulary(
-            (f"{pack}\n{name}", word)
-            for (pack, name), kind in self.kinds.items()
-            for word in kind.words
+            [
+                (f"{pack}\n{name}", word)
+                for (pack, name), kind in self.kinds.items()
+                for word in kind.words
+            ]
         )
         self.unless = Vocabulary(
-            (f"{pack}\n{name}", word)
-            for (pack, name), kind in self.kinds.items()
-            for word in kind.unless
+            [
+                (f"{pack}\n{name}", word)
+                for (pack, name), kind in self.kinds.items()
+                for word in kind.unless
+            ]
         )
-        self.about = Vocabulary((rule.tool, word) for rule in rules for word in rule.words)
-        self.work = Vocabulary((rule.tool, word) for rule in rules for word in rule.leave_out)
+        self.about = Vocabulary([(rule.tool, word) for rule in rules for word in rule.words])
+        self.work = Vocabulary([(rule.tool, word) for rule in rules for word in rule.leave_out])
         self.values = Vocabulary(
-            (rule.tool, word) for rule in rules for item in rule.values for word in item.words
+            [(rule.tool, word) for rule in rules for item in rule.values for word in item.words]
         )
         parts = (self.asking, self.about, self.work, self.values, self.unless)
         self.parts = parts
         self.speller = Speller(
-            (*_ALWAYS, *(one for part in parts for one in part.literals())),
+            [*_ALWAYS, *[one for part in parts for one in part.literals()]],
             frozenset[str]().union(*(part.alone for part in parts)),
         )
 
 
 @lru_cache(maxsize=8)
-def book_of(packs: tuple[PackPlan, ...]) -> Book:
+def pack_words(packs: tuple[PackPlan, ...]) -> PackWords:
     """The packs' words, compiled when they are first asked for."""
-    return Book(packs)
+    return PackWords(packs)
 
 
 @dataclass(slots=True)
-class Found:
+class WordMatches:
     """What stands in a question.
 
     Attributes:
@@ -92,7 +96,7 @@ class Found:
         parts: The parts of the question.
     """
 
-    book: Book
+    book: PackWords
     tokens: Sequence[Token]
     denied: Sequence[Denial]
     told: frozenset[int]
@@ -175,7 +179,7 @@ class Found:
         return frozenset(
             token.clause
             for token in self.tokens
-            if not (said_nothing(token) or is_cue_word(token))
+            if not (carries_no_meaning(token) or is_cue_word(token))
             and not any(part.known(token.forms) for part in self.book.parts)
         )
 
@@ -199,7 +203,9 @@ class Found:
             for other in self.tokens[max(0, denial.cue - 4) : denial.cue]
             if other.clause == token.clause
         ]
-        return not (token.asked or denial.mild) and all(said_nothing(other) for other in before)
+        return not (token.asked or denial.mild) and all(
+            carries_no_meaning(other) for other in before
+        )
 
     def counted(self, kinds: Mapping[Key, Sequence[Match]]) -> frozenset[int]:
         """The numbers of the words that anything rests on."""

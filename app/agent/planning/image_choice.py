@@ -1,4 +1,4 @@
-"""Which open image a question is about: the current one, one that it names, or that is not clear.
+"""Choice of the open image that a question is about: the current one, a named one, or unclear.
 
 A tool that runs on the wrong image is worse than none: where a question speaks of several images,
 or of another one without saying which, rules do not guess.
@@ -14,7 +14,7 @@ from typing import Any
 from app.agent.call_log import CallLog
 from app.agent.image_reference import image_arguments, image_reference, name_of, named_with_id
 from app.agent.planning.plan import Decision, OpenImage, Reply, Scene, Step, ToolPlan
-from app.agent.planning.text import masked
+from app.agent.planning.question_text import masked
 
 _NOUN = (
     r"(?:images?|pictures?|films?|scans?|stud(?:y|ies)|exams?|radiographs?|x-?rays?|cxrs?|slides?|"
@@ -68,7 +68,7 @@ _PERHAPS = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Which:
+class ImageChoice:
     """The image of a question.
 
     Attributes:
@@ -85,8 +85,8 @@ class Which:
         return self.ids[0] if len(self.ids) == 1 and not self.unclear else ""
 
 
-def which_image(text: str, images: Sequence[Mapping[str, Any]]) -> Which:
-    """Which image a question is about.
+def image_choice(text: str, images: Sequence[Mapping[str, Any]]) -> ImageChoice:
+    """Return which image a question is about.
 
     Args:
         text: The question, normalised; a file's name counts in quotation marks too.
@@ -102,12 +102,12 @@ def which_image(text: str, images: Sequence[Mapping[str, Any]]) -> Which:
     found = tuple(dict.fromkeys(named))
     if found:
         compared = _COMPARED.search(blank)
-        return Which(found, f"{compared[0]} {' and '.join(found)}" if compared else "")
+        return ImageChoice(found, f"{compared[0]} {' and '.join(found)}" if compared else "")
     other = _OTHER.search(blank) or (_MANY.search(blank) if len(images) > 1 else None)
-    return Which(found, " ".join(other[0].split()) if other else "")
+    return ImageChoice(found, " ".join(other[0].split()) if other else "")
 
 
-def perhaps_another(text: str) -> bool:
+def may_concern_another_image(text: str) -> bool:
     """Whether a question, normalised, may be about another image besides: nothing is certain."""
     return _PERHAPS.search(masked(text)) is not None
 
@@ -121,7 +121,7 @@ def _numbers(text: str) -> list[re.Match[str]]:
     ]
 
 
-def numbered(text: str) -> str:
+def numbered_image(text: str) -> str:
     """The app's id of the image that a text names first: "image-2", "image 2", "Bild 2"."""
     match = IMAGE_ID.search(text) or next(iter(_numbers(text)), None)
     return f"image-{int(re.split(r'[^0-9]', match[1])[0])}" if match else ""
@@ -137,7 +137,7 @@ def _says(text: str, note: Mapping[str, Any]) -> bool:
     return re.search(rf"(?<![\w.-]){re.escape(name)}(?![\w-])", text) is not None
 
 
-def about(scene: Scene, which: Which) -> Scene:
+def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
     """The scene without earlier results on other images: they count as none."""
     if not any(message.role == "tool" for message in scene.earlier) or not scene.images:
         return scene
@@ -154,7 +154,7 @@ def about(scene: Scene, which: Which) -> Scene:
     return replace(scene, earlier=earlier)
 
 
-def certain_of_image(decision: Decision, which: Which, scene: Scene) -> Decision:
+def ask_if_unclear(decision: Decision, which: ImageChoice, scene: Scene) -> Decision:
     """The decision; where a step would guess which image is meant, a question back."""
     if not isinstance(decision, ToolPlan) or not (which.unclear or len(which.ids) > 1):
         return decision
@@ -173,7 +173,7 @@ def _takes_several(step: Step, scene: Scene) -> bool:
     return schema is not None and sum(n in needed for n in image_arguments(schema)) > 1
 
 
-def _unclear_text(which: Which, scene: Scene) -> str:
+def _unclear_text(which: ImageChoice, scene: Scene) -> str:
     said = f'"{which.unclear}"' if which.unclear else " and ".join(which.ids)
     first = name_of(scene.images[0], scene.images)
     if len(scene.images) < 2:

@@ -1,52 +1,35 @@
-"""What every model behind an endpoint does: its package, its stream, what its failures mean.
+"""The common part of all models behind an endpoint: package, stream and failures.
 
-How a request is written, and what the pieces of an answer mean, each protocol says for itself.
+How a request is written and what the pieces of an answer mean is left to each protocol.
 """
 
 from __future__ import annotations
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
+from collections.abc import AsyncGenerator, Generator, Sequence
 from contextlib import aclosing, contextmanager
 from dataclasses import replace
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
+from app.agent.llm.answer_assembly import Assembly
 from app.agent.llm.base import ModelEvent, ModelInfo, Note, ToolSchema
 from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load, patiently, place_of
 from app.agent.llm.failures import Endpoint, failure, unreadable
 from app.agent.messages import Message
 
 _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
-"""What reading an answer raises that is not of the form that was expected."""
-
-
-class Answer(Protocol):
-    """Puts the pieces of one streamed answer together.
-
-    Attributes:
-        started: The endpoint has begun to answer.
-    """
-
-    started: bool
-
-    def take(self, chunk: Any, /) -> Iterable[ModelEvent]:
-        """What a piece gives at once."""
-        ...
-
-    def end(self) -> Iterable[ModelEvent]:
-        """The rest, once the stream has ended."""
-        ...
+"""Errors of reading an answer that does not have the expected form."""
 
 
 class HostedModel(ABC):
-    """A model behind an endpoint, by the endpoint's own package.
+    """A model behind an endpoint, asked by the provider's own package.
 
     Args:
         base_url: The endpoint's address.
         model: The model's name there.
         key: The key, or None where the endpoint asks for none.
-        info: What the loop must know of the model.
+        info: Context size, abilities and prices of the model.
         bounds: How long and how much it may answer.
 
     Attributes:
@@ -70,7 +53,7 @@ class HostedModel(ABC):
 
     @property
     def name(self) -> str:
-        """The model and where it runs."""
+        """The model and the host where it runs."""
         return f"{self._at.model} at {self._at.host}"
 
     @property
@@ -80,7 +63,7 @@ class HostedModel(ABC):
 
     @property
     def encrypted(self) -> bool:
-        """Whether nobody on the way to the endpoint can read what is sent."""
+        """Whether the connection is encrypted (https)."""
         return self._base_url.lower().startswith("https:")
 
     async def stream(
@@ -95,7 +78,7 @@ class HostedModel(ABC):
         # Imports and pictures take a moment; on the loop they would delay a cancel.
         packages = await asyncio.to_thread(load, self.package)
         request = await asyncio.to_thread(self._request, messages, tools)
-        with self._told(packages, self._at, answer):
+        with self._translated_errors(packages, self._at, answer):
             source = self._chunks(packages, request)
             async with aclosing(patiently(source, self._bounds, self._at)) as chunks:
                 async for chunk in chunks:
@@ -108,20 +91,22 @@ class HostedModel(ABC):
             yield event
 
     async def models(self) -> list[str]:
-        """The names of the models that the endpoint offers, in its order.
+        """Return the names of the models that the endpoint offers, in its order.
 
         Raises:
             ModelFailed: It cannot be asked, or does not say.
         """
         packages = await asyncio.to_thread(load, self.package)
-        with self._told(packages, replace(self._at, model="")):
+        with self._translated_errors(packages, replace(self._at, model="")):
             async with asyncio.timeout(self._bounds.first_s), self._client(packages) as client:
                 page = await self._page(client)
                 return [str(model.id) for model in page.data]
 
     @contextmanager
-    def _told(self, packages: Any, at: Endpoint, answer: Answer | None = None) -> Generator[None]:
-        """Errors of the package, the transport and of reading, as what they mean for the user."""
+    def _translated_errors(
+        self, packages: Any, at: Endpoint, answer: Assembly | None = None
+    ) -> Generator[None]:
+        """Turn errors of the package, the transport and of reading into `ModelFailed`."""
         package, transport = packages
         late = () if answer is not None else (TimeoutError,)  # of a stream `patiently` tells
         try:
@@ -140,21 +125,21 @@ class HostedModel(ABC):
                     yield chunk
 
     @abstractmethod
-    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Answer:
-        """What takes the pieces of the answer."""
+    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
+        """Return what puts the pieces of the answer together."""
 
     @abstractmethod
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:
-        """What is sent; called in a thread."""
+        """Return the fields of the request; called in a thread."""
 
     @abstractmethod
     def _client(self, packages: Any) -> Any:
-        """The package's client; it never repeats a request by itself."""
+        """Return the package's client; it must not repeat a request by itself."""
 
     @abstractmethod
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
-        """The answer's stream."""
+        """Send the request and return the stream of the answer."""
 
     @abstractmethod
     async def _page(self, client: Any) -> Any:
-        """The list of the endpoint's models."""
+        """Return the list of the endpoint's models."""

@@ -1,4 +1,4 @@
-"""Questions that name tools: "Run tools in this order: 1) ... 2) ...", "Run X with: key=value"."""
+"""Questions that name tools: "Run in this order: 1) ... 2) ...", "Run X with: key=value"."""
 
 from __future__ import annotations
 
@@ -9,14 +9,8 @@ from typing import Any
 
 from app.agent.image_reference import image_argument, image_arguments
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.arguments import (
-    ASSIGNMENT,
-    LACKING,
-    missing_arguments,
-    read_arguments,
-)
+from app.agent.planning.argument_values import find_texts
 from app.agent.planning.classify import read
-from app.agent.planning.completing import required
 from app.agent.planning.mentions import Mention, grouped, with_phrases
 from app.agent.planning.plan import (
     Absent,
@@ -29,6 +23,7 @@ from app.agent.planning.plan import (
     Step,
     ToolPlan,
 )
+from app.agent.planning.question_text import masked
 from app.agent.planning.targets import (
     IMAGE_ID,
     by_key,
@@ -38,9 +33,14 @@ from app.agent.planning.targets import (
     makes_from_nothing,
     unsuitable,
 )
-from app.agent.planning.text import masked
-from app.agent.planning.values import find_texts
+from app.agent.planning.tool_choice import required
 from app.agent.planning.word_distance import edits, near_names
+from app.agent.planning.written_arguments import (
+    ASSIGNMENT,
+    LACKING,
+    missing_arguments,
+    read_arguments,
+)
 from app.tools.planning import Priority, ToolRule
 
 _CLOSING = re.compile(
@@ -60,7 +60,7 @@ _ASSIGNED = re.compile(r"(?<![\w.])(\w+)\s*=(?!=)\s*(?:<[^>]*>|[^\s,;]+)")
 _COMPARE = re.compile(r"\b(?:compare|agree|disagreement|contrast)\b", re.IGNORECASE)
 
 
-def read_explicit(
+def plan_named_tools(
     question: str, scene: Scene, before: Sequence[Step], named: Sequence[Mention]
 ) -> ToolPlan | Reply | None:
     """The steps of a question that names tools, or None when it names none.

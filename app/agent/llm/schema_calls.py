@@ -1,10 +1,10 @@
-"""Calls as schema-constrained JSON, for endpoints whose own tool calling cannot be relied on.
+"""Tool calls as JSON that keeps to a schema, for endpoints without reliable tool calling.
 
 The endpoint is asked for an answer that fits a JSON schema: either one call,
 `{"tool": NAME, "arguments": {...}}`, or `{"answer": TEXT}`. llama.cpp, vLLM, LM Studio and Ollama
-enforce such a schema while they sample, so every answer of any model has that form. The model is
-shown neither the schema nor the tools by the endpoint, hence `instruction`; and it may know no role
-for tools' results, hence `as_plain`.
+enforce such a schema while they sample, so that every answer of any model has that form. The
+endpoint does not show the model the schema or the tools, hence `instruction`; and the model may
+know no role for results of tools, hence `as_plain`.
 """
 
 from __future__ import annotations
@@ -35,16 +35,25 @@ TEXT_INSTRUCTION = (
 
 _MAX_DEPTH = 12
 _MAX_ITEMS = 64
-"""llama.cpp writes a bounded list out item by item; a longer bound is dropped."""
+"""The largest bound of a list that is kept: llama.cpp writes a bounded list out item by item."""
 _KEPT = ("type", "enum", "const", "required", "minItems", "maxItems")
-_HEAD = re.compile(r'\s*(?:\{\s*(?:"(\w*)(?:"\s*(?::\s*("?))?)?)?)?')
-_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
-_SIMPLE = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
-_PLAIN = re.compile(r'[^"\\]+')
+_ANSWER_HEAD = re.compile(r'\s*\{\s*"answer"\s*:\s*"')
+_CALL_HEAD = re.compile(r'\s*\{\s*"tool"\s*:\s*"')
+_STRING_PART = re.compile(
+    r"""(?:
+    [^"\\]
+    | \\["\\/bfnrt]
+    | \\u(?![dD][89abAB])[0-9a-fA-F]{4}
+    | \\u[dD][89abAB][0-9a-fA-F]{2}(?=[^\\]|\\[^u]|\\u[0-9a-fA-F]{4})  # half a pair
+    )*""",
+    re.VERBOSE,
+)
+"""The part of a JSON string in which every escape is whole."""
+_INVALID_ESCAPE = re.compile(r"\\(?:[^u]|u[0-9a-fA-F]{0,3}[^0-9a-fA-F])")
 
 
 def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
-    """What a model is told that doesn't see the tools in any other way."""
+    """Return the tools and the form of calls in words, for a model that sees them no other way."""
     if not tools:
         return INSTRUCTION if form == "json_schema" else ""
     head = INSTRUCTION if form == "json_schema" else TEXT_INSTRUCTION
@@ -53,7 +62,7 @@ def instruction(tools: Sequence[ToolSchema], form: Form = "json_schema") -> str:
 
 
 def response_format(tools: Sequence[ToolSchema]) -> dict[str, Any]:
-    """The `response_format` of a request: one call of one of the tools, or the answer."""
+    """Return the `response_format` of a request: a call of one of the tools, or an answer."""
     shapes = [
         _closed({"tool": {"const": tool.name}, "arguments": portable(tool.parameters)})
         for tool in tools
@@ -65,10 +74,10 @@ def response_format(tools: Sequence[ToolSchema]) -> dict[str, Any]:
 
 
 def portable(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """A schema in the keywords that every converter knows, with its references written out.
+    """Return a schema in the keywords that every server knows, with references written out.
 
-    It accepts at least what the original accepts: bounds and patterns are left to the check of the
-    arguments that every call goes through. A reference into itself becomes "any value".
+    It accepts at least what the original accepts: bounds and patterns are left to the validation of
+    the arguments. A schema that refers to itself becomes "any value" at some depth.
     """
     return _portable(schema, schema, _MAX_DEPTH)
 
@@ -85,7 +94,7 @@ def _portable(node: Mapping[str, Any], root: Mapping[str, Any], depth: int) -> d
         parts = [_portable(item, root, depth - 1) for item in cast("list[Any]", choices)]
         if len(parts) == 1:
             return parts[0]
-        # Parts that must all hold cannot be joined in general; any value is the safe side.
+        # Parts that must all hold cannot be joined in general; "any value" refuses nothing.
         return {} if "allOf" in node else {"anyOf": parts}
     kept = {key: node[key] for key in _KEPT if key in node}
     if kept.get("maxItems", 0) > _MAX_ITEMS:
@@ -133,7 +142,7 @@ def _written(tool: ToolSchema) -> str:
 
 
 def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema to read: portable, with the arguments' descriptions."""
+    """Return the portable schema with the descriptions of the arguments."""
     brief = portable(schema)
     for name, field in cast("dict[str, Any]", schema.get("properties", {})).items():
         if "description" in field:
@@ -141,15 +150,14 @@ def _brief(schema: Mapping[str, Any]) -> dict[str, Any]:
     return brief
 
 
-class Reader:
-    """Reads one streamed answer of this form; the answer's text flows while it comes.
+class SchemaReader:
+    """Reads one streamed answer of this form; the text of an answer flows while it comes.
 
-    An endpoint that ignores the schema sends plain text: that is text, with the calls written in
-    it (see `TextCalls`).
+    An endpoint that ignores the schema sends plain text, perhaps with calls in it (`TextCalls`).
 
     Args:
         tools: The tools on offer.
-        quoted: The data the model was given, for the plain text.
+        quoted: The data that the model was given, for plain text.
     """
 
     def __init__(self, tools: Sequence[ToolSchema], quoted: str = "") -> None:
@@ -159,19 +167,25 @@ class Reader:
         self._closed = False
 
     def take(self, text: str) -> list[ModelEvent]:
-        """What a piece of the answer gives at once."""
+        """Return what a piece of the answer gives at once."""
         self._held += text
         if not self._kind:
-            self._kind = self._recognised()
-        if self._kind == "answer":
-            return _texts(self._answer())
-        if self._kind == "plain":
-            held, self._held = self._held, ""
-            return self._plain.take(held)
-        return []
+            self._recognise()
+        match self._kind:
+            case "answer":
+                return _texts(self._answer_text())
+            case "plain":
+                held, self._held = self._held, ""
+                return self._plain.take(held)
+            case _:
+                return []
 
     def end(self, complete: bool) -> list[ModelEvent]:
-        """The rest: the call, if it is one. `complete`: it ended by itself, not at a limit."""
+        """Return the rest: the call, if it is one.
+
+        Args:
+            complete: Whether the answer ended by itself, not at a length limit.
+        """
         if self._kind == "answer":
             # Half an escape at a cut stands for nothing; what follows the object is kept.
             rest = self._held if self._closed else ""
@@ -180,37 +194,30 @@ class Reader:
             return self._call(complete)
         return [*self._plain.take(self._held), *self._plain.end(complete)]
 
-    def _recognised(self) -> Literal["", "answer", "call", "plain"]:
-        head = _HEAD.match(self._held)
-        if head is None:
-            return "plain"
-        key, quote, open_end = head.group(1), head.group(2), head.end() == len(self._held)
-        if key == "answer" and quote:
-            self._held = self._held[head.end() :]
-            return "answer"
-        if key == "tool" and quote:
-            return "call"
-        wanted = ("answer", "tool")
-        may_be = key is None or any(name.startswith(key) for name in wanted)
-        return "" if open_end and may_be else "plain"
+    def _recognise(self) -> None:
+        answer = _ANSWER_HEAD.match(self._held)
+        compact = re.sub(r"\s", "", self._held)
+        if answer is not None:
+            self._kind, self._held = "answer", self._held[answer.end() :]
+        elif _CALL_HEAD.match(self._held):
+            self._kind = "call"
+        elif not any(head.startswith(compact) for head in ('{"answer":"', '{"tool":"')):
+            self._kind = "plain"
 
-    def _answer(self) -> str:
-        """The part of the answer's string that is whole; the rest stays held."""
+    def _answer_text(self) -> str:
+        """Return the part of the answer's string that is whole; the rest stays held."""
         parts: list[str] = []
         while self._held and not self._closed:
-            plain = _PLAIN.match(self._held)
-            if plain:
-                parts.append(plain.group())
-                self._held = self._held[plain.end() :]
-            elif self._held[0] == '"':
+            whole = cast("re.Match[str]", _STRING_PART.match(self._held))[0]
+            parts.append(_unescaped(whole))
+            self._held = self._held[len(whole) :]
+            if self._held.startswith('"'):
                 self._closed = True
-                self._held = self._held[1:]
+            elif not _INVALID_ESCAPE.match(self._held):
+                break  # the end of an escape is still to come
             else:
-                length, text = _escaped(self._held)
-                if length == 0:
-                    break
-                parts.append(text)
-                self._held = self._held[length:]
+                parts.append("\\")
+            self._held = self._held[1:]
         return "".join(parts)
 
     def _call(self, complete: bool) -> list[ModelEvent]:
@@ -218,9 +225,8 @@ class Reader:
         if value is not None and set(value) == {"tool", "arguments"}:
             name, arguments = value["tool"], value["arguments"]
             if isinstance(name, str) and isinstance(arguments, dict):
-                return [
-                    Call(ToolCall(id="", name=name, arguments=cast("dict[str, Any]", arguments)))
-                ]
+                arguments = cast("dict[str, Any]", arguments)
+                return [Call(ToolCall(id="", name=name, arguments=arguments))]
         name = re.match(r'\s*\{\s*"tool"\s*:\s*"([\w.-]+)"', self._held)
         if name is None:
             return _texts(self._held)
@@ -232,31 +238,17 @@ def _texts(text: str) -> list[ModelEvent]:
     return [Text(text)] if text else []
 
 
-def _escaped(held: str) -> tuple[int, str]:
-    """Length and text of the escape that `held` begins with; length 0 while it is not whole."""
-    match = _ESCAPE.match(held)
-    if match is None:
-        whole = len(held) >= 6 or (len(held) >= 2 and held[1] != "u")
-        return (1, "\\") if whole else (0, "")
-    if match.group(2):
-        return 2, _SIMPLE.get(match.group(2), match.group(2))
-    code = int(match.group(1), 16)
-    if not 0xD800 <= code < 0xE000:
-        return 6, chr(code)
-    low = _ESCAPE.match(held, 6)
-    if code < 0xDC00 and low and low.group(1) and 0xDC00 <= int(low.group(1), 16) < 0xE000:
-        return 12, chr(0x10000 + ((code - 0xD800) << 10) + int(low.group(1), 16) - 0xDC00)
-    rest = held[6:12]
-    if code < 0xDC00 and len(rest) < 6 and "\\u".startswith(rest[:2]):
-        return 0, ""
-    return 6, "\ufffd"
+def _unescaped(part: str) -> str:
+    """Return a part of a JSON string as text; half a surrogate pair becomes U+FFFD."""
+    text: str = json.loads(f'"{part}"', strict=False)
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def as_plain(messages: Sequence[Message], form: Form = "json_schema") -> list[Message]:
-    """The transcript for a model that knows no role for tools.
+    """Return the transcript for a model that knows no role for tools.
 
-    Its calls become what it would write in this form, results become user messages that are marked
-    as data. User messages in a row are joined, since many chat templates insist on turns.
+    Calls become text in this form, results become user messages marked as data. User messages in a
+    row are joined, since many chat templates insist on turns.
     """
     plain: list[Message] = []
     for message in messages:

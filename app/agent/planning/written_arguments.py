@@ -1,4 +1,4 @@
-"""Arguments read from a question by a tool's own schema, whichever pack the tool is from."""
+"""Arguments written out in a question, read by the tool's own schema: `key=value`, lists."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any, cast
 
 from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
+from app.agent.planning.argument_values import as_argument, find_numbers, find_values
 from app.agent.planning.classify import words_in
 from app.agent.planning.plan import Scene, Step
+from app.agent.planning.question_text import read_value
 from app.agent.planning.targets import find_target
-from app.agent.planning.text import read_value
-from app.agent.planning.values import as_argument, find_numbers, find_values
 
 LACKING = "it still needs"
 """How the reason begins why a tool is not run that needs more than the question says."""

@@ -1,4 +1,4 @@
-"""Reading a question: plain quotes, masked strings, words at their boundaries, values."""
+"""The text of a question: plain quotes, masked quotations, words at their boundaries, values."""
 
 from __future__ import annotations
 
