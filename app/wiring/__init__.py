@@ -4,11 +4,11 @@ Nothing here starts a process, a thread or a window before it is used: a command
 tools stays quick, and `view` alone imports Qt.
 """
 
-from app.wiring.program import IDENTIFYING, Program, identifiers, limits_of, new_run_id
+from app.wiring.program import IDENTIFYING_KEYWORDS, Program, identifiers, limits_of, new_run_id
 from app.wiring.window_builder import ViewRequest, build_window, print_error, view
 
 __all__ = [
-    "IDENTIFYING",
+    "IDENTIFYING_KEYWORDS",
     "Program",
     "ViewRequest",
     "build_window",

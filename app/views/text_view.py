@@ -21,11 +21,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QMenu, QSizePolicy, QTextBrowser, QWidget
 
-from app.views.chat.markdown import LINK_SCHEME, RESULT_SCHEME
-from app.views.chat.plain_text import clean
+from app.views.plain_text import clean
 from app.views.theme import THEME
 
 BULLET = "•  "
+LINK_SCHEME = "finding:"
+RESULT_SCHEME = "result:"
 PIECE = 4_000  # characters inserted per turn of the event loop: a few ms of layout
 BLOCK = 8_000  # characters after which a paragraph is split, since Qt lays it out as a whole
 NEAR_END = 24  # px from the end within which the view follows new text
@@ -185,6 +186,22 @@ class TextView(QTextBrowser):
             height = min(height, self._max_height)
         if height != self.height() or self.minimumHeight() != height:
             self.setFixedHeight(height)
+
+
+def literal(text: str, tone: str = "", name: str = "", *, max_height: int = 0) -> TextView:
+    """Return a view of text from elsewhere, shown literally.
+
+    Args:
+        text: The text.
+        tone: Property for the style sheet.
+        name: Accessible name.
+        max_height: Height in px from which it scrolls; 0 for no limit.
+    """
+    view = TextView(max_height=max_height)
+    view.setProperty("tone", tone)
+    view.setAccessibleName(name)
+    view.set_plain(text)
+    return view
 
 
 class LongText(TextView):

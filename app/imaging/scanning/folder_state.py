@@ -1,4 +1,4 @@
-"""Whether what lies behind opened paths is as it was, as the window's process asks for it."""
+"""Tells whether the files behind opened paths are as they were when they were read."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from app.errors import Cancelled, SightlineError
 from app.imaging.files.file_marks import MODULUS
 from app.imaging.processes.worker_pool import Priority, WorkerPool
 from app.imaging.processes.workers import CancelLike
-from app.imaging.scanning.opened_paths import is_slow
+from app.imaging.scanning import opened_paths
 
 _TIMEOUT_S = 60.0
+_SETTLED_NS = 3 * 10**9
+"""A file that was written so shortly ago may be written again without a new time: FAT counts in
+steps of 2 s."""
 
 
-class Walk:
-    """Compares what is behind paths with what was read, or was there before.
+class FolderState:
+    """Compares the files behind paths with those that a scan has read, or read once.
 
     Args:
-        pool: Where the files are walked through.
+        pool: Where the files are asked for size and times.
         paths: What was opened.
         cancel: Ends it.
     """
@@ -30,6 +33,7 @@ class Walk:
         self._pool = pool
         self._paths = paths
         self._cancel = cancel
+        self._before_ns = time.time_ns() - _SETTLED_NS
         self._read = 0
         self._archives_read: set[tuple[int, int, int]] = set()
         self._others_listed = 0
@@ -39,71 +43,71 @@ class Walk:
         self._others = 0
         self._archives: set[tuple[int, int, int]] = set()
 
-    def read(self, result: Mapping[str, Any]) -> None:
-        """Take in what the workers say of files that they have read."""
-        if not result["mark"]:
-            self._sure = False
-            return
-        self._read = (self._read + int(result["mark"], 16)) % MODULUS
+    def add_read(self, result: Mapping[str, Any]) -> None:
+        """Take in an answer of `headers_entry`."""
+        mark, newest_ns = int(result["mark"] or "0", 16), int(result["newest_ns"])
         self._archives_read |= _archives(result["archives"])
+        self._read = (self._read + mark) % MODULUS
+        if not result["mark"] or newest_ns >= self._before_ns:
+            self._sure = False
 
-    def listed(self, result: Mapping[str, Any]) -> None:
-        """Take in what the workers say of archives and links that they have come by."""
+    def add_listed(self, result: Mapping[str, Any]) -> None:
+        """Take in an answer of `list_entry`."""
         self._others_listed = (self._others_listed + int(result["others"], 16)) % MODULUS
+        self._sure = self._sure and not result["unsure"]
 
-    def unsure(self) -> None:
-        """Of a file it is not known what it was when it was read."""
+    def add_unknown(self) -> None:
+        """Note a file whose state is not known."""
         self._sure = False
 
     def as_read(self) -> bool:
-        """Whether all files are now as they were when they were read, and there are no others.
+        """Return whether the files are now exactly those that were read, and unchanged.
 
         Raises:
             Cancelled: It was cancelled.
         """
         return (
             self._sure
-            and self._go()
+            and self._walk()
             and self._files == self._read
             and self._others == self._others_listed
             and self._archives_read <= self._archives
         )
 
     def mark(self) -> str:
-        """Stands for all files as they are now; "" where it cannot be told in a short time.
+        """Return a text for all files as they are now; "" where it cannot be told in a short time.
 
         Raises:
             Cancelled: It was cancelled.
         """
-        if not self._walked and not self._go():
+        if not self._walked and not self._walk():
             return ""
         return f"{self._files:x}/{self._others:x}"
 
-    def _go(self) -> bool:
+    def _walk(self) -> bool:
+        """Ask all files for size and times; False where that takes long or fails."""
         self._files = self._others = count = 0
         self._archives = set()
         self._walked = False
-        todo = [str(path) for path in self._paths]
-        begin = True
+        todo = opened_paths.start(self._paths)
         started = time.monotonic()
-        while todo or begin:
-            found = self._step({"todo": todo, "begin": begin})
-            begin = False
+        while todo:
+            found = self._step(todo)
             if found is None or found["unsure"]:
                 return False
             self._files = (self._files + int(found["files"], 16)) % MODULUS
             self._others = (self._others + int(found["others"], 16)) % MODULUS
             self._archives |= _archives(found["archives"])
             todo, count = found["todo"], count + found["count"]
-            if todo and is_slow(count, time.monotonic() - started):
+            if todo and opened_paths.is_slow(count, time.monotonic() - started):
                 return False
         self._walked = True
         return True
 
-    def _step(self, payload: dict[str, Any]) -> dict[str, Any] | None:
+    def _step(self, todo: opened_paths.Todo) -> dict[str, Any] | None:
         reply = self._pool.submit(
-            "app.imaging.scanning.fingerprint:fingerprint_entry",
-            payload,
+            "app.imaging.scanning.listing:state_entry",
+            {"todo": todo},
             priority=Priority.THUMBNAIL,
             timeout_s=_TIMEOUT_S,
             cancel=self._cancel,
@@ -116,5 +120,5 @@ class Walk:
             return None
 
 
-def _archives(told: Sequence[Sequence[int]]) -> set[tuple[int, int, int]]:
-    return {(int(time), int(size), int(changed)) for time, size, changed in told}
+def _archives(states: Sequence[Sequence[int]]) -> set[tuple[int, int, int]]:
+    return {(int(time), int(size), int(changed)) for time, size, changed in states}

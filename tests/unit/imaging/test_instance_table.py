@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import zlib
 from pathlib import Path
@@ -14,18 +15,21 @@ from hypothesis import strategies as st
 from app.errors import FileProblem
 from app.imaging.dicom.dicom_file import IndexFile, be_quiet
 from app.imaging.reading.image_entries import read_instances
-from app.imaging.studies import tables
-from app.imaging.studies.answers import PROBLEM, read_answers, to_message
-from app.imaging.studies.shared_texts import SharedTexts
-from app.imaging.studies.tables import TableError, TableReader, from_bytes, table_of, to_bytes
+from app.imaging.studies.instance_lists import pack_block, unpack_block
+from app.imaging.studies.instance_table import (
+    SharedTexts,
+    TableError,
+    TableReader,
+    instance_table,
+)
 from app.imaging.types import Content, Instance
 from tests.conformance.files import sources
 
 
 def through(instances: list[Instance]) -> list[Instance]:
     """Instances after a table's way to another process."""
-    rows = TableReader().rows(from_bytes(to_bytes(table_of(instances))))
-    return [Instance(one.path, *row) for one, row in zip(instances, rows, strict=True)]
+    table = json.loads(json.dumps(instance_table(instances)))
+    return TableReader().instances(table, [one.path for one in instances])
 
 
 def a_slice(number: int, **attributes: str) -> Instance:
@@ -88,13 +92,14 @@ def test_any_instances_come_through_a_table_as_they_were(instances: list[Instanc
 
 def test_equal_texts_of_a_series_are_held_once():
     reader = TableReader()
-    first, second = (
-        reader.rows(from_bytes(to_bytes(table_of([a_slice(n), a_slice(n + 1)])))) for n in (1, 3)
-    )
-    texts: list[Any] = [row[tables._ATTRIBUTES_AT] for row in (*first, *second)]
+    made: list[Instance] = []
+    for number in (1, 3):
+        own = [a_slice(number), a_slice(number + 1)]
+        made += unpack_block(pack_block(own), reader)
+    texts: list[Any] = [one.attributes for one in made]
     assert [dict(one) for one in texts] == [dict(a_slice(n).attributes) for n in (1, 2, 3, 4)]
     assert all(isinstance(one, SharedTexts) for one in texts)
-    assert len({id(one.layout) for one in texts}) == 1
+    assert len({id(one._places) for one in texts}) == 1
     assert len({id(one.get("PatientName")) for one in texts}) == 1
     assert texts[0] == a_slice(1).attributes != texts[1]
     assert texts[0] != texts[1]
@@ -104,54 +109,40 @@ def test_equal_texts_of_a_series_are_held_once():
         texts[0]["Modality"]
 
 
-def test_a_few_distinct_values_are_told_by_their_places():
-    table = table_of([a_slice(n, Modality=("CT", "MR")[n % 2]) for n in range(8)])
-    (group,) = table["groups"]
-    columns = dict(zip(group["keys"], group["texts"], strict=True))
-    assert columns["PatientName"] == ["Doe^Jane"]
-    assert columns["Modality"] == {"of": ["CT", "MR"], "at": [0, 1] * 4}
-    assert columns["InstanceNumber"] == {"all": [str(n) for n in range(8)]}
+def test_texts_that_occur_more_than_once_are_written_once():
+    table = instance_table([a_slice(n, Modality=("CT", "MR")[n % 2]) for n in range(8)])
+    assert sorted(table["texts"]) == ["1.2", "CT", "Doe^Jane", "MR"]
+    assert len(table["keys"]) == 1
 
 
 WRONG: list[Any] = [
-    None, [], 3, "x", {}, {"rows": 1, "groups": []}, {"rows": 1, "groups": [{}]},
-    {"rows": 1, "groups": [{"at": [0], "fields": [], "keys": [], "texts": []}]},
+    None, [], 3, "x", {}, {"texts": [], "keys": [], "rows": []},
+    {"texts": [], "keys": [], "rows": [[]]}, {"texts": [1], "keys": [], "rows": []},
 ]  # fmt: skip
 
 
 @pytest.mark.parametrize("message", WRONG, ids=str)
 def test_what_is_no_table_is_refused(message: Any):
     with pytest.raises(TableError):
-        TableReader().rows(message)
+        TableReader().instances(message, [Path("/a")])
 
 
 def test_a_value_of_another_type_is_refused():
-    for place in range(14):
-        table = table_of([a_slice(1), a_slice(2)])
-        table["groups"][0]["fields"][place] = [{"not": "this"}]
+    for place in range(17):
+        table = instance_table([a_slice(1), a_slice(2)])
+        table["rows"][0][place] = {"not": "this"}
         with pytest.raises(TableError):
-            TableReader().rows(table)
-    table = table_of([a_slice(1), a_slice(2)])
-    table["groups"][0]["texts"][0] = [7]
-    with pytest.raises(TableError):
-        TableReader().rows(table)
+            TableReader().instances(table, [Path("/a"), Path("/b")])
+    for wrong in (None, 1.5, ["x"], 99):
+        table = instance_table([a_slice(1), a_slice(2)])
+        table["rows"][0][1][0] = wrong
+        with pytest.raises(TableError):
+            TableReader().instances(table, [Path("/a"), Path("/b")])
 
 
-def test_a_message_that_unfolds_to_more_than_a_table_ever_is_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-):
-    monkeypatch.setattr(tables, "MAX_BYTES", 10_000)
-    assert from_bytes(to_bytes("x" * 9_000)) == "x" * 9_000
-    with pytest.raises(TableError):
-        from_bytes(zlib.compress(b'"' + b"x" * 10**7 + b'"'))
-    with pytest.raises(TableError):
-        from_bytes(to_bytes([1, 2, 3])[:-3])
-
-
-def test_damaged_answers_are_refused_or_still_answers():
+def test_a_damaged_block_is_refused_or_still_instances():
     """Never another error, whatever byte is wrong."""
-    made = to_message([1, PROBLEM, 2], [a_slice(n) for n in (1, 2, 3)], {"1": ["why", "how"]})
-    text = zlib.decompress(to_bytes(made))
+    text = zlib.decompress(pack_block([a_slice(n) for n in (1, 2, 3)]))
     chance = random.Random(4)
     refused = 0
     for _ in range(2000):
@@ -159,12 +150,11 @@ def test_damaged_answers_are_refused_or_still_answers():
         for _ in range(chance.randint(1, 3)):
             damaged[chance.randrange(len(damaged))] = chance.choice(b'0123456789[]{},:"x')
         try:
-            answers = read_answers(zlib.compress(damaged), TableReader())
+            found = unpack_block(zlib.compress(damaged), TableReader())
         except TableError:
             refused += 1
             continue
-        for place in range(len(answers.kinds)):
-            for one in answers.instances(place, Path("/a")):
-                assert isinstance(one.sop_instance_uid, str)
-                assert all(isinstance(text, str) for text in one.attributes.values())
+        for one in found:
+            assert isinstance(one.sop_instance_uid, str)
+            assert all(isinstance(text, str) for text in one.attributes.values())
     assert refused > 500
