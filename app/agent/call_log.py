@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, cast
 
+from app.agent.image_reference import image_reference
 from app.agent.messages import Message, ToolCall
 
 _MADE = re.compile(r"[^\n]{0,500}[/\\.][^\n]{0,500}")  # what may be the name of a file
@@ -20,14 +21,14 @@ _STRINGS = 2_000  # of one result, or of one call's arguments, that are looked a
 
 
 @dataclass(frozen=True, slots=True)
-class Ended:
+class LoggedCall:
     """A call with its result.
 
     Attributes:
         call: The call.
         message: Its result.
-        images: The open images that it rests on, by `key_of`; empty when that is not known.
-        sources: The same with pictures that tools made from nothing, as `Record.sources` has them.
+        images: References of the open images that it rests on; empty where not known.
+        sources: The same with pictures that tools made from nothing; see `CallLog.sources`.
         here: It was made in this run.
         number: In the order in which results came.
     """
@@ -44,12 +45,7 @@ class Ended:
         return not images or not self.images or not self.images.isdisjoint(images)
 
 
-def key_of(note: Mapping[str, Any]) -> str:
-    """An open image by what stays the same while others are opened: its path, else its id."""
-    return str(note.get("path") or note.get("id") or "")
-
-
-class Record:
+class CallLog:
     """The ended calls of a conversation, those of the run that goes on among them.
 
     Args:
@@ -65,14 +61,14 @@ class Record:
         folder: Path | None = None,
     ) -> None:
         self._folder = folder
-        self._ended: list[Ended] = []
+        self._ended: list[LoggedCall] = []
         self._names: dict[str, str] = {}
         self._made: dict[str, frozenset[str]] = {}
         self._made_of: dict[str, frozenset[str]] = {}
         self._notes: dict[str, Mapping[str, Any]] = {}
         self._read(history)
         self._open(notes)
-        self.current = key_of(notes[0]) if notes else ""
+        self.current = image_reference(notes[0]) if notes else ""
 
     def _read(self, history: Sequence[Message]) -> None:
         calls: dict[str, ToolCall] = {}
@@ -85,7 +81,7 @@ class Record:
 
     def _open(self, notes: Iterable[Mapping[str, Any]]) -> None:
         for note in notes:
-            key = key_of(note)
+            key = image_reference(note)
             self._notes[key] = note
             self._names |= {_id(str(note["id"])): key} if note.get("id") else {}
             path = str(note.get("path") or "")
@@ -95,12 +91,12 @@ class Record:
                 base = _id(Path(path).name)
                 self._names[base] = key if self._names.get(base, key) == key else ""
 
-    def add(self, call: ToolCall, message: Message, *, here: bool = True) -> Ended:
+    def add(self, call: ToolCall, message: Message, *, here: bool = True) -> LoggedCall:
         """Take a result."""
         images = self.images_of(call.arguments)
         made = [*self._made_by(message)]
         sources = self._sources(call.arguments) or self._named_in(message.data.get("output"))
-        ended = Ended(call, message, images, here, len(self._ended), sources)
+        ended = LoggedCall(call, message, images, here, len(self._ended), sources)
         self._ended.append(ended)
         self._made |= dict.fromkeys(made, images) if images else {}
         self._made_of |= dict.fromkeys(made, sources)
@@ -132,11 +128,11 @@ class Record:
         return frozenset(self._path(text) for text in texts)
 
     def sources(self, note: Mapping[str, Any]) -> frozenset[str]:
-        """An open image as it stands in `Ended.sources`; with what it was made of, if it was."""
-        own = self._path(key_of(note))
+        """Return an open image, and what it was made from, as in `LoggedCall.sources`."""
+        own = self._path(image_reference(note))
         return self._made_of.get(own, frozenset()) | {own}
 
-    def all(self) -> tuple[Ended, ...]:
+    def all(self) -> tuple[LoggedCall, ...]:
         """All of them, in the order in which their results came."""
         return tuple(self._ended)
 
@@ -161,11 +157,11 @@ class Record:
         # Not by pathlib, which takes six times as long: a result may hold thousands of texts.
         return os.path.normcase(os.path.normpath(os.path.join(self._folder or "", text.strip())))  # noqa: PTH118
 
-    def here(self) -> Iterator[Ended]:
+    def here(self) -> Iterator[LoggedCall]:
         """Those of this run."""
         return (item for item in self._ended if item.here)
 
-    def earlier(self, images: Collection[str] = ()) -> Iterator[Ended]:
+    def earlier(self, images: Collection[str] = ()) -> Iterator[LoggedCall]:
         """Those of earlier questions that ended well and may be about these images.
 
         Args:
@@ -174,17 +170,17 @@ class Record:
         images = frozenset(images or filter(None, (self.current,)))
         return (i for i in self._ended if not i.here and i.message.ok and i.about(images))
 
-    def of(self, call_id: str) -> Ended | None:
+    def of(self, call_id: str) -> LoggedCall | None:
         """The call of that id."""
         return next((i for i in reversed(self._ended) if i.message.call_id == call_id), None)
 
-    def elsewhere(self, images: Collection[str]) -> Iterator[Ended]:
+    def elsewhere(self, images: Collection[str]) -> Iterator[LoggedCall]:
         """Those that rest on other images than these, as far as that is known."""
         return (item for item in self._ended if not item.about(images))
 
     def latest(
         self, tools: Collection[str], images: Collection[str] = (), *, ok: bool = True
-    ) -> Ended | None:
+    ) -> LoggedCall | None:
         """The last call of any of these tools that may be about these images.
 
         Args:
@@ -205,7 +201,7 @@ class Record:
         return last is not None and not last.message.ok
 
 
-def output_of(ended: Ended, key: str) -> Any | None:
+def output_of(ended: LoggedCall, key: str) -> Any | None:
     """The value of a key of a call's output, or None where there is nothing."""
     output: Any = ended.message.data.get("output")
     value: Any = cast("dict[str, Any]", output).get(key) if isinstance(output, dict) else None

@@ -174,7 +174,7 @@ def _hosts(variable: str) -> set[str]:
 
 
 def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage]) -> int:
-    from app.agent.loop.offline_model import plan_only
+    from app.agent.planning import Planner
 
     model = program.language_model(request.llm)
     if model.name != "offline":
@@ -185,7 +185,9 @@ def _plan_only(program: Program, request: AskRequest, images: Sequence[OpenImage
     with contextlib.ExitStack() as stack:
         out_dir = Path(stack.enter_context(_temporary_folder()))
         notes = RunImages(images, out_dir, program.decoder).notes(remote=False)
-        calls = plan_only(request.prompt, notes, program.registry.all(), program.registry.plans)
+        calls = Planner(program.registry.plans).planned_calls(
+            request.prompt, notes, program.registry.all()
+        )
     if request.as_json:
         print_json([plain(call) for call in calls])
     for number, call in enumerate(() if request.as_json else calls, start=1):

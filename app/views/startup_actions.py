@@ -1,4 +1,4 @@
-"""What the command line asked of the window: open, ask, save a picture, leave - in that order."""
+"""The actions at the start of the window: open files, ask a question, save a picture, quit."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from PySide6.QtCore import QEventLoop, QObject, QPoint, QTimer
+from PySide6.QtCore import QObject, QPoint, QTimer
 from PySide6.QtGui import QImage, QPainter, QRegion
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -29,13 +29,14 @@ _log = get_logger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
-class Wishes:
-    """What was asked for.
+class StartupRequest:
+    """What the command line asks of the window.
 
     Attributes:
-        paths: To open, in order.
-        ask: A question for the chat once they are shown, or "".
-        screenshot: Save the window there when all is shown, then leave.
+        paths: Files and folders to open, in order.
+        ask: Question for the chat once they are shown; "" for none.
+        screenshot: File that the window is saved to when all is shown, before the program quits;
+            None to keep the window open.
     """
 
     paths: Sequence[Path] = ()
@@ -43,46 +44,51 @@ class Wishes:
     screenshot: Path | None = None
 
 
-class Errand(QObject):
-    """Carries the wishes out, one after the other, without ever blocking the window.
+class StartupActions(QObject):
+    """Performs the request's actions one after the other, without blocking the window.
 
     Args:
-        window: Shown already.
+        window: The main window, which is shown already.
         chat: Its chat dock.
-        wishes: What to do.
-        report: Takes the one-line reason of a failure.
+        request: The actions.
+        report: Takes the reason of a failure in one line.
+
+    Attributes:
+        audit: Audit log that records the picture; None to record nothing.
     """
 
     def __init__(
         self,
         window: MainWindow,
         chat: ChatDock,
-        wishes: Wishes,
+        request: StartupRequest,
         report: Callable[[str], object],
     ) -> None:
         super().__init__(window)
         self._window = window
         self._chat = chat
-        self._wishes = wishes
+        self._request = request
         self._report = report
-        self.audit: AuditLog | None = None  # is told of the picture
+        self.audit: AuditLog | None = None
         self._failed = False
         self._timer: QTimer | None = None
 
     def start(self) -> None:
-        """Begin; returns at once."""
-        if self._wishes.screenshot and QApplication.platformName() == "offscreen":
+        """Start the first action and return at once."""
+        if self._request.screenshot and QApplication.platformName() == "offscreen":
             self._window.resize(*PICTURE_SIZE)
-        if self._wishes.screenshot:
+        if self._request.screenshot:
             self._window.canvas.set_density(RATIO)
-        if self._wishes.paths:
+        if self._request.paths:
             self._window.opening.opened.connect(self._on_opened)
-            self._window.open_paths(self._wishes.paths)
-        if self._wishes.ask or self._wishes.screenshot:
-            self._when_quiet(lambda: self._window.busy, SHOW_TIMEOUT_S, self._shown)
+            self._window.open_paths(self._request.paths)
+        if self._request.ask or self._request.screenshot:
+            self._wait_until_idle(
+                lambda: self._window.busy, SHOW_TIMEOUT_S, self._continue_when_shown
+            )
 
     def _on_opened(self, result: ScanResult) -> None:
-        """A file that cannot be read is told in the window, and counts for the exit code."""
+        """Report the problems, which also make the exit code 1."""
         for reason in by_reason(result.problems):
             first = reason.problems[0]
             more = len(reason.problems) - 1
@@ -91,19 +97,19 @@ class Errand(QObject):
         if not result.studies and not result.problems:
             self._fail("there is no image in what was to be opened")
 
-    def _shown(self, quiet: bool) -> None:
+    def _continue_when_shown(self, idle: bool) -> None:
         viewport = self._window.workspace.viewport
         if viewport.error:
             self._fail(viewport.error)
-        if not quiet:
+        if not idle:
             self._fail("the image was not shown in time")
-        if self._wishes.ask:
+        if self._request.ask:
             self._chat.run_ended.connect(self._on_run_ended)
-            self._chat.submit(self._wishes.ask)
-            if self._wishes.screenshot:
-                self._when_quiet(self._running, RUN_TIMEOUT_S, self._answered)
+            self._chat.submit(self._request.ask)
+            if self._request.screenshot:
+                self._wait_until_idle(self._running, RUN_TIMEOUT_S, self._continue_when_answered)
         else:
-            self._picture()
+            self._save_picture()
 
     def _running(self) -> bool:
         return not self._chat.is_idle() or self._window.busy
@@ -112,13 +118,13 @@ class Errand(QObject):
         if kind != "run_finished":
             self._fail("the assistant's run did not finish; the window says why")
 
-    def _answered(self, quiet: bool) -> None:
-        if not quiet:
+    def _continue_when_answered(self, idle: bool) -> None:
+        if not idle:
             self._fail("the assistant did not answer in time")
-        self._picture()
+        self._save_picture()
 
-    def _picture(self) -> None:
-        target = self._wishes.screenshot
+    def _save_picture(self) -> None:
+        target = self._request.screenshot
         if target is None:
             return
         try:
@@ -133,7 +139,7 @@ class Errand(QObject):
         self._failed = True
         self._report(reason)
 
-    def _when_quiet(
+    def _wait_until_idle(
         self, busy: Callable[[], bool], timeout_s: float, done: Callable[[bool], object]
     ) -> None:
         self._timer = settle(busy, done, timeout_s=timeout_s)
@@ -169,22 +175,6 @@ def settle(
     timer.timeout.connect(look)
     timer.start(step)
     return timer
-
-
-def settled(busy: Callable[[], bool], *, timeout_s: float = 30.0) -> bool:
-    """Run a local event loop until nothing is pending; returns whether it came to rest."""
-    loop = QEventLoop()
-    answer: list[bool] = []
-
-    def finish(quiet: bool) -> None:
-        answer.append(quiet)
-        loop.quit()
-
-    timer = settle(busy, finish, timeout_s=timeout_s)
-    if not answer:
-        loop.exec()
-    timer.stop()
-    return answer[0]
 
 
 def window_image(window: QWidget, ratio: float | None = None) -> QImage:

@@ -17,7 +17,7 @@ from pydicom.dataset import Dataset, FileMetaDataset
 from pydicom.uid import DigitalXRayImageStorageForPresentation, ExplicitVRLittleEndian
 
 from app.agent.events import ApprovalRequested
-from app.agent.llm import hosted
+from app.agent.llm import hosted_model
 from app.agent.llm.base import ModelInfo
 from app.agent.llm.openai_model import OpenAIModel
 from app.headless.common import scanned
@@ -82,7 +82,7 @@ def png_chunks(data: bytes) -> Iterator[str]:
 def test_nothing_that_names_the_patient_reaches_the_endpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ):
-    monkeypatch.setattr(hosted, "is_loopback", lambda _host: False)
+    monkeypatch.setattr(hosted_model, "is_loopback", lambda _host: False)
     source = scan(tmp_path)
     asks = [
         ("dicom_processor", {"dicom_path": "image-1"}),

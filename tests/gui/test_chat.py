@@ -206,7 +206,7 @@ def test_the_plan_is_a_list_of_steps_with_their_states(chat: Chat, wait_until: W
     wait_until(lambda: chat.run.plan)
     plan = chat.run.plan
     assert plan is not None
-    assert plan.steps.as_text().splitlines() == [
+    assert plan.steps.text.splitlines() == [
         "Convert DICOM image: done (a PNG)",
         "Measure heart size: running (heart size)",
     ]

@@ -19,8 +19,7 @@ from app.agent.messages import Picture
 from app.agent.privacy.consents import Shown, consent_request, picture_request, risky_request
 from app.agent.request import Decision
 from app.views.chat import consent
-from app.views.chat.consent import ConsentCard, ConsentDialog
-from app.views.chat.consent_pictures import PictureWindow
+from app.views.chat.consent import ConsentCard, ConsentDialog, PictureWindow
 from tests.gui.chat_support import Chat, ask, opened
 
 pytestmark = pytest.mark.gui

@@ -44,8 +44,8 @@ from app.agent.sessions import SessionStore, Thread
 from app.views.chat.approval import ApprovalCard
 from app.views.chat.consent import ConsentCard
 from app.views.chat.conversation import KEPT
-from app.views.chat.earlier import BATCH, CARDS
 from app.views.chat.message import Notice
+from app.views.chat.threads import BATCH, CARDS
 from tests.gui.chat_support import TIME, Chat, FakeRunner, ask, finding, opened, picture
 from tests.gui.heartbeat import Heartbeat
 

@@ -13,7 +13,8 @@ from app.tools.api import Approval
 from app.tools.registry import load_packs
 from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
-from app.views.settings.dialog import Rooms, SettingsDialog
+from app.views.settings.settings_dialog import SettingsDialog, SettingsSources
+from tests.gui.settling import settled
 from tests.gui.test_settings_window import FakeProbe, Keys
 
 
@@ -27,13 +28,15 @@ def main(folder: Path) -> None:
     grants.give("thread", send, {})
     grants.refuse("thread", "export_report")
     site = Policy.from_data({"tools": {"send_report": "deny"}})
-    rooms = Rooms(Keys(), Consents(), grants, FakeProbe(), tools=(*specs, send), site=(site,))
+    sources = SettingsSources(
+        Keys(), Consents(), grants, FakeProbe(), tools=(*specs, send), site=(site,)
+    )
     rules = PolicySettings(tools={"chest_xray_classifier": "ask"})
-    dialog = SettingsDialog(Settings(policy=rules), rooms, lambda _: None, lambda _: None)
+    dialog = SettingsDialog(Settings(policy=rules), sources, lambda _: None, lambda _: None)
     dialog.show_page("permissions")
     dialog.resize(780, 1110)
     dialog.show()
-    startup_actions.settled(lambda: not dialog.permissions.isVisible())
+    settled(lambda: not dialog.tools.isVisible())
     startup_actions.save_window(dialog, folder / "tools.png")
     dialog.close()
 

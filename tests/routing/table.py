@@ -39,8 +39,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from app.agent.planning.planner import decide, schema_of
-from app.agent.planning.steps import Absent, Scene, Step, Steps
+from app.agent.planning import Absent, Planner, Scene, Step, ToolPlan, schema_of
 from app.tools.registry import Registry, load_packs
 from tests.support import cells_pack
 
@@ -155,8 +154,10 @@ def plan(row: Row, *, prior: bool = True) -> Got:
     if prior and any(_COMPARE in answer for answer in row.answers):
         images = (*images, _PRIOR)
     scene = Scene(images, _schemas(row.packs), plans=registry_of(row.packs).plans)
-    decision = decide(row.text, scene)
-    steps = [step for step in decision.steps if _runs(step)] if isinstance(decision, Steps) else []
+    decision = Planner().interpret(row.text, scene).plan
+    steps = (
+        [step for step in decision.steps if _runs(step)] if isinstance(decision, ToolPlan) else []
+    )
     organs = [step.arguments.get("organs") for step in steps if step.tool == _ORGANS]
     outlined = frozenset(organs[0]) if organs and organs[0] else None
     return Got(tuple(step.tool for step in steps), outlined)

@@ -8,10 +8,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from app.agent.call_log import Record, key_of, output_of
+from app.agent.call_log import CallLog, output_of
+from app.agent.image_reference import image_arguments, image_reference
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import schema_of
-from app.agent.planning.steps import image_arguments, path_of
 from app.tools.api import ToolSpec
 from app.tools.planning import Plans
 
@@ -34,7 +34,7 @@ class Bound:
 def bind(
     spec: ToolSpec,
     plans: Plans,
-    record: Record,
+    record: CallLog,
     images: Collection[str],
     *,
     given: Mapping[str, Any] | None = None,
@@ -46,7 +46,7 @@ def bind(
         spec: The tool.
         plans: What feeds it.
         record: Earlier results.
-        images: The images that the call is about, by `key_of`.
+        images: The images that the call is about, by `image_reference`.
         given: Arguments that are known already; those that the tool does not take are left out.
         fresh: Tools whose result is newer than what was given, and so wins over it.
     """
@@ -71,7 +71,7 @@ def feed(
     properties: Mapping[str, Any],
     tool: str,
     plans: Plans,
-    record: Record,
+    record: CallLog,
     images: Collection[str],
     fresh: Collection[str] = (),
 ) -> tuple[str, ...]:
@@ -96,7 +96,7 @@ def feed(
 
 
 def _show(
-    arguments: dict[str, Any], spec: ToolSpec, record: Record, images: Collection[str]
+    arguments: dict[str, Any], spec: ToolSpec, record: CallLog, images: Collection[str]
 ) -> None:
     """Name the image in the argument that takes one."""
     schema = ToolSchema(spec.name, "", schema_of(spec.Input))
@@ -105,10 +105,10 @@ def _show(
         return
     chosen = record.current if record.current in images or not images else min(images)
     note = record.note(chosen)
-    if note is None or key_of(note) == "":
+    if note is None or image_reference(note) == "":
         return
     many = _many(schema.parameters["properties"][name])
-    arguments[name] = [path_of(note)] if many else path_of(note)
+    arguments[name] = [image_reference(note)] if many else image_reference(note)
 
 
 def _many(field: Mapping[str, Any]) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.agent.enforcement.plan_checklist import Written
+from app.agent.enforcement.plan_checklist import PlannedStep
 from app.agent.events import Override
-from app.agent.loop.tool_execution import near_names
-from app.agent.planning.classify import Asked
+from app.agent.planning import Intent, near_names
 from app.tools.api import ToolRetry
 from app.tools.planning import AnyOf, Plans, Priority
 
@@ -25,15 +24,15 @@ class Checked:
         overrides: What rules changed.
     """
 
-    steps: list[Written]
+    steps: list[PlannedStep]
     notes: list[str] = field(default_factory=list[str])
     overrides: list[Override] = field(default_factory=list[Override])
 
 
 def check_plan(
-    steps: Sequence[Written],
+    steps: Sequence[PlannedStep],
     plans: Plans,
-    asked: Asked,
+    asked: Intent,
     tools: Collection[str],
     ran: Collection[str] = (),
 ) -> Checked:
@@ -58,7 +57,7 @@ def check_plan(
     return checked
 
 
-def _known(step: Written, tools: Collection[str]) -> Written:
+def _known(step: PlannedStep, tools: Collection[str]) -> PlannedStep:
     """The step with names that exist."""
     named: list[str] = []
     for name in step.tools:
@@ -73,7 +72,7 @@ def _known(step: Written, tools: Collection[str]) -> Written:
     return replace(step, tools=tuple(dict.fromkeys(named)))
 
 
-def _in_order(steps: Sequence[Written]) -> list[Written]:
+def _in_order(steps: Sequence[PlannedStep]) -> list[PlannedStep]:
     """The steps, each behind those that it waits for; otherwise as they stand."""
     for number, step in enumerate(steps, start=1):
         for other in step.after:
@@ -101,7 +100,7 @@ def _in_order(steps: Sequence[Written]) -> list[Written]:
     ]
 
 
-def _allowed(step: Written, plans: Plans, asked: Asked, checked: Checked) -> Written:
+def _allowed(step: PlannedStep, plans: Plans, asked: Intent, checked: Checked) -> PlannedStep:
     """The step without tools that may not run for this question."""
     kept: list[str] = []
     for name in step.tools:
@@ -122,7 +121,7 @@ def _allowed(step: Written, plans: Plans, asked: Asked, checked: Checked) -> Wri
 
 
 def _complete(
-    checked: Checked, plans: Plans, asked: Asked, tools: Collection[str], ran: Collection[str]
+    checked: Checked, plans: Plans, asked: Intent, tools: Collection[str], ran: Collection[str]
 ) -> None:
     """Put what a tool needs before it, in the same step, where no step before has it."""
     there = set(ran)
@@ -143,7 +142,7 @@ def _complete(
 def _needs(
     name: str,
     plans: Plans,
-    asked: Asked,
+    asked: Intent,
     tools: Collection[str],
     there: Collection[str],
     above: tuple[str, ...],
@@ -171,7 +170,7 @@ def _needs(
     return list(dict.fromkeys(found))
 
 
-def _least(checked: Checked, plans: Plans, asked: Asked, ran: Collection[str]) -> None:
+def _least(checked: Checked, plans: Plans, asked: Intent, ran: Collection[str]) -> None:
     """Say what is more than the question needs: the least that suffices is what is planned."""
     if not asked.wanted:
         return

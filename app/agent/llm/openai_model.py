@@ -9,12 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from app.agent.llm.answer_assembly import ChatAssembly, TextFilter
 from app.agent.llm.base import ModelFailed, ModelInfo, ToolSchema, resending
-from app.agent.llm.constrained import Reader, as_plain, instruction, response_format
-from app.agent.llm.deltas import Assembly, TextFilter
 from app.agent.llm.endpoint import Bounds, host_of, is_loopback
-from app.agent.llm.hosted import HostedModel
-from app.agent.llm.png import MEDIA_TYPE, encoded, missing
+from app.agent.llm.hosted_model import HostedModel
+from app.agent.llm.picture_encoding import MEDIA_TYPE, encoded, missing
+from app.agent.llm.schema_calls import SchemaReader, as_plain, instruction, response_format
 from app.agent.llm.text_calls import TextCalls, quoted_data
 from app.agent.messages import Message
 from app.settings import OPENAI_URL, ToolForm
@@ -77,8 +77,8 @@ class OpenAIModel(HostedModel):
         self._counts = True
         """Whether the endpoint takes `stream_options`, as far as is known."""
 
-    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> Assembly:
-        return Assembly(self._at, self._bounds, self._filter(messages, tools))
+    def _answer(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> ChatAssembly:
+        return ChatAssembly(self._at, self._bounds, self._filter(messages, tools))
 
     async def _opened(self, packages: Any, client: Any, request: dict[str, Any]) -> Any:
         """The answer's stream, once the endpoint begins to answer."""
@@ -128,7 +128,7 @@ class OpenAIModel(HostedModel):
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> TextFilter | None:
         if self._form == "json_schema":
-            return Reader(tools, quoted_data(messages))
+            return SchemaReader(tools, quoted_data(messages))
         return TextCalls(tools, quoted_data(messages)) if self._text_calls and tools else None
 
     def _request(self, messages: Sequence[Message], tools: Sequence[ToolSchema]) -> dict[str, Any]:

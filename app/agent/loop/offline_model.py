@@ -6,17 +6,12 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Sequence
 
-from app.agent.answers.summary import Skipped, write_summary
+from app.agent.answers.result_summaries import Skipped, write_summary
 from app.agent.enforcement.rulings import INSERTED
 from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
 from app.agent.messages import Message, ToolCall
-from app.agent.planning.natural import no_rule_text
-from app.agent.planning.planner import decide, plan_only
-from app.agent.planning.resolve import Blocked, resolve
-from app.agent.planning.steps import NoRule, Reply, Scene, Steps
+from app.agent.planning import Blocked, Intent, Planner, Scene, ToolPlan, resolve
 from app.tools.planning import NO_PLANS, Plans
-
-__all__ = ["OfflineModel", "plan_only"]
 
 _PREFIX = "Offline planner (no language model): "
 _CALL_ID = re.compile(r"offline-(\d+)-(\d+)-.*")
@@ -27,7 +22,9 @@ class OfflineModel:
     """Plans with rules, one call at a time, so that each can feed on the results before it.
 
     Args:
-        plans: What the packs tell of their tools.
+        plans: What the packs declare of their tools.
+        intent: The question, where it has been interpreted already; otherwise each `stream`
+            interprets the last question of its messages.
     """
 
     name = "offline"
@@ -35,39 +32,48 @@ class OfflineModel:
     # Rules read any length, and whole results.
     info = ModelInfo(context_tokens=1_000_000_000, own_tools=False, metered=False, rules=True)
 
-    def __init__(self, plans: Plans = NO_PLANS) -> None:
+    def __init__(self, plans: Plans = NO_PLANS, intent: Intent | None = None) -> None:
         self._plans = plans
+        self._intent = intent
+
+    def following(self, intent: Intent) -> OfflineModel:
+        """Return a model for one run, which answers the question as it was interpreted."""
+        return OfflineModel(self._plans, intent)
 
     async def stream(
         self, messages: Sequence[Message], tools: Sequence[ToolSchema]
     ) -> AsyncIterator[ModelEvent]:
-        """The next call of the plan, or the answer."""
+        """Yield the next call of the plan, or the answer."""
         start = max((i for i, item in enumerate(messages) if item.role == "user"), default=-1)
-        if start < 0:
-            async for event in _spoken(no_rule_text(tools)):
+        intent = self._intent or self._interpret(messages, start, tools)
+        if isinstance(intent.plan, ToolPlan):
+            async for event in _work(intent, intent.plan, messages[start + 1 :], start):
                 yield event
             return
-        question, turn = messages[start], messages[start + 1 :]
-        images = tuple(question.images)
-        scene = Scene(
-            images, {tool.name: tool for tool in tools}, tuple(messages[:start]), self._plans
-        )
-        match decide(question.text, scene):
-            case Reply(text):
-                answer = text
-            case NoRule():
-                answer = no_rule_text(tools)
-            case Steps() as plan:
-                async for event in _work(plan, turn, scene, start, question.text):
-                    yield event
-                return
-        async for event in _spoken(answer):
+        async for event in _spoken(intent.plan.text):
             yield event
+
+    def _interpret(
+        self, messages: Sequence[Message], start: int, tools: Sequence[ToolSchema]
+    ) -> Intent:
+        question = messages[start] if start >= 0 else Message(role="user", text="")
+        named = {tool.name: tool for tool in tools}
+        scene = Scene(tuple(question.images), named, tuple(messages[: max(start, 0)]))
+        return Planner(self._plans).interpret(question.text, scene)
 
 
 async def _work(
-    plan: Steps, turn: Sequence[Message], scene: Scene, start: int, question: str
+    intent: Intent, plan: ToolPlan, turn: Sequence[Message], start: int
 ) -> AsyncIterator[ModelEvent]:
+    """Yield the first call of the plan that has not been made, or the answer.
+
+    Args:
+        intent: The question.
+        plan: Its plan.
+        turn: The messages since the question.
+        start: The number of the question's message, for the ids of its calls.
+    """
+    scene = intent.scene
     results = _results(turn)
     if not results and plan.steps:
         yield Plan(tuple((step.tool, step.skip or step.why) for step in plan.steps))
@@ -87,7 +93,7 @@ async def _work(
     found += [item for item in turn if item.role == "tool" and item.call_id.startswith(INSERTED)]
     if not plan.steps:
         found = [message for message in scene.earlier if message.role == "tool"]
-    text = write_summary(found, skipped, notes, plan.topics, question, scene.plans)
+    text = write_summary(found, skipped, notes, plan.topics, intent.question, scene.plans)
     async for event in _spoken(text):
         yield event
 

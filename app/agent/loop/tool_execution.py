@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import difflib
 import logging
 import threading
 import time
@@ -18,8 +17,9 @@ from pydantic import BaseModel, ValidationError
 
 from app.agent.context.model_messages import error_message, result_message
 from app.agent.json_forms import plain
-from app.agent.loop.wait_clock import Waited
+from app.agent.loop.limits import WaitClock
 from app.agent.messages import MEND, Message, ToolCall
+from app.agent.planning import near_names
 from app.errors import Cancelled, SightlineError
 from app.imaging.findings import Finding
 from app.tools.api import (
@@ -111,17 +111,6 @@ def find_tool(tools: Tools, call: ToolCall) -> Tool | Outcome:
     return failed(f'No such tool: "{call.name[:80]}".', f"{hint} {listed}".strip())
 
 
-def near_names(name: str, names: list[str], likeness: float = 0.55) -> list[str]:
-    """Up to three names that look like `name`, the nearest first.
-
-    Args:
-        name: What was written.
-        names: What there is.
-        likeness: 0..1, the least similarity by difflib.
-    """
-    return difflib.get_close_matches(name.lower(), names, n=3, cutoff=likeness)
-
-
 def parse_arguments(spec: ToolSpec, call: ToolCall) -> BaseModel | Outcome:
     """The validated arguments, or the failure with the schema's complaint in plain words."""
     if call.raw:
@@ -171,7 +160,7 @@ async def run_tool(
     context: ToolContext,
     timeout_s: float | None = None,
     keep: Callable[[ToolResult], dict[str, Any]] | None = None,
-    waited: Waited | None = None,
+    waited: WaitClock | None = None,
 ) -> Outcome:
     """Run a tool with its time-out and turn whatever happens into an outcome.
 

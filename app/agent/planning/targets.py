@@ -7,19 +7,11 @@ from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
+from app.agent.image_reference import image_argument, unsuitable_image
 from app.agent.llm.base import ToolSchema
-from app.agent.planning.steps import (
-    Absent,
-    Earlier,
-    OpenImage,
-    Output,
-    Scene,
-    Source,
-    Step,
-    image_argument,
-)
-from app.agent.planning.which import numbered
-from app.agent.planning.words import Match, Vocabulary, tokens_of
+from app.agent.planning.image_choice import numbered_image
+from app.agent.planning.plan import Absent, Earlier, OpenImage, Output, Scene, Source, Step
+from app.agent.planning.vocabulary import Match, Vocabulary, tokens_of
 from app.tools.planning import Feed, ToolRule
 
 _PICTURE = r"(?:dicom|image|images|png|file|scan|picture|x-?ray|radiograph|film|jpe?g)"
@@ -55,7 +47,7 @@ def find_target(text: str, steps: Sequence[Step], scene: Scene) -> Source | None
     other = _OTHER_KEY.search(text)
     if other:
         return by_key(other.group(1).lower(), steps, scene)
-    named = numbered(text)
+    named = numbered_image(text)
     if named:
         return OpenImage(named)
     if _OPEN.search(text):
@@ -126,11 +118,13 @@ def default_target(tool: str, steps: Sequence[Step], scene: Scene) -> Source:
     schema = scene.tools.get(tool)
     slot = image_argument(schema) if schema else ""
     return (
-        fed(rule, slot, steps, scene, earlier=False) or latest_picture(steps, scene) or OpenImage()
+        feeding_source(rule, slot, steps, scene, earlier=False)
+        or latest_picture(steps, scene)
+        or OpenImage()
     )
 
 
-def fed(
+def feeding_source(
     rule: ToolRule, argument: str, steps: Sequence[Step], scene: Scene, *, earlier: bool = True
 ) -> Source | None:
     """Where an argument comes from by what the pack says: a step before, or an earlier question."""
@@ -183,7 +177,7 @@ def feed_arguments(
     for feed in rule.feeds:
         name = feed.argument
         if name in known and name not in arguments and name not in found:
-            source = fed(rule, name, steps, scene)
+            source = feeding_source(rule, name, steps, scene)
             if source is not None:
                 found[name] = source
     return found
@@ -195,3 +189,17 @@ def _of_step(number: int, key: str, steps: Sequence[Step], scene: Scene) -> Sour
     rule = scene.plans.rule(steps[number - 1].tool)
     wanted = key.lower() if key.lower().endswith("_path") else rule.makes or "image_path"
     return Output(number, wanted, fallback=rule.converts)
+
+
+def unsuitable(tool: str, target: Source | None, before: Sequence[Step], scene: Scene) -> str:
+    """Return why a step's tool must not be run on its target, or ""."""
+    shown = shown_image(target, before)
+    note = scene.note(shown) if shown is not None else None
+    return unsuitable_image(scene.plans.rule(tool).accepts, note) if note is not None else ""
+
+
+def shown_image(target: Source | None, before: Sequence[Step]) -> OpenImage | None:
+    """Return the open image that a target shows, directly or converted."""
+    if isinstance(target, Output) and target.fallback and target.step <= len(before):
+        return shown_image(before[target.step - 1].target or OpenImage(), before)
+    return target if isinstance(target, OpenImage) else None

@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 import pydicom
 from pydicom import config
 from pydicom.datadict import dictionary_has_tag, dictionary_VR, tag_for_keyword
-from pydicom.dataelem import DataElement, RawDataElement, convert_raw_data_element
+from pydicom.dataelem import RawDataElement, convert_raw_data_element
 from pydicom.dataset import Dataset
 from pydicom.errors import InvalidDicomError
 from pydicom.multival import MultiValue
@@ -37,7 +37,7 @@ from app.errors import FileProblem
 from app.imaging import guards
 from app.imaging.dicom.charsets import mend_encoding
 from app.imaging.dicom.deflated import inflated_file, is_deflated
-from app.imaging.dicom.header_walk import read_ordinary, shared_tag
+from app.imaging.dicom.header_walk import raw_elements, read_ordinary, shared_tag
 from app.imaging.dicom.item_counts import CountedFile, check_unparsed
 from app.imaging.dicom.value_counts import count_values
 from app.imaging.files import sources
@@ -185,15 +185,6 @@ def value_of(dataset: Dataset, keyword: str) -> Any:
     if isinstance(value, str | bytes | list) and not value:
         return None
     return value
-
-
-def raw_elements(dataset: Dataset) -> dict[BaseTag, RawDataElement | DataElement]:
-    """Return the elements of a data set, those that were not asked for yet unconverted.
-
-    pydicom's own look-up takes four times as long, and most elements that a scan asks for are
-    absent.
-    """
-    return dataset._dict  # type: ignore[reportPrivateUsage]
 
 
 @lru_cache(maxsize=4096)

@@ -1,4 +1,4 @@
-"""MetaImage headers, .mha and .mhd (itk.org/Wiki/MetaIO/Documentation)."""
+"""Read MetaImage headers, .mha and .mhd (itk.org/Wiki/MetaIO/Documentation)."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ _LINE = re.compile(rb"[^\n]*\n?")
 
 
 def read_meta_image(path: Path) -> VolumeHeader:
-    """Parse a header.
+    """Parse the header of a MetaImage file.
 
     Raises:
-        FileProblem: It is damaged, or of a kind that cannot be shown.
+        FileProblem: The header is damaged, or the samples are of a kind that cannot be shown.
     """
     fields, end = _fields(path)
     sizes = tuple(int(size) for size in _numbers(fields, "dimsize") if size.is_integer())
@@ -81,7 +81,7 @@ def read_meta_image(path: Path) -> VolumeHeader:
 
 
 def _fields(path: Path) -> tuple[dict[str, str], int]:
-    """The header's fields, lower case, and where it ends: after ElementDataFile."""
+    """Return the fields, names in lower case, and the offset behind the last (ElementDataFile)."""
     with sources.open_file(path) as file:
         start = file.read(MAX_HEADER_BYTES)
     fields: dict[str, str] = {}
@@ -102,6 +102,7 @@ def _fields(path: Path) -> tuple[dict[str, str], int]:
 
 
 def _numbers(fields: dict[str, str], name: str) -> list[float]:
+    """Return a field's numbers; empty if it is absent or one of them is not finite."""
     try:
         values = [float(part) for part in fields.get(name, "").split()]
     except ValueError:
@@ -110,11 +111,13 @@ def _numbers(fields: dict[str, str], name: str) -> list[float]:
 
 
 def _whole_number(fields: dict[str, str], name: str, default: int) -> int:
+    """Return a field's whole number, `default` if it is absent, -2 if it is none."""
     text = fields.get(name, str(default))
     return int(text) if re.fullmatch(r"-?\d{1,15}", text) else -2
 
 
 def _flag(fields: dict[str, str], name: str) -> bool:
+    """Return a field's truth value; False if it is absent."""
     return fields.get(name, "").lower() in ("true", "1", "yes")
 
 
@@ -127,7 +130,10 @@ def _dtype(path: Path, fields: dict[str, str]) -> np.dtype[Any]:
 
 
 def _voxel_file(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int, str]:
-    """The file with the samples, where they begin (-1: they end the file), and their encoding."""
+    """Return the file with the samples, their offset, and their encoding.
+
+    An offset of -1 means that the samples end where the file does (HeaderSize = -1).
+    """
     name = fields["elementdatafile"]
     if name.upper().startswith("LIST") or "%" in name:
         reason = "its voxels are spread over several files, which is not supported"
@@ -150,7 +156,7 @@ def _voxel_file(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int
 def _geometry(
     fields: dict[str, str], count: int
 ) -> tuple[Floats | None, tuple[float, float, float]]:
-    """The affine, when the file says how it lies in the patient, and the spacing."""
+    """Return the affine, None if the file gives no orientation in the patient, and the spacing."""
     steps = _numbers(fields, "elementspacing") or _numbers(fields, "elementsize")
     steps = [step if step > 0 else 0.0 for step in steps] if len(steps) == count else []
     i, j, k = (*steps[:3], *[0.0, 0.0, 0.0][len(steps[:3]) :])

@@ -1,6 +1,7 @@
-"""NIfTI-1 and NIfTI-2 headers: single files, pairs, and either of them in gzip.
+"""Read NIfTI-1 and NIfTI-2 headers: single files and header/image pairs, plain or gzipped.
 
-The fields are those of nifti1.h and nifti2.h (nifti.nimh.nih.gov). Their space is RAS; ours is LPS.
+Fields are named as in nifti1.h and nifti2.h (nifti.nimh.nih.gov). NIfTI coordinates are RAS+; the
+rest of the program uses LPS+ as DICOM does.
 """
 
 from __future__ import annotations
@@ -69,10 +70,10 @@ _SAME_SIZE = 1e-2
 
 
 def read_nifti(path: Path) -> VolumeHeader:
-    """Parse a header.
+    """Parse the header of a NIfTI file.
 
     Raises:
-        FileProblem: It is damaged, or of a kind that cannot be shown.
+        FileProblem: The header is damaged, or the voxels are of a type that cannot be shown.
     """
     packed = sources.read_start(path, 2) == b"\x1f\x8b"
     fields = _fields(path, _header_bytes(path, packed))
@@ -103,6 +104,7 @@ def read_nifti(path: Path) -> VolumeHeader:
 
 
 def _header_bytes(path: Path, packed: bool) -> bytes:
+    """Return the first 544 bytes of the file, decompressed if it is gzipped."""
     try:
         with sources.open_file(path) as file:
             if not packed:
@@ -115,7 +117,7 @@ def _header_bytes(path: Path, packed: bool) -> bytes:
 
 
 def _fields(path: Path, start: bytes) -> dict[str, Any]:
-    """The header's fields by name."""
+    """Return the header's fields by name, and its byte order under "order"."""
     for order in "<>":
         for size, (form, names) in ((348, _FIELDS_1), (540, _FIELDS_2)):
             if len(start) >= size and struct.unpack(f"{order}i", start[:4])[0] == size:
@@ -126,6 +128,7 @@ def _fields(path: Path, start: bytes) -> dict[str, Any]:
 
 
 def _named_fields(values: tuple[Any, ...], names: str) -> dict[str, Any]:
+    """Return unpacked struct values by field name; "dim*8" takes the next eight as one tuple."""
     fields: dict[str, Any] = {}
     position = 0
     for name in names.split():
@@ -139,6 +142,7 @@ def _named_fields(values: tuple[Any, ...], names: str) -> dict[str, Any]:
 
 
 def _dimension_sizes(path: Path, fields: dict[str, Any]) -> tuple[int, ...]:
+    """Return the length of each axis, without trailing axes of length 1 beyond the third."""
     dim: tuple[int, ...] = fields["dim"]
     if not 1 <= dim[0] <= 7:
         raise damaged_header(path, f"it declares {dim[0]} dimensions")
@@ -151,7 +155,7 @@ def _dimension_sizes(path: Path, fields: dict[str, Any]) -> tuple[int, ...]:
 
 
 def _dtype(path: Path, fields: dict[str, Any]) -> tuple[np.dtype[Any], int]:
-    """The type of a sample, and the samples of a colour voxel or 0."""
+    """Return the type of a sample, and the samples of a colour voxel (0 where it is not colour)."""
     code = int(fields["datatype"])
     if code in (_RGB, _RGBA):
         return np.dtype(np.uint8), 3 if code == _RGB else 4
@@ -163,7 +167,7 @@ def _dtype(path: Path, fields: dict[str, Any]) -> tuple[np.dtype[Any], int]:
 
 
 def _voxel_file(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path, int, bool]:
-    """The file with the voxels, where they begin, and whether it is in gzip."""
+    """Return the file with the voxels, their offset in it, and whether it is gzipped."""
     offset = fields["vox_offset"]
     if not (math.isfinite(offset) and 0 <= offset < 2**40):
         raise damaged_header(path, "it does not say where the voxels begin")
@@ -184,7 +188,7 @@ def _voxel_file(path: Path, fields: dict[str, Any], packed: bool) -> tuple[Path,
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Geometry:
-    """Where the volume lies."""
+    """Position, voxel size and warnings about the geometry of a volume; see `VolumeHeader`."""
 
     affine: Floats | None
     spacing: tuple[float, float, float]
@@ -193,7 +197,7 @@ class _Geometry:
 
 
 def _geometry(fields: dict[str, Any], scale: float) -> _Geometry:
-    """The sform where the file gives one that can be used, else qform, else none."""
+    """Return the geometry of the sform if it is usable, else of the qform, else of pixdim."""
     sform = _sform(fields, scale) if fields["sform_code"] > 0 else None
     qform = _qform(fields, scale) if fields["qform_code"] > 0 else None
     notes: list[str] = []
@@ -225,11 +229,11 @@ def _geometry(fields: dict[str, Any], scale: float) -> _Geometry:
 def _voxel_size_note(
     steps: tuple[float, float, float], fields: dict[str, Any], scale: float
 ) -> list[str]:
-    """A note where the header's voxel sizes are not those of its sform: one of them is wrong."""
+    """Return a note if the voxel sizes of header and sform differ: one of them is wrong."""
     count = min(int(fields["dim"][0]), 3)
     own = [abs(float(step)) * scale for step in fields["pixdim"][1 : count + 1]]
     if not all(math.isfinite(step) and step > 0 for step in own):
-        return []  # it gives none of its own
+        return []  # the header gives no voxel sizes of its own
     if all(math.isclose(a, b, rel_tol=_SAME_SIZE) for a, b in zip(steps[:count], own, strict=True)):
         return []
     first, second = (" x ".join(f"{step:.3g}" for step in sizes) for sizes in (steps[:count], own))
@@ -237,18 +241,20 @@ def _voxel_size_note(
 
 
 def _is_perpendicular(affine: Floats) -> bool:
+    """Return whether the three axes of an affine are at right angles."""
     unit = affine[:3, :3] / np.linalg.norm(affine[:3, :3], axis=0)
     return bool(np.abs(unit.T @ unit - np.eye(3)).max() < _PERPENDICULAR)
 
 
 def _sform(fields: dict[str, Any], scale: float) -> Floats | None:
+    """Return the affine of the sform (nifti1.h, "METHOD 3") in LPS, or None if it is impossible."""
     rows = np.array([fields["srow_x"], fields["srow_y"], fields["srow_z"]], np.float64) * scale
     rows = _LPS @ rows
     return checked_affine(rows[:, :3], rows[:, 3])
 
 
 def _qform(fields: dict[str, Any], scale: float) -> Floats | None:
-    """The quaternion form: nifti1.h, "METHOD 2"."""
+    """Return the affine of the quaternion form (nifti1.h, "METHOD 2") in LPS, or None."""
     b, c, d = (float(fields[f"quatern_{part}"]) for part in "bcd")
     square = b * b + c * c + d * d
     if not math.isfinite(square) or square > 1.0 + 1e-3:
@@ -274,7 +280,7 @@ def _qform(fields: dict[str, Any], scale: float) -> Floats | None:
 
 
 def _rescale(fields: dict[str, Any]) -> Rescale:
-    """A slope of 0 means none (nifti1.h)."""
+    """Return slope and intercept; a slope of 0 means that there are none (nifti1.h)."""
     slope, intercept = float(fields["scl_slope"]), float(fields["scl_inter"])
     if not (math.isfinite(slope) and math.isfinite(intercept)) or slope == 0:
         return Rescale()
@@ -282,17 +288,20 @@ def _rescale(fields: dict[str, Any]) -> Rescale:
 
 
 def _window(fields: dict[str, Any]) -> tuple[float, float] | None:
+    """Return (cal_min, cal_max), the range that the file asks to be displayed, or None."""
     low, high = float(fields["cal_min"]), float(fields["cal_max"])
     return (low, high) if math.isfinite(low) and math.isfinite(high) and high > low else None
 
 
 def _axis_names(fields: dict[str, Any], count: int, colour: int) -> tuple[str, ...]:
+    """Return what each axis counts, e.g. "time point"; "" for spatial axes."""
     vector = int(fields["intent_code"]) in _VECTOR_INTENTS
     names = ["", "", "", "time point", "component" if vector else "volume", "axis 6", "axis 7"]
     return (*([""] if colour else []), *names[:count])
 
 
 def _rows(fields: dict[str, Any]) -> tuple[AttributeRow, ...]:
+    """Return all header fields as rows for the attributes panel."""
     rows = [attribute_row("Format", "NIfTI-1" if fields["sizeof_hdr"] == 348 else "NIfTI-2")]
     for name, value in fields.items():
         if name in ("_", "order"):

@@ -1,4 +1,4 @@
-"""NRRD headers, attached and detached (teem.sourceforge.net/nrrd/format.html)."""
+"""Read NRRD headers, attached and detached (teem.sourceforge.net/nrrd/format.html)."""
 
 from __future__ import annotations
 
@@ -50,22 +50,22 @@ _SPACES = {
     "left-posterior-superior": (1, 1, 1),
     "lps": (1, 1, 1),
 }
-"""Anatomical spaces -> signs that lead to LPS; with "-time" they have a fourth axis."""
+"""Signs that turn the directions of an anatomical space into LPS; "-time" adds a fourth axis."""
 
 _UNITS_MM = {"mm": 1.0, "um": 0.001, "µm": 0.001, "micron": 0.001, "nm": 1e-6, "cm": 10.0, "m": 1e3}
 _SPACE_KINDS = frozenset({"domain", "space", "", "???", "none"})
 _COLOURS = {"rgb-color": 3, "rgba-color": 4}
-"""Kinds of axes that hold a colour -> its samples; 8 or 16 bits each."""
+"""Samples of a colour, by the kind of its axis; of 8 or 16 bits each."""
 _VECTORS = ("vector", "3-vector", "3-color")
 _KIND_NAMES = {"time": "time point", "list": "volume"}
 _MAX_AXES = 16
 
 
 def read_nrrd(path: Path) -> VolumeHeader:
-    """Parse a header.
+    """Parse the header of an NRRD file.
 
     Raises:
-        FileProblem: It is damaged, or of a kind that cannot be shown.
+        FileProblem: The header is damaged, or the samples are of a kind that cannot be shown.
     """
     fields, end = _fields(path)
     sizes = _whole_numbers(path, fields, "sizes")
@@ -93,7 +93,10 @@ def read_nrrd(path: Path) -> VolumeHeader:
 
 
 def _fields(path: Path) -> tuple[dict[str, str], int]:
-    """The header's fields, lower case, and where it ends; "key:=value" pairs keep their case."""
+    """Return the fields with names in lower case, and the offset at which the header ends.
+
+    The key of a "key:=value" pair keeps its case and ends in ":=".
+    """
     with sources.open_file(path) as file:
         start = file.read(MAX_HEADER_BYTES)
     found = re.search(rb"\r?\n\r?\n", start)
@@ -119,6 +122,7 @@ def _fields(path: Path) -> tuple[dict[str, str], int]:
 
 
 def _whole_numbers(path: Path, fields: dict[str, str], name: str) -> tuple[int, ...]:
+    """Return a field's whole numbers; raise FileProblem if it holds anything else."""
     parts = fields.get(name, "").split()
     if not all(part.isascii() and part.isdigit() and len(part) < 16 for part in parts):
         raise damaged_header(path, f"its {name} are no whole numbers")
@@ -135,6 +139,7 @@ def _dtype(path: Path, fields: dict[str, str]) -> np.dtype[Any]:
 
 
 def _encoding(path: Path, fields: dict[str, str]) -> str:
+    """Return how samples are encoded, in the terms of `VolumeHeader.encoding`."""
     name = fields.get("encoding", "").lower()
     encoding = _ENCODINGS.get(name)
     if encoding is None:
@@ -143,7 +148,7 @@ def _encoding(path: Path, fields: dict[str, str]) -> str:
 
 
 def _voxel_file(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int]:
-    """The file with the samples, and where they begin."""
+    """Return the file with the samples and their offset in it."""
     name = fields.get("data file")
     if name is not None and (name.upper().startswith("LIST") or "%" in name):
         reason = "its voxels are spread over several files, which is not supported"
@@ -168,6 +173,7 @@ def _voxel_file(path: Path, fields: dict[str, str], end: int) -> tuple[Path, int
 
 
 def _integer(path: Path, fields: dict[str, str], name: str) -> int:
+    """Return a field that holds one whole number; 0 when it is absent."""
     text = fields.get(name, fields.get(name.replace(" ", ""), "0"))
     if not re.fullmatch(r"-?\d{1,15}", text):
         raise damaged_header(path, f"its {name} is no number")
@@ -175,6 +181,7 @@ def _integer(path: Path, fields: dict[str, str], name: str) -> int:
 
 
 def _offset_after_lines(data: Path, offset: int, lines: int) -> int:
+    """Return the offset that lies `lines` lines of text behind `offset`."""
     with sources.open_file(data) as file:
         file.seek(offset)
         for _ in range(lines):
@@ -184,7 +191,7 @@ def _offset_after_lines(data: Path, offset: int, lines: int) -> int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Axes:
-    """What the axes mean; see `VolumeHeader`."""
+    """Meaning of the file's axes; the fields are those of `VolumeHeader`."""
 
     space: tuple[int, ...]
     colour: int | None
@@ -194,6 +201,7 @@ class _Axes:
 
 
 def _axes(path: Path, fields: dict[str, str], sizes: tuple[int, ...]) -> _Axes:
+    """Sort the file's axes into space, colour and others, by their kinds and directions."""
     kinds = [kind.lower() for kind in fields.get("kinds", "").split()]
     kinds = kinds if len(kinds) == len(sizes) else [""] * len(sizes)
     # Bytes in threes are red, green and blue also where the file only calls them a vector.
@@ -216,7 +224,10 @@ def _axes(path: Path, fields: dict[str, str], sizes: tuple[int, ...]) -> _Axes:
 
 
 def _axis_vectors(path: Path, fields: dict[str, str], count: int) -> list[Floats | None] | None:
-    """The step of every axis in the file's space; None for an axis that is not in it."""
+    """Return the step of every axis in the file's space, None for an axis outside it.
+
+    The result is None if the file gives no space directions at all.
+    """
     text = fields.get("space directions")
     if text is None:
         return None
@@ -227,6 +238,7 @@ def _axis_vectors(path: Path, fields: dict[str, str], count: int) -> list[Floats
 
 
 def _vector(text: str) -> Floats | None:
+    """Parse "(x,y,z)"; None when a part is no number."""
     try:
         return np.array([float(part) for part in text.strip("()").split(",")], np.float64)
     except ValueError:
@@ -236,7 +248,7 @@ def _vector(text: str) -> Floats | None:
 def _geometry(
     fields: dict[str, str], space: tuple[int, ...], vectors: list[Floats | None] | None
 ) -> tuple[Floats | None, tuple[float, float, float]]:
-    """The affine, when the space is anatomical, and the spacing."""
+    """Return the affine if the space is anatomical, else None, and the spacing in mm."""
     if vectors is None:
         i, j, k = (*_spacings(fields, space), 0.0, 0.0, 0.0)[:3]
         return None, (i, j, k)
@@ -264,7 +276,7 @@ def _geometry(
 
 
 def _spacings(fields: dict[str, str], space: tuple[int, ...]) -> tuple[float, ...]:
-    """Steps in mm of a file without a space, as far as its units are known."""
+    """Return the steps in mm of a file without a space; 0 where unit or value are unknown."""
     values = fields.get("spacings", "").split()
     units = re.findall(r'"([^"]*)"', fields.get("units", ""))
     steps: list[float] = []

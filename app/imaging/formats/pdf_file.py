@@ -1,4 +1,7 @@
-"""PDF files as documents: their pages are frames. Runs in a worker process."""
+"""Show PDF files as documents whose pages are frames. Runs in a worker process.
+
+Pages are drawn at 150 dots per inch, form fields included. Scripts in a document are not run.
+"""
 
 from __future__ import annotations
 
@@ -24,9 +27,28 @@ from app.imaging.formats.picture_file import read_bytes
 from app.imaging.processes.memory_limit import at_most
 from app.imaging.types import Content, Frame, ImageRef, Instance, Spacing
 
+MAX_PAGES = 10_000
+_DPI = 150
+_POINTS_PER_INCH = 72
+_MAX_SIDE = 4096
+_MAX_STREAM_BYTES = 2**27
+"""Inflated bytes of one stream: a colour page at 600 dots per inch has 104 million."""
+
+_MEMORY = 640 * 2**20
+"""Bytes beyond what the worker holds: a colour page at 600 dots per inch takes a third of it."""
+
+_MOST_BYTES_A_BYTE = 1032
+_CHUNK = 2**22
+_PART = 2**16
+_STREAM = re.compile(rb"stream\r?\n")
+_DOUBLE_DEFLATE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
+_NO_SCALE = "a page has no patient scale"
+
+_bomb_checks = OneEntryCache()
+
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """A document is one instance; raises FileProblem when it is damaged or locked."""
+    """Return a document as one instance; raise FileProblem if it is damaged or locked."""
     mtime_ns = sources.status(path).mtime_ns
     data = read_bytes(path)
     pages, rows, columns = pdf_extent(path, data)
@@ -53,13 +75,13 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """The picture of a page; raises FileProblem when there is none or it cannot be drawn."""
+    """Return the picture of a page; raise FileProblem if there is none or it cannot be drawn."""
     data = read_bytes(path)
     return pdf_frame(path, data, index, content_uid(data))
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """What it says of itself, for the side panel; raises FileProblem when it is damaged."""
+    """Return title, pages and size for the attributes panel; raise FileProblem if it is damaged."""
     data = read_bytes(path)
     pages, rows, columns = pdf_extent(path, data)
     return [
@@ -72,29 +94,11 @@ def read_rows(path: Path) -> list[AttributeRow]:
     ]
 
 
-MAX_PAGES = 10_000
-_DPI = 150
-_POINTS_PER_INCH = 72
-_MAX_SIDE = 4096
-_MAX_STREAM_BYTES = 2**27
-"""Of one stream of a document, inflated: a colour page at 600 dots an inch has 104 million."""
-
-_MEMORY = 640 * 2**20
-"""Beyond what the worker holds: a colour page at 600 dots an inch takes a third of it."""
-
-_MOST_BYTES_A_BYTE = 1032
-_CHUNK = 2**22
-_PART = 2**16
-_STREAM = re.compile(rb"stream\r?\n")
-_DOUBLE_DEFLATE = re.compile(rb"/F(ilter)?\s*\[[^\]]{0,200}/Fl[^\]]{0,200}/Fl")
-_NO_SCALE = "a page has no patient scale"
-
-
 def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
-    """(pages, rows, columns) of a PDF; rows and columns of its first page.
+    """Return (pages, rows, columns) of a PDF, with rows and columns of its first page.
 
     Raises:
-        FileProblem: It is damaged or locked.
+        FileProblem: The document is damaged or locked.
     """
     with _document(path, data) as document:
         # By its number: to load a page is to go through all that is drawn on it.
@@ -103,10 +107,16 @@ def pdf_extent(path: Path, data: bytes) -> tuple[int, int, int]:
 
 
 def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
-    """The picture of a page of a PDF.
+    """Draw a page of a PDF.
+
+    Args:
+        path: File of the document, for messages.
+        data: Content of the document.
+        index: Page, from 0.
+        uid: SOP Instance UID for the frame's reference.
 
     Raises:
-        FileProblem: It is not there, or cannot be drawn.
+        FileProblem: There is no such page, or it cannot be drawn.
     """
     with _document(path, data) as document:
         if not 0 <= index < len(document):
@@ -122,21 +132,21 @@ def pdf_frame(path: Path, data: bytes, index: int, uid: str) -> Frame:
 
 
 def pdf_title(path: Path, data: bytes) -> str:
-    """The document's own title, or ""; raises FileProblem as the others do."""
+    """Return the document's own title, or ""; raise FileProblem as `pdf_extent` does."""
     with _document(path, data) as document:
         facts: dict[str, str] = document.get_metadata_dict()
         return " ".join(facts.get("Title", "").split())[:200]
 
 
 def _scale(size: tuple[float, float]) -> float:
-    """Pixels per point of a page's (width, height), such that no side exceeds `_MAX_SIDE`."""
+    """Return pixels per point of a page, such that no side exceeds `_MAX_SIDE`."""
     width, height = size
     longest = max(float(width), float(height), 1e-3)
     return min(_DPI / _POINTS_PER_INCH, _MAX_SIDE / longest)
 
 
 def _page_pixels(size: tuple[float, float]) -> tuple[int, int]:
-    """Rows and columns as drawn, of a page's width and height."""
+    """Return rows and columns of a page of this (width, height) in points."""
     width, height = size
     scale = _scale(size)
     # Rounded up, as the drawing does.
@@ -144,6 +154,7 @@ def _page_pixels(size: tuple[float, float]) -> tuple[int, int]:
 
 
 def _draw_page(page: Any) -> NDArray[np.uint8]:
+    """Return a page as uint8 [rows, columns, 3] RGB."""
     bitmap = page.render(scale=_scale(page.get_size()), rev_byteorder=True, prefer_bgrx=False)
     try:
         pixels: NDArray[np.uint8] = bitmap.to_numpy()
@@ -157,10 +168,10 @@ def _draw_page(page: Any) -> NDArray[np.uint8]:
 
 @contextmanager
 def _document(path: Path, data: bytes) -> Generator[Any]:
-    """The document with its form fields.
+    """Open a document with its form fields.
 
     Raises:
-        FileProblem: It is locked, damaged, or has no pages; also for what is raised inside.
+        FileProblem: It is locked, damaged or empty; also for any error raised inside the block.
     """
     document: Any = None
     if _bomb_checks.get((len(data), zlib.adler32(data)), lambda: _inflates_too_far(data)):
@@ -189,11 +200,11 @@ def _document(path: Path, data: bytes) -> Generator[Any]:
             document.close()
 
 
-_bomb_checks = OneEntryCache()
-
-
 def _inflates_too_far(data: bytes) -> bool:
-    """Whether a stream of the document is a bomb; its reader would inflate it as a whole."""
+    """Return whether a stream of the document is a decompression bomb.
+
+    The PDF library inflates a stream as a whole, so its size is measured before.
+    """
     if _DOUBLE_DEFLATE.search(data):
         return True
     for found in _STREAM.finditer(data):
@@ -208,7 +219,7 @@ def _inflates_too_far(data: bytes) -> bool:
 
 
 def _inflated_size(source: memoryview) -> int:
-    """How many bytes it inflates to, counted no further than matters."""
+    """Return the inflated size of a stream, counted only until it exceeds the limit."""
     stream = zlib.decompressobj()
     size = 0
     place = 0
@@ -222,7 +233,7 @@ def _inflated_size(source: memoryview) -> int:
                     break
             size += len(stream.decompress(part, _CHUNK))
     except zlib.error:
-        pass  # damaged: its reader stops here too
+        pass  # damaged: the PDF library stops here too
     return size
 
 

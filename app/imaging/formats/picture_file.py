@@ -1,4 +1,8 @@
-"""PNG, JPEG, BMP, GIF and WebP as instances and frames. Runs in a worker process."""
+"""Show PNG, JPEG, BMP, GIF and WebP pictures as instances and frames. Runs in a worker process.
+
+The resolution that such a file states (PNG pHYs, JPEG dpi) is one of paper or screen, never a
+distance in a patient, so it is not read.
+"""
 
 from __future__ import annotations
 
@@ -17,12 +21,40 @@ from app.imaging import guards
 from app.imaging.attributes import AttributeRow
 from app.imaging.files import sources, synthetic
 from app.imaging.files.identity import content_uid, pixel_sha256
-from app.imaging.files.jpeg_markers import too_many_scans
+from app.imaging.files.jpeg_markers import has_too_many_scans
 from app.imaging.types import Frame, ImageRef, Instance, Spacing
+
+Array = NDArray[Any]
+
+PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
+JPEG_SIGNATURE = b"\xff\xd8\xff"
+TRANSPOSED = frozenset({5, 6, 7, 8})
+"""EXIF and TIFF orientations that exchange rows and columns."""
+MAX_PICTURE_FRAMES = 1000
+_MAX_SAMPLE_BYTES = 2**27
+"""Bytes of a decoded picture; libraries and this module hold several copies of it for a moment."""
+_ORIENTATION_TAG = 0x0112
+_BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
+_OTHERS = {
+    b"PK\x03\x04": "a zip archive",
+    b"RIFF": "a film or a sound",
+    b"NRRD": "an NRRD volume of an unknown version",
+    b"\x1f\x8b": "a compressed (gzip) file",
+}
+
+MAX_CHUNKS = 150_000
+"""Chunks of a PNG: a gigabyte of pixels in pieces of 8 kB, as encoders write them."""
+MAX_OTHER_CHUNKS = 5_000
+MAX_PIECES = 50_000
+"""Blocks of a GIF and the parts of at most 255 bytes in each, besides one for every 64 bytes."""
+
+_PNG_HEAD = 8
+_GIF_HEAD = 13
+_EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """A picture is one instance; raises FileProblem when it is damaged."""
+    """Return a picture as one instance; raise FileProblem if it is damaged."""
     mtime_ns = sources.status(path).mtime_ns
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
@@ -43,7 +75,7 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """A frame; raises FileProblem when it is not there or cannot be decoded."""
+    """Return one frame; raise FileProblem if there is none or it cannot be decoded."""
     data = read_bytes(path)
     frames, _ = picture_frames(path, data)
     if not 0 <= index < frames:
@@ -60,7 +92,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """What its header says, for the side panel; raises FileProblem when it is damaged."""
+    """Return what the header says, for the attributes panel; raise FileProblem if it is damaged."""
     data = read_bytes(path)
     rows, columns = picture_size(path, data)
     return [
@@ -73,34 +105,16 @@ def read_rows(path: Path) -> list[AttributeRow]:
 
 
 def _synthetic_attributes(data: bytes) -> dict[str, str]:
-    """Which generative model made it, where it says so."""
+    """Return the generative model that made the picture, if the file names one."""
     model = synthetic.model_title(data)
     return {synthetic.ATTRIBUTE: model} if model else {}
 
 
-Array = NDArray[Any]
-
-PNG_SIGNATURE = b"\x89PNG\r\n\x1a\n"
-JPEG_SIGNATURE = b"\xff\xd8\xff"
-TRANSPOSED = frozenset({5, 6, 7, 8})
-"""Orientations that exchange rows and columns."""
-MAX_PICTURE_FRAMES = 1000
-_MAX_SAMPLE_BYTES = 2**27
-"""Of a decoded picture; libraries and we hold several copies of it for a moment."""
-_ORIENTATION_TAG = 0x0112
-_BITMAP_HEADERS = frozenset(struct.pack("<I", size) for size in (12, 40, 52, 56, 64, 108, 124))
-_OTHERS = {
-    b"PK\x03\x04": "a zip archive",
-    b"RIFF": "a film or a sound",
-    b"NRRD": "an NRRD volume of an unknown version",
-    b"\x1f\x8b": "a compressed (gzip) file",
-}
-
-
 def picture_format(start: bytes) -> str:
-    """The format by a file's first bytes (18 at least), not its name.
+    """Return "PNG", "JPEG", "GIF", "WebP", "BMP" or "" by a file's first bytes, not its name.
 
-    "PNG", "JPEG", "GIF", "WebP", "BMP" or "".
+    Args:
+        start: At least the first 18 bytes.
     """
     if start.startswith(PNG_SIGNATURE):
         return "PNG"
@@ -116,7 +130,7 @@ def picture_format(start: bytes) -> str:
 
 
 def other_format(start: bytes) -> str:
-    """What a file is that is neither DICOM nor a supported picture, as far as it can be told."""
+    """Name the kind of a file that is neither DICOM nor a supported picture; "" if unknown."""
     for signature, name in _OTHERS.items():
         if start.startswith(signature):
             return name
@@ -127,7 +141,7 @@ def other_format(start: bytes) -> str:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The whole file.
+    """Return the content of a picture file.
 
     Raises:
         FileProblem: It is unreadable, or larger than any picture.
@@ -142,10 +156,10 @@ def read_bytes(path: Path) -> bytes:
 
 
 def picture_size(path: Path, data: bytes) -> tuple[int, int]:
-    """(rows, columns) as shown, from the picture's header; EXIF orientation is respected.
+    """Return (rows, columns) as shown, by the picture's header and its EXIF orientation.
 
     Raises:
-        FileProblem: It is damaged, 0 x 0 or absurdly large.
+        FileProblem: The picture is damaged, 0 x 0 or absurdly large.
     """
     with _open_picture(path, data) as image:
         columns, rows = image.size
@@ -155,10 +169,10 @@ def picture_size(path: Path, data: bytes) -> tuple[int, int]:
 
 
 def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
-    """Number of frames, and ms between those of an animation or None.
+    """Return the number of frames, and the ms between those of an animation or None.
 
     Raises:
-        FileProblem: It is damaged.
+        FileProblem: The picture is damaged.
     """
     if picture_format(data[:18]) not in ("GIF", "WebP"):
         return 1, None
@@ -178,7 +192,7 @@ def picture_frames(path: Path, data: bytes) -> tuple[int, float | None]:
 
 
 def lossy_format(data: bytes) -> str:
-    """E.g. "Lossy JPEG" for a picture that was compressed with loss, else ""."""
+    """Return e.g. "Lossy JPEG" for a picture that was compressed with loss, else ""."""
     kind = picture_format(data[:18])
     if kind == "JPEG" or (kind == "WebP" and b"VP8 " in data):
         return f"Lossy {kind}"
@@ -188,18 +202,19 @@ def lossy_format(data: bytes) -> str:
 def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]:
     """Decode a picture.
 
+    A colour picture whose channels are all equal is returned as grey, so that it can be windowed.
+    Transparent parts become black.
+
     Args:
-        path: The file, for errors.
-        data: Its content.
-        index: Frame of an animation.
+        path: File of the picture, for messages.
+        data: Content of the file.
+        index: Frame of an animation, from 0.
 
     Returns:
-        uint8 or uint16 [rows, columns], or [rows, columns, 3] RGB; and bits per sample. A colour
-        picture whose channels are all equal comes back as grey, so that it can be windowed.
-        Transparent parts are black.
+        uint8 or uint16 [rows, columns], or [rows, columns, 3] RGB; and the bits per sample.
 
     Raises:
-        FileProblem: It is damaged, cut short or absurdly large.
+        FileProblem: The picture is damaged, truncated or absurdly large.
     """
     depth, _ = _png_depth(data)
     try:
@@ -226,9 +241,10 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
 def _open_picture(path: Path, data: bytes) -> Image.Image:
     # Pillow warns from its limit on, and refuses from twice that: also of an animation's later
     # frames, which may be larger than the first.
+    """Open a picture without decoding it, after the checks that no decoder makes."""
     Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
     kind = picture_format(data[:18])
-    if kind == "JPEG" and too_many_scans(data):
+    if kind == "JPEG" and has_too_many_scans(data):
         raise guards.problem(path, "the picture is damaged: it has too many scans")
     if kind == "PNG" and png_has_too_many_chunks(data):
         raise guards.problem(path, "the picture is damaged: it has too many parts")
@@ -262,6 +278,7 @@ def _too_large(path: Path) -> FileProblem:
 
 
 def _orientation(image: Image.Image) -> int:
+    """Return the EXIF orientation, 1 (upright) if there is none."""
     try:
         return int(image.getexif().get(_ORIENTATION_TAG, 1))
     except Exception:
@@ -270,7 +287,7 @@ def _orientation(image: Image.Image) -> int:
 
 
 def _png_depth(data: bytes) -> tuple[int, int]:
-    """(bits per sample, colour type) of a PNG, else (8, 2)."""
+    """Return (bits per sample, colour type) of a PNG, (8, 2) of other formats."""
     if picture_format(data[:8]) == "PNG" and len(data) >= 26:
         depth, colour = struct.unpack(">BB", data[24:26])
         return depth, colour
@@ -278,7 +295,7 @@ def _png_depth(data: bytes) -> tuple[int, int]:
 
 
 def _decode_16_bit_png(data: bytes) -> Array:
-    """16 bits per sample: Pillow would reduce colour to 8."""
+    """Decode a PNG of 16 bits per sample, of which Pillow would reduce colour to 8."""
     import imagecodecs
 
     return np.asarray(imagecodecs.png_decode(data))
@@ -294,7 +311,7 @@ def _decode_8_bit(image: Image.Image) -> Array:
 
 
 def flatten_alpha(array: Array) -> Array:
-    """Without its alpha channel: transparent parts become black, the viewer's ground."""
+    """Return the picture over black, the viewer's background, without its alpha channel."""
     if array.ndim == 2 or array.shape[2] == 3:
         return array
     colour, alpha = array[..., :-1], array[..., -1:]
@@ -306,7 +323,7 @@ def flatten_alpha(array: Array) -> Array:
 
 
 def collapse_grey(array: Array) -> Array:
-    """Colour whose channels are all equal as grey, so that it can be windowed."""
+    """Return a colour picture whose channels are all equal as grey, any other as it is."""
     if array.ndim == 2:
         return array
     grey = array[..., 0]
@@ -315,7 +332,7 @@ def collapse_grey(array: Array) -> Array:
 
 
 def apply_orientation(array: Array, orientation: int) -> Array:
-    """Apply an EXIF or TIFF orientation, 1 to 8; others leave it as it is."""
+    """Turn and flip a picture by an EXIF or TIFF orientation, 1 to 8; others leave it as it is."""
     if orientation in TRANSPOSED:
         array = array.swapaxes(0, 1)
     if orientation in (2, 3, 6, 7):
@@ -325,19 +342,11 @@ def apply_orientation(array: Array, orientation: int) -> Array:
     return array
 
 
-MAX_CHUNKS = 150_000
-"""Of a PNG: a gigabyte of pixels in pieces of 8 kB, as encoders write them."""
-MAX_OTHER_CHUNKS = 5_000
-MAX_PIECES = 50_000
-"""Of a GIF, beside one for every 64 bytes: blocks, and the parts of at most 255 bytes of each."""
-
-_PNG_HEAD = 8
-_GIF_HEAD = 13
-_EXTENSION, _IMAGE, _END = 0x21, 0x2C, 0x3B
-
-
 def png_has_too_many_chunks(data: bytes) -> bool:
-    """Whether a PNG consists of far more chunks than a picture needs."""
+    """Return whether a PNG consists of far more chunks than a picture needs.
+
+    Millions of empty chunks cost a decoder many seconds and gigabytes, so they are counted first.
+    """
     at, others = _PNG_HEAD, 0
     for _ in range(MAX_CHUNKS):
         head = data[at : at + 8]
@@ -351,7 +360,7 @@ def png_has_too_many_chunks(data: bytes) -> bool:
 
 
 def gif_has_too_many_blocks(data: bytes, most_frames: int) -> bool:
-    """Whether a GIF has more frames than are shown, or far more pieces than it needs."""
+    """Return whether a GIF has more frames than are shown, or far more blocks than it needs."""
     at = _GIF_HEAD + _colour_table_bytes(data[10:11])
     frames, left = 0, MAX_PIECES + len(data) // 64
     while at < len(data) and data[at] != _END:
@@ -359,7 +368,7 @@ def gif_has_too_many_blocks(data: bytes, most_frames: int) -> bool:
         left -= 1
         if frames > most_frames or left < 0:
             return True
-        if data[at] not in (_IMAGE, _EXTENSION):  # decoders pass over it
+        if data[at] not in (_IMAGE, _EXTENSION):  # decoders skip unknown bytes
             at += 1
             continue
         at += 11 + _colour_table_bytes(data[at + 9 : at + 10]) if data[at] == _IMAGE else 2
@@ -371,5 +380,5 @@ def gif_has_too_many_blocks(data: bytes, most_frames: int) -> bool:
 
 
 def _colour_table_bytes(flags: bytes) -> int:
-    """Bytes of a colour table, by the flags of a screen or an image."""
+    """Return the size of a colour table, by the flags of a GIF's screen or image."""
     return 3 << (flags[0] & 7) + 1 if flags and flags[0] & 0x80 else 0

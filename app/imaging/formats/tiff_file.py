@@ -1,11 +1,11 @@
-"""TIFF, BigTIFF, OME-TIFF and ImageJ stacks as instances and frames. Runs in a worker process.
+"""Show TIFF, BigTIFF, OME-TIFF and ImageJ stacks as instances and frames. Runs in a worker process.
 
-Every series of a file (an OME image, a slide and its label) is an instance of its own. Its frames
-are its planes: channels follow each other fastest, then depth, then time, and each frame's note
-says which it is. Red, green and blue of one plane are colour; channels that were taken apart (of
-a fluorescence microscope) stay apart and grey. Of a pyramid the largest level is shown that can be
-opened safely. What a scanner says of its resolution is of paper, not of a patient, so only OME,
-ImageJ and slide scanners are believed about their spacing.
+Every series of a file (an OME image, a slide, its label) is an instance, and its planes are the
+frames: channels vary fastest, then depth, then time, and each frame's note says which it is. Red,
+green and blue of one plane are shown as colour; separate channels, e.g. of a fluorescence
+microscope, stay apart and grey. Of a pyramid the largest level is shown that can be opened safely.
+The resolution of a plain TIFF is one of paper, so only OME, ImageJ and slide scanners give a
+spacing. OME-XML is read by the schema OME/2016-06 (openmicroscopy.org).
 """
 
 from __future__ import annotations
@@ -59,12 +59,29 @@ _NAMES = {
     "A": "angle", "P": "position", "M": "tile", "V": "view", "E": "wavelength",
 }  # fmt: skip
 
+_parsed_cache = OneEntryCache()
+
+MAX_XML = 2**24
+_ORIENTATION = 274
+_X_RESOLUTION, _Y_RESOLUTION = 282, 283
+_MAX_TEXT = 512
+_MAX_ROWS = 2000
+_MAX_VALUES = 2**16
+_BYTES = (1, 2, 6, 7)
+"""Tag types whose values are not converted one by one: bytes and text."""
+_MM = {
+    "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
+    "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
+    "in": 25.4, "inch": 25.4, "inches": 25.4,
+}  # fmt: skip
+_MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
+
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """One instance for every series of planes.
+    """Return one instance for every series of planes.
 
     Raises:
-        FileProblem: It is damaged, absurd, or of a kind that cannot be shown.
+        FileProblem: The file is damaged, absurdly large, or of a kind that cannot be shown.
     """
     status = sources.status(path)
     digest = _digest(path, status)
@@ -84,10 +101,15 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """One plane.
+    """Return one plane.
+
+    Args:
+        path: The file.
+        part: Which of its series, from 0.
+        index: Which plane of the series as shown, from 0.
 
     Raises:
-        FileProblem: It is not there, or cannot be decoded.
+        FileProblem: There is no such plane, or it cannot be decoded.
     """
     digest = _digest(path, sources.status(path))
     with _parsed_file(path) as parsed:
@@ -117,23 +139,23 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Its tags and metadata, for the side panel; raises FileProblem when it is damaged."""
+    """Return tags and metadata for the attributes panel; raise FileProblem if it is damaged."""
     with _parsed_file(path) as parsed:
         return tag_rows(parsed.tif)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _PlaneStack:
-    """The planes of one series.
+    """Planes of one series.
 
     Attributes:
-        series: The level of it that is shown.
+        series: The level of the series that is shown.
         counted: (axis letter, length) of the axes that frames count, in the file's order.
-        meta: What the file says besides pixels.
-        spacing: Of the level shown.
+        meta: Metadata of the series.
+        spacing: Spacing of the level shown.
         rows: Rows as shown.
         columns: Columns as shown.
-        note: What a reader must know of all its frames.
+        note: Warning that holds for all its frames.
     """
 
     series: Any
@@ -150,7 +172,7 @@ class _PlaneStack:
         return int(np.prod([length for _, length in self.counted], dtype=np.int64))
 
     def positions(self, index: int) -> dict[str, int]:
-        """Where a frame lies along every counted axis: channels fastest."""
+        """Return the position of a frame along every counted axis; channels vary fastest."""
         places: dict[str, int] = {}
         slowest_last = reversed(self.counted)
         for axis, length in sorted(slowest_last, key=lambda one: "SCZ".find(one[0]) % 4):
@@ -158,7 +180,7 @@ class _PlaneStack:
         return places
 
     def place(self, index: int) -> tuple[int, int | None]:
-        """The plane of the series, in its own order, and the sample of it that is meant."""
+        """Return the plane in the series' own order, and which sample is shown (None: all)."""
         places = self.positions(index)
         plane = 0
         for axis, length in self.counted:
@@ -167,11 +189,11 @@ class _PlaneStack:
         return plane, places.get("S")
 
     def channel(self, index: int) -> int:
-        """The frame's channel."""
+        """Return the channel of a frame."""
         return self.positions(index).get("C", 0)
 
     def name(self, index: int) -> str:
-        """E.g. "channel 2 of 3 (DAPI), depth 4 of 10"; "" for the only frame of a series."""
+        """Return e.g. "channel 2 of 3 (DAPI), depth 4 of 10"; "" for the only frame of a series."""
         places = self.positions(index)
         texts: list[str] = []
         for axis, length in sorted(self.counted, key=lambda one: "CSZT".find(one[0]) % 5):
@@ -183,11 +205,7 @@ class _PlaneStack:
 
 
 def _plane_stack(path: Path, tif: tifffile.TiffFile, part: int) -> _PlaneStack:
-    """The planes of a series.
-
-    Raises:
-        FileProblem: It is too large, or of a kind that is not shown.
-    """
+    """Return the planes of a series; raise FileProblem if it is too large or cannot be shown."""
     levels: list[Any] = list(tif.series[part].levels)
     fitting = [n for n, level in enumerate(levels) if _plane_size(level)[2] <= guards.MAX_SAMPLES]
     number = fitting[0] if fitting else 0
@@ -213,7 +231,7 @@ def _plane_stack(path: Path, tif: tifffile.TiffFile, part: int) -> _PlaneStack:
 
 
 def _incompleteness_note(tif: tifffile.TiffFile, part: int, frames: int) -> str:
-    """What the file promises and does not hold."""
+    """Return a warning about planes that the file promises and does not hold."""
     images = (tif.imagej_metadata or {}).get("images", 0) if tif.is_imagej else 0
     if isinstance(images, int) and images > frames:
         return f"the file is cut short: it holds {frames} of {images} planes"
@@ -223,7 +241,6 @@ def _incompleteness_note(tif: tifffile.TiffFile, part: int, frames: int) -> str:
 
 
 def _sample_bytes(level: Any) -> int:
-    """Bytes of a decoded sample."""
     dtype = level.keyframe.dtype
     return int(np.dtype(dtype).itemsize) if dtype is not None else 1
 
@@ -236,14 +253,14 @@ def _frame_count(axes: tuple[tuple[str, int], ...]) -> int:
 
 
 def _plane_size(level: Any) -> tuple[int, int, int]:
-    """Rows, columns and samples of a plane."""
+    """Return rows, columns and samples of a plane."""
     page = level.keyframe
     rows, columns = int(page.imagelength), int(page.imagewidth)
     return rows, columns, rows * columns * int(page.samplesperpixel) * max(int(page.imagedepth), 1)
 
 
 def _tile_samples(level: Any) -> int:
-    """Samples of a tile, which is decoded as a whole however little of it the image shows."""
+    """Return the samples of a tile, which is decoded as a whole even for a small image."""
     page = level.keyframe
     if not page.is_tiled:
         return 0
@@ -252,6 +269,7 @@ def _tile_samples(level: Any) -> int:
 
 
 def _scale_spacing(spacing: Spacing, rows: float, columns: float) -> Spacing:
+    """Return the spacing of a smaller level of the pyramid."""
     if spacing.row_mm is None or spacing.column_mm is None:
         return spacing
     row, column = spacing.row_mm * rows, spacing.column_mm * columns
@@ -259,6 +277,7 @@ def _scale_spacing(spacing: Spacing, rows: float, columns: float) -> Spacing:
 
 
 def _orient_spacing(spacing: Spacing, turn: int) -> Spacing:
+    """Return the spacing after rows and columns are exchanged by the TIFF orientation."""
     if turn not in TRANSPOSED:
         return spacing
     row, column = spacing.column_mm, spacing.row_mm
@@ -293,9 +312,9 @@ def _instance(
 
 
 class _ReopenableFile(io.RawIOBase):
-    """A file that is open only while it is read, though its parser keeps it.
+    """File that is closed between reads though its parser keeps it.
 
-    An open file could not be removed or replaced on Windows.
+    A file that stays open could not be removed or replaced on Windows.
     """
 
     def __init__(self, path: Path) -> None:
@@ -312,32 +331,31 @@ class _ReopenableFile(io.RawIOBase):
         return self._file
 
     def readable(self) -> bool:
-        """Always."""
         return True
 
     def seekable(self) -> bool:
-        """Always."""
         return True
 
     def readinto(self, buffer: Any, /) -> int:
-        """Read what is there, at most the buffer's length."""
+        """Fill the buffer as far as the file goes; return the number of bytes."""
         view = memoryview(buffer).cast("B")
         data = self.read(len(view))
         view[: len(data)] = data
         return len(data)
 
     def read(self, size: int = -1, /) -> bytes:
-        """As many bytes as there are: files declare any number, and it would be allocated."""
+        """Return at most `size` bytes; all that are left for -1.
+
+        Damaged files ask for any number of bytes, which must not be allocated before it is limited.
+        """
         file = self._opened()
         rest = max(self._size - file.tell(), 0)
         return file.read(rest if size < 0 else min(size, rest))
 
     def seek(self, offset: int, whence: int = 0, /) -> int:
-        """Move as a file does."""
         return self._opened().seek(offset, whence)
 
     def tell(self) -> int:
-        """Where it is."""
         return self._opened().tell()
 
     def release(self) -> None:
@@ -350,25 +368,22 @@ class _ReopenableFile(io.RawIOBase):
 
 @dataclass(slots=True)
 class _ParsedFile:
-    """A parsed file, and the stacks of its series as far as they were asked for."""
+    """Parsed file with those stacks of its series that were asked for."""
 
     tif: tifffile.TiffFile
     handle: _ReopenableFile
     stacks: dict[int, _PlaneStack] = field(default_factory=dict[int, "_PlaneStack"])
 
     def stack(self, path: Path, part: int) -> _PlaneStack:
-        """A series' planes; raises as `_plane_stack` does."""
+        """Return the planes of a series, kept for the next frame."""
         if part not in self.stacks:
             self.stacks[part] = _plane_stack(path, self.tif, part)
         return self.stacks[part]
 
 
-_parsed_cache = OneEntryCache()
-
-
 @contextmanager
 def _parsed_file(path: Path) -> Generator[_ParsedFile]:
-    """The parsed file, kept for the next frame; what parser and codecs raise is a FileProblem."""
+    """Parse a file, or take the last one; turn errors of parser and codecs into FileProblem."""
     try:
         found: _ParsedFile = _parsed_cache.get((path, sources.status(path)), lambda: _parse(path))
         try:
@@ -381,7 +396,7 @@ def _parsed_file(path: Path) -> Generator[_ParsedFile]:
         _parsed_cache.clear()
         raise
     except Exception as error:
-        # Parser and codecs raise almost anything for damaged files.
+        # The parser and the codecs raise almost any exception for damaged files.
         _parsed_cache.clear()
         if isinstance(error, OSError) and error.errno is not None:
             raise guards.unreadable(path, error) from None
@@ -391,8 +406,8 @@ def _parsed_file(path: Path) -> Generator[_ParsedFile]:
 
 
 def _parse(path: Path) -> _ParsedFile:
-    """Parse this very file only: names of other files in its metadata are not followed."""
-    # It logs what it finds in files, which may be anything.
+    """Parse this file alone: names of other files in its metadata are not followed."""
+    # tifffile logs what it finds in files, which may name a patient.
     logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
     handle = _ReopenableFile(path)
     try:
@@ -411,7 +426,7 @@ def _uid(digest: str, part: int) -> str:
 
 @lru_cache(maxsize=64)
 def _digest(path: Path, status: FileStatus) -> str:
-    """A digest of the file's content; of samples of it where it is very large."""
+    """Return a digest of the file's content; of samples of it if it is very large."""
     digest = hashlib.sha256(f"{status.size}/".encode())
     with sources.open_file(path) as file:
         if status.size <= _WHOLE_DIGEST:
@@ -424,34 +439,18 @@ def _digest(path: Path, status: FileStatus) -> str:
     return digest.hexdigest()
 
 
-MAX_XML = 2**24
-_ORIENTATION = 274
-_X_RESOLUTION, _Y_RESOLUTION = 282, 283
-_MAX_TEXT = 512
-_MAX_ROWS = 2000
-_MAX_VALUES = 2**16
-_BYTES = (1, 2, 6, 7)
-"""Types of which a value is no object of its own: bytes and text."""
-_MM = {
-    "m": 1e3, "cm": 10.0, "mm": 1.0, "um": 1e-3, "µm": 1e-3, "μm": 1e-3, "\\u00b5m": 1e-3,
-    "micron": 1e-3, "microns": 1e-3, "micrometer": 1e-3, "nm": 1e-6, "pm": 1e-9, "å": 1e-7,
-    "in": 25.4, "inch": 25.4, "inches": 25.4,
-}  # fmt: skip
-_MPP = re.compile(r"\bMPP\s*=\s*([0-9.]{1,12})")
-
-
 @dataclass(frozen=True, slots=True)
 class Metadata:
-    """What a series says of itself.
+    """Metadata of a TIFF series.
 
     Attributes:
         format: "TIFF", "OME-TIFF", "ImageJ TIFF" or "SVS".
-        name: Its name.
-        spacing: Of its full resolution.
+        name: Name of the series.
+        spacing: Spacing at its full resolution.
         turn: TIFF Orientation, 1 to 8.
-        attributes: For `Instance.attributes`.
-        channels: Names of its channels.
-        ranges: (lowest, highest) value to be shown, for every channel.
+        attributes: Texts for `Instance.attributes`.
+        channels: Names of the channels.
+        ranges: (lowest, highest) value to be displayed, for every channel.
     """
 
     format: str = "TIFF"
@@ -463,11 +462,11 @@ class Metadata:
     ranges: tuple[tuple[float, float], ...] = ()
 
     def channel_name(self, channel: int) -> str:
-        """A channel's name, or ""."""
+        """Return a channel's name, or ""."""
         return self.channels[channel] if channel < len(self.channels) else ""
 
     def window_of(self, channel: int) -> Window | None:
-        """The window in which the file wants a channel to be shown, or None."""
+        """Return the window in which the file asks a channel to be shown, or None."""
         if channel >= len(self.ranges):
             return None
         low, high = self.ranges[channel]
@@ -475,10 +474,10 @@ class Metadata:
 
 
 def safe_xml(path: Path, text: str) -> ET.Element:
-    """Parse OME-XML; declarations of entities, which can grow without bound, are refused.
+    """Parse OME-XML; refuse declarations of entities, which can expand without bound.
 
     Raises:
-        FileProblem: It is too long, declares entities, or is no XML.
+        FileProblem: The text is too long, declares entities, or is no XML.
     """
     if len(text) > MAX_XML or re.search(r"<!\s*(DOCTYPE|ENTITY)", text, re.IGNORECASE):
         raise guards.problem(path, "its OME description is not safe to be read")
@@ -491,10 +490,10 @@ def safe_xml(path: Path, text: str) -> ET.Element:
 def check_ome(path: Path, text: str) -> None:
     """Refuse OME-XML that is not safe, or declares more planes than are shown.
 
-    Parsers make an object of every plane that it declares, whether or not it is in the file.
+    The TIFF library makes an object of every declared plane, whether or not it is in the file.
 
     Raises:
-        FileProblem: See above.
+        FileProblem: The description is refused.
     """
     for element in safe_xml(path, text).iter():
         if element.tag.rpartition("}")[2] == "Pixels":
@@ -505,7 +504,7 @@ def check_ome(path: Path, text: str) -> None:
 
 
 def metadata_of(tif: tifffile.TiffFile, number: int) -> Metadata:
-    """What the file says of its series `number`; damaged metadata says nothing."""
+    """Return the metadata of series `number`; damaged metadata is left out."""
     series: Any = tif.series[number]
     page = series.keyframe
     turn = _orientation(page)
@@ -523,12 +522,14 @@ def metadata_of(tif: tifffile.TiffFile, number: int) -> Metadata:
 
 
 def _orientation(page: Any) -> int:
+    """Return the TIFF Orientation, 1 (upright) if there is none."""
     tag = page.tags.get(_ORIENTATION)
     value = tag.value if tag is not None else 1
     return int(value) if value in range(1, 9) else 1
 
 
 def _number(value: Any) -> float:
+    """Return a value as a number, 0 if it is none or not finite."""
     try:
         number = float(value)
     except (TypeError, ValueError):
@@ -537,7 +538,7 @@ def _number(value: Any) -> float:
 
 
 def _resolution(page: Any, code: int) -> float:
-    """Pixels per unit; 0 when the file does not say."""
+    """Return pixels per unit of a resolution tag; 0 if the file does not say."""
     tag = page.tags.get(code)
     value: Any = tag.value if tag is not None else (0, 1)
     try:
@@ -548,7 +549,7 @@ def _resolution(page: Any, code: int) -> float:
 
 
 def _print_spacing(page: Any) -> Spacing:
-    """No spacing; the shape of a pixel, since a fax has more columns than rows an inch."""
+    """Return no spacing but the shape of a pixel: a fax has more columns than rows per inch."""
     x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
     if x <= 0 or y <= 0 or (x, y) == (1.0, 1.0):
         return Spacing(note="a picture has no patient scale")
@@ -557,8 +558,9 @@ def _print_spacing(page: Any) -> Spacing:
 
 
 def _imagej(tif: tifffile.TiffFile, page: Any, turn: int) -> Metadata:
-    told: dict[str, Any] = dict(tif.imagej_metadata or {})
-    unit = str(told.get("unit", "")).strip().lower()
+    """Return the metadata that ImageJ wrote."""
+    stated: dict[str, Any] = dict(tif.imagej_metadata or {})
+    unit = str(stated.get("unit", "")).strip().lower()
     scale = _MM.get(unit, 0.0)
     x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
     spacing = Spacing(note="ImageJ gives no unit of length")
@@ -566,17 +568,18 @@ def _imagej(tif: tifffile.TiffFile, page: Any, turn: int) -> Metadata:
         note = f"stated by the file (ImageJ, in {unit})"
         spacing = stated_spacing(scale / y, scale / x, SpacingSource.CALIBRATED, note)
     ranges: list[tuple[float, float]] = []
-    listed: Any = told.get("Ranges", ())
+    listed: Any = stated.get("Ranges", ())
     values = [_number(value) for value in listed] if isinstance(listed, tuple) else []
     pairs = list(zip(values[::2], values[1::2], strict=False))
-    if not pairs and "min" in told and "max" in told:
-        pairs = [(_number(told["min"]), _number(told["max"]))]
+    if not pairs and "min" in stated and "max" in stated:
+        pairs = [(_number(stated["min"]), _number(stated["max"]))]
     if pairs and all(high > low for low, high in pairs):
         ranges = pairs
     return Metadata("ImageJ TIFF", "", spacing, turn, ranges=tuple(ranges))
 
 
 def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
+    """Return the metadata of an OME image."""
     path = Path(tif.filename or "")
     try:
         root = safe_xml(path, str(tif.pages.first.description))
@@ -605,13 +608,13 @@ def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
 
 
 def _ome_mm(pixels: ET.Element, axis: str) -> float:
-    """A pixel's size in mm; 0 when unknown."""
+    """Return a pixel's size along an axis in mm; 0 if unknown."""
     unit = pixels.get(f"PhysicalSize{axis}Unit", "µm").strip().lower()
     return _number(pixels.get(f"PhysicalSize{axis}")) * _MM.get(unit, 0.0)
 
 
 def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
-    """Its first page's tags, then what OME or ImageJ says."""
+    """Return tags of the first page and OME or ImageJ metadata as rows of the attributes panel."""
     kind = "BigTIFF" if tif.is_bigtiff else "TIFF"
     rows = [
         AttributeRow("", "Format", "", kind),
@@ -635,6 +638,7 @@ def tag_rows(tif: tifffile.TiffFile) -> list[AttributeRow]:
 
 
 def _text(value: Any) -> str:
+    """Return the value of a tag as a short text."""
     if isinstance(value, bytes):
         return f"{len(value):,} bytes"
     if hasattr(value, "size") and not isinstance(value, int | float | str | tuple):

@@ -1,4 +1,4 @@
-"""One plane of a TIFF series as stored values. Runs in a worker process (TIFF 6.0)."""
+"""Decode one plane of a TIFF series to stored values (TIFF 6.0). Runs in a worker process."""
 
 from __future__ import annotations
 
@@ -31,10 +31,16 @@ _REFUSED = {
 _JPEG = frozenset({6, 7, 33007, 34892})
 _ASSOCIATED, _UNASSOCIATED = 1, 2
 
+MAX_SEGMENTS = 100_000
+"""Strips or tiles of a plane: a strip for each row, or tiles of 64 x 64 of the largest plane."""
+_PADDING = 64
+_CODE_STREAMS = frozenset({6, 7, 33003, 33004, 33005, 33007, 34712, 50002, 52546})
+"""Compressions whose strips and tiles are JPEG, JPEG 2000 or JPEG XL code streams."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pixels:
-    """One plane: see `Frame` for the fields."""
+    """Stored values of one plane; the fields are those of `Frame`."""
 
     stored: Array
     photometric: str
@@ -45,10 +51,10 @@ class Pixels:
 
 
 def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
-    """The axes of a series that its frames count, in the file's order: (letter, length).
+    """Return the axes of a series that its frames count, in the file's order, as (letter, length).
 
     Raises:
-        FileProblem: Its pixels are of a kind that is not shown.
+        FileProblem: The pixels are of a kind that is not shown.
     """
     page = level.keyframe
     _check_kind(path, page)
@@ -73,7 +79,7 @@ def plane_axes(path: Path, level: Any) -> tuple[tuple[str, int], ...]:
 
 
 def _separate_samples(page: Any) -> int:
-    """Samples of a pixel that are no colour, and so are shown one by one."""
+    """Return how many samples of a pixel are no colour and so are shown one by one."""
     samples = int(page.samplesperpixel)
     if page.photometric in _COLOURS and samples >= 3:
         return 1
@@ -84,6 +90,7 @@ def _separate_samples(page: Any) -> int:
 
 
 def _check_kind(path: Path, page: Any) -> None:
+    """Refuse pixels whose type, colours or compression cannot be shown."""
     dtype = page.dtype
     if dtype is None or np.dtype(dtype).kind not in "buif":
         what = "complex numbers" if dtype is not None else "samples of an unknown type"
@@ -109,12 +116,12 @@ def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixe
 
     Args:
         path: The file.
-        level: The series at the resolution that is shown.
-        plane: Position along the axes of `plane_axes`, without samples, in the file's order.
-        sample: Which sample of a pixel, where they are shown one by one.
+        level: Level of the series that is shown.
+        plane: Position along the axes of `plane_axes` without samples, in the file's order.
+        sample: Which sample of a pixel, if they are shown one by one.
 
     Raises:
-        FileProblem: It is missing, damaged, or of a kind that is not shown.
+        FileProblem: The plane is missing, damaged, or of a kind that is not shown.
     """
     key = level.keyframe
     depth = int(key.shaped[1])
@@ -140,7 +147,7 @@ def frame_pixels(path: Path, level: Any, plane: int, sample: int | None) -> Pixe
 
 
 def _page_array(path: Path, level: Any, number: int) -> Array:
-    """A page's samples; ImageJ and tifffile may write many planes behind a single page."""
+    """Return a page's samples; ImageJ and tifffile may write many planes behind a single page."""
     key = level.keyframe
     total = int(math.prod(level.shape)) // max(int(key.size), 1)
     if total > len(level) or (total > 1 and level.is_truncated):
@@ -182,7 +189,7 @@ def _bit_depth(page: Any, array: Array) -> int:
 
 
 def _narrow_samples(array: Array) -> Array:
-    """Half floats as floats; 64-bit integers as 32 bits where they fit."""
+    """Return half floats as floats, and 64-bit integers as 32 bits where they fit."""
     if array.dtype == np.float16:
         return array.astype(np.float32)
     if array.dtype.kind in "iu" and array.dtype.itemsize == 8:
@@ -193,7 +200,7 @@ def _narrow_samples(array: Array) -> Array:
 
 
 def _colour(path: Path, page: Any, array: Array) -> tuple[Array, str]:
-    """[rows, columns, 3] uint8 or uint16, and what a reader must know."""
+    """Return [rows, columns, 3] uint8 or uint16, and a note about the conversion."""
     if array.dtype == np.uint32:
         array = (array >> 16).astype(np.uint16)
     if array.dtype.str[1:] not in ("u1", "u2"):
@@ -210,6 +217,7 @@ def _colour(path: Path, page: Any, array: Array) -> tuple[Array, str]:
 
 
 def _from_cmyk(path: Path, array: Array) -> Array:
+    """Return CMYK as RGB, without a colour profile."""
     if array.shape[-1] != 4 or array.dtype != np.uint8:
         raise guards.problem(path, "its printing colours cannot be shown", "Export it as RGB")
     light = 255 - array.astype(np.uint16)
@@ -217,7 +225,7 @@ def _from_cmyk(path: Path, array: Array) -> Array:
 
 
 def _from_ycbcr(path: Path, array: Array) -> Array:
-    """TIFF 6.0 section 21 with its default coefficients and full range."""
+    """Return YCbCr as RGB, by the default coefficients of TIFF 6.0 section 21 at full range."""
     if array.dtype != np.uint8:
         raise guards.problem(path, "its YCbCr colours cannot be shown", "Export it as RGB")
     y, cb, cr = (array[..., channel].astype(np.float32) for channel in range(3))
@@ -228,7 +236,7 @@ def _from_ycbcr(path: Path, array: Array) -> Array:
 
 
 def _palette_pixels(stored: Array, colormap: Array, bits: int) -> Pixels:
-    """Palette colour; a palette of greys makes a grey image, which can be windowed."""
+    """Return palette colour; a palette of greys makes a grey image, which can be windowed."""
     colours = np.asarray(colormap).T
     if colours.max(initial=0) > 255:
         colours = colours >> 8
@@ -239,19 +247,14 @@ def _palette_pixels(stored: Array, colormap: Array, bits: int) -> Pixels:
     return Pixels(stored, "PALETTE COLOR", bits, palette)
 
 
-MAX_SEGMENTS = 100_000
-"""A strip of each row, and tiles of 64 x 64 of the largest plane; each costs some microseconds."""
-_PADDING = 64
-_CODE_STREAMS = frozenset({6, 7, 33003, 33004, 33005, 33007, 34712, 50002, 52546})
-"""Compressions whose strips and tiles are JPEG, JPEG 2000 or JPEG XL code streams."""
-
-
 def check_segments(path: Path, page: Any) -> None:
-    """Refuse a page of absurdly many strips or tiles, or one that is larger than the page says.
+    """Refuse a page of absurdly many strips or tiles, or with a code stream larger than its tile.
+
+    Decoders allocate memory by the code stream's own size, not by that of the page.
 
     Raises:
-        FileProblem: See above.
-        ValueError: What a code stream says of itself cannot be right.
+        FileProblem: The page is refused.
+        ValueError: The figures of a code stream are impossible.
     """
     places = list(zip(page.dataoffsets, page.databytecounts, strict=False))
     if len(places) > MAX_SEGMENTS:

@@ -1,12 +1,11 @@
-"""NIfTI, NRRD and MetaImage volumes as instances and frames. Runs in a worker process.
+"""Show NIfTI, NRRD and MetaImage volumes as instances and frames. Runs in a worker process.
 
-A volume that says how it lies in the patient is turned to the nearest patient axes, by exchanging
-and flipping its axes only, so that its slices stand as a radiologist expects: axial with the
-patient's right on the left and anterior on top, coronal and sagittal with the head on top. Slices
-lie across the axis with clearly the longest steps (the plane it was acquired in), else they are
-axial; they follow each other along the normal, row direction x column direction. Every frame
-carries its true cosines, position and spacing. A volume that does not say how it lies is shown in
-the file's own order, without letters.
+If the file gives the orientation in the patient, its axes are exchanged and flipped (nothing is
+resampled) until the slices stand as a radiologist expects: axial with the patient's right on the
+left and anterior on top, coronal and sagittal with the head on top. Slices are cut across the axis
+with clearly the longest step, the plane of acquisition, else axially; they follow each other along
+the normal (row direction x column direction). Each frame carries its true cosines, position and
+spacing. Without an orientation the slices are in file order and have no letters.
 """
 
 from __future__ import annotations
@@ -81,10 +80,10 @@ _PARSERS = {
     META_IMAGE: read_meta_image,
 }
 _WHOLE_DIGEST = 2**28
-"""Bytes up to which a file's UID is made of all its content; larger ones are sampled."""
+"""Bytes up to which the whole file goes into its UID; of larger files samples do."""
 
 _THICK = 1.2
-"""A step this much longer than both others is the distance of acquired slices."""
+"""Ratio from which a longer step is taken for the distance of acquired slices."""
 
 _LABELS = 64
 _MAX_LABEL = 4095
@@ -95,14 +94,22 @@ _PLANES = {
     1: ((0, 1), (2, -1), (1, 1)),
     2: ((0, 1), (1, 1), (2, 1)),
 }
-"""Patient axis across the slices -> (patient axis, sign) of columns, rows and slices (LPS)."""
+"""Patient axis across the slices -> (patient axis, sign) of columns, rows and slices, LPS."""
+_CHUNK = 2**22
+_TEXT_BYTES_A_SAMPLE = 32
+_MAX_TEXT_BYTES = 2**28
+
+
+_sample_cache = OneEntryCache()
+
+_volume_cache = OneEntryCache()
 
 
 def read_instances(path: Path) -> tuple[Instance, ...]:
-    """One instance for every volume of the file: time points, components.
+    """Return one instance for every volume of the file (time points, components).
 
     Raises:
-        FileProblem: It is damaged, absurd, or of a kind that cannot be shown.
+        FileProblem: The file is damaged, absurdly large, or of a kind that cannot be shown.
     """
     status = sources.status(path)
     header = _header(path, status)
@@ -138,14 +145,14 @@ def read_instances(path: Path) -> tuple[Instance, ...]:
 
 
 def has_separate_voxels(path: Path) -> bool:
-    """Whether its voxels lie in another file; raises as `read_instances`."""
+    """Return whether the voxels lie in another file than the header; raise as `read_instances`."""
     return _header(path, sources.status(path)).data != path
 
 
 def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
-    """The geometry of its slices, as `stacks.describe` reads it; none where they have no place.
+    """Return the geometry of the slices as `stacks.stack_geometry` reads it.
 
-    None for colour either, of which no volume is assembled.
+    Empty if the slices have no position, or are in colour: then no volume is assembled of them.
     """
     if header.colour_axis is not None:
         return {}
@@ -162,10 +169,15 @@ def _stack_attributes(header: VolumeHeader, axes: SliceAxes) -> dict[str, str]:
 
 
 def read_frame(path: Path, part: int, index: int) -> Frame:
-    """One slice.
+    """Return one slice.
+
+    Args:
+        path: The file.
+        part: Which of its volumes, from 0.
+        index: Which slice of that volume, from 0.
 
     Raises:
-        FileProblem: It is not there, or the file is damaged.
+        FileProblem: There is no such slice, or the file is damaged.
     """
     status = sources.status(path)
     header = _header(path, status)
@@ -195,7 +207,7 @@ def read_frame(path: Path, part: int, index: int) -> Frame:
 
 
 def read_rows(path: Path) -> list[AttributeRow]:
-    """Its header fields, for the side panel; raises FileProblem when it is damaged."""
+    """Return the header's fields for the attributes panel; raise FileProblem if it is damaged."""
     header = _header(path, sources.status(path))
     rows = list(header.rows)
     if header.affine is not None:
@@ -204,7 +216,7 @@ def read_rows(path: Path) -> list[AttributeRow]:
 
 
 def part_name(header: VolumeHeader, part: int) -> str:
-    """E.g. "time point 3 of 120"; "" for the only volume of a file."""
+    """Return e.g. "time point 3 of 120"; "" for the only volume of a file."""
     names: list[str] = []
     for axis in header.part_axes:
         part, position = divmod(part, header.sizes[axis])
@@ -216,12 +228,12 @@ def part_name(header: VolumeHeader, part: int) -> str:
 
 @dataclass(frozen=True, slots=True)
 class SliceAxes:
-    """Which axes of the volume run along columns, rows and slices, and which are turned round.
+    """Assignment of the volume's axes to columns, rows and slices as shown.
 
     Attributes:
         columns: Axis (0: i, 1: j, 2: k) along which columns follow each other.
-        rows: The same for rows.
-        slices: The same for slices.
+        rows: Axis along which rows follow each other.
+        slices: Axis along which slices follow each other.
         flips: For columns, rows and slices: whether they run against the file's order.
     """
 
@@ -232,7 +244,7 @@ class SliceAxes:
 
 
 def slice_axes(header: VolumeHeader) -> SliceAxes:
-    """How a volume is cut into pictures; see the module."""
+    """Choose the axes along which a volume is cut into slices, as the module describes."""
     if header.affine is None:
         return SliceAxes()
     steps = np.linalg.norm(header.affine[:3, :3], axis=0)
@@ -260,16 +272,14 @@ def slice_axes(header: VolumeHeader) -> SliceAxes:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _SlicedVolume:
-    """A volume cut into pictures: [slices, rows, columns] or [..., 3]."""
+    """Voxels in the order in which they are shown: [slices, rows, columns] or [..., 3]."""
 
     voxels: Array
     windows: tuple[Window, ...]
 
 
-_volume_cache = OneEntryCache()
-
-
 def _sliced_volume(header: VolumeHeader, path: Path, part: int, axes: SliceAxes) -> _SlicedVolume:
+    """Read a volume and bring its axes into the order of `axes`."""
     array = part_samples(header, path, part)
     # The array is [k, j, i]: axis a of the volume is its dimension 2 - a.
     order = [2 - axes.slices, 2 - axes.rows, 2 - axes.columns, *range(3, array.ndim)]
@@ -282,7 +292,7 @@ def _sliced_volume(header: VolumeHeader, path: Path, part: int, axes: SliceAxes)
 
 
 def _narrow_integers(array: Array) -> Array:
-    """64-bit integers, which label maps often have, as 32 bits where they fit."""
+    """Return 64-bit integers, common in label maps, as 32 bits, or as floats if they do not fit."""
     if array.dtype.kind not in "iu" or array.dtype.itemsize < 8:
         return array
     limits = np.iinfo(np.int32)
@@ -291,7 +301,7 @@ def _narrow_integers(array: Array) -> Array:
 
 
 def _windows(header: VolumeHeader, array: Array) -> tuple[Window, ...]:
-    """The file's own window; for a label map one that shows its labels apart from the ground."""
+    """Return the file's window; for a label map one that sets labels apart from background."""
     if header.window is not None:
         low, high = header.window
         exact = VoiFunction.LINEAR_EXACT
@@ -312,6 +322,7 @@ def _windows(header: VolumeHeader, array: Array) -> tuple[Window, ...]:
 
 
 def _spacing(header: VolumeHeader, axes: SliceAxes) -> Spacing:
+    """Return the spacing of a slice's pixels and what it rests on."""
     row_mm, column_mm = header.spacing[axes.rows], header.spacing[axes.columns]
     if header.affine is None:
         note = f"stated by the file; {_UNKNOWN_PLACE}"
@@ -325,19 +336,20 @@ def _spacing(header: VolumeHeader, axes: SliceAxes) -> Spacing:
 
 
 def _directions(affine: Floats, axes: SliceAxes) -> Floats:
-    """[3, 3] columns: one step along columns, rows and slices as shown."""
+    """Return [3, 3]: its columns are the steps of one pixel along columns, rows and slices."""
     signs = np.where(axes.flips, -1.0, 1.0)
     return affine[:3, [axes.columns, axes.rows, axes.slices]] * signs
 
 
 def _has_square_rows(affine: Floats, axes: SliceAxes) -> bool:
+    """Return whether rows and columns of a slice are perpendicular."""
     steps = _directions(affine, axes)
     unit = steps / np.linalg.norm(steps, axis=0)
     return abs(float(unit[:, 0] @ unit[:, 1])) < _PERPENDICULAR
 
 
 def _orientation(header: VolumeHeader, axes: SliceAxes, index: int) -> Orientation:
-    """Cosines and place of a slice's first pixel."""
+    """Return direction cosines and position of a slice, with the letters of its sides."""
     if header.affine is None:
         return Orientation()
     order = (axes.columns, axes.rows, axes.slices)
@@ -358,7 +370,7 @@ def _orientation(header: VolumeHeader, axes: SliceAxes, index: int) -> Orientati
 
 @lru_cache(maxsize=4)
 def _header(path: Path, status: FileStatus) -> VolumeHeader:
-    """The header, checked against the file with the voxels; kept while frames are asked for."""
+    """Return the checked header, kept while frames are asked for."""
     kind = volume_format(sources.read_start(path, 2048))
     if not kind:
         raise guards.problem(path, "it is no volume that can be read", guards.COPY_AGAIN)
@@ -370,7 +382,7 @@ def _header(path: Path, status: FileStatus) -> VolumeHeader:
 
 @lru_cache(maxsize=64)
 def _digest(path: Path, status: FileStatus, data_status: FileStatus) -> str:
-    """A digest of the content of header and voxels."""
+    """Return a digest of the content of header and voxels."""
     header = _header(path, status)
     digest = hashlib.sha256()
     for file, size in {path: status.size, header.data: data_status.size}.items():
@@ -386,27 +398,21 @@ def _digest(path: Path, status: FileStatus, data_status: FileStatus) -> str:
     return digest.hexdigest()
 
 
-_CHUNK = 2**22
-_TEXT_BYTES_A_SAMPLE = 32
-_MAX_TEXT_BYTES = 2**28
-
-
-_sample_cache = OneEntryCache()
-
-
 def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
-    """One volume of a file.
+    """Read one volume of a file.
+
+    The samples of the last file are kept, since frames are asked for one by one.
 
     Args:
-        header: As read from the file.
-        path: The file that was opened, for errors.
+        header: Header of the file.
+        path: File that was opened, for messages.
         part: Which of its volumes, from 0.
 
     Returns:
         [k, j, i] or [k, j, i, colour], in the file's byte order; read-only.
 
     Raises:
-        FileProblem: The file is damaged or cut short.
+        FileProblem: The file is damaged or truncated.
     """
     axes = len(header.sizes)
     slowest = header.part_axes == tuple(range(axes - len(header.part_axes), axes))
@@ -431,7 +437,7 @@ def part_samples(header: VolumeHeader, path: Path, part: int) -> Array:
 
 
 def _ordered_axes(array: Array, header: VolumeHeader) -> Array:
-    """[k, j, i(, colour)] from an array whose axes are those of one volume, slowest first."""
+    """Return [k, j, i(, colour)] from the array of one volume, whose axes are in file order."""
     kept = [n for n in range(len(header.sizes)) if n not in header.part_axes]
     where = {axis: len(kept) - 1 - place for place, axis in enumerate(kept)}
     order = [where[axis] for axis in reversed(header.space_axes)]
@@ -443,7 +449,7 @@ def _ordered_axes(array: Array, header: VolumeHeader) -> Array:
 
 
 def _read_samples(header: VolumeHeader, path: Path, skip: int, count: int) -> Array:
-    """`count` bytes of samples from `skip` on."""
+    """Read `count` bytes of samples, beginning `skip` bytes behind the first sample."""
     try:
         with sources.open_file(header.data) as file:
             if header.encoding in ("text", "hex"):
@@ -465,7 +471,7 @@ def _read_samples(header: VolumeHeader, path: Path, skip: int, count: int) -> Ar
 
 
 def _sample_reader(header: VolumeHeader, file: BinaryIO, skip: int) -> Callable[[int], bytes]:
-    """What gives the samples' bytes, the first `skip` of them already passed over."""
+    """Return a function that reads the samples' bytes, from `skip` bytes behind the first on."""
     if header.encoding == "raw" and not header.packed:
         file.seek(header.offset + skip)
         return file.read
@@ -487,6 +493,7 @@ def _sample_reader(header: VolumeHeader, file: BinaryIO, skip: int) -> Callable[
 
 
 def _fill(read: Callable[[int], bytes], target: memoryview) -> int:
+    """Read until `target` is full or the data ends; return the number of bytes read."""
     filled = 0
     while filled < len(target):
         data = read(min(_CHUNK, len(target) - filled))
@@ -498,7 +505,7 @@ def _fill(read: Callable[[int], bytes], target: memoryview) -> int:
 
 
 def _read_text(header: VolumeHeader, file: BinaryIO, path: Path) -> Array:
-    """All samples of a file that writes them as text."""
+    """Read all samples of a file that writes them as decimal or hexadecimal text."""
     count = header.total_bytes // header.dtype.itemsize
     limit = min(count * _TEXT_BYTES_A_SAMPLE, _MAX_TEXT_BYTES)
     file.seek(header.offset)

@@ -1,7 +1,7 @@
-"""Graphic Data of structured reports and presentation states as our geometry.
+"""Graphic Data of structured reports and presentation states as geometries.
 
-PS3.3 C.10.5.1.2 and C.18.6.1.2. Points here are (x, y) in pixels whose centres are integers, from
-0: DICOM's (0.5, 0.5), the centre of its top left pixel, is our (0, 0).
+PS3.3 C.10.5.1.2 and C.18.6.1.2. Points here are (x, y) in pixels from 0 whose centres are integers;
+DICOM's (0.5, 0.5), the centre of its top left pixel, is (0, 0) here.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from app.imaging.findings import XY, Geometry, Point, Polygon, Polyline
 Floats = NDArray[np.float64]
 
 PIXEL_CORNER = 0.5
-"""What is taken from a DICOM coordinate, whose origin is the top left pixel's top left corner."""
+"""Subtracted from a DICOM coordinate, whose origin is the corner of the top left pixel."""
 
 _CORNERS = 72
 _STEPS = 8
@@ -25,8 +25,8 @@ _MAX_SMOOTHED = 4000
 _MAX_COORDINATE = 1e7
 
 
-def points_of(data: Sequence[float]) -> tuple[XY, ...] | None:
-    """Pairs of a flat list, as they are; None when it has no or half a point, or absurd values."""
+def coordinate_pairs(data: Sequence[float]) -> tuple[XY, ...] | None:
+    """Return a flat list as (x, y) pairs, or None if it is empty, odd in length or absurd."""
     if len(data) < 2 or len(data) % 2:
         return None
     if not all(abs(value) <= _MAX_COORDINATE for value in data):
@@ -35,17 +35,17 @@ def points_of(data: Sequence[float]) -> tuple[XY, ...] | None:
 
 
 def pixel_point(point: XY) -> XY:
-    """A DICOM image position (origin at the corner) in our pixels (origin at the centre)."""
+    """Return a DICOM image position (origin at the corner) in pixels with integer centres."""
     return point[0] - PIXEL_CORNER, point[1] - PIXEL_CORNER
 
 
-def geometries_of(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
-    """What a graphic draws; empty when its number of points does not fit its type.
+def graphic_geometries(kind: str, points: Sequence[XY]) -> tuple[Geometry, ...]:
+    """Return the geometries of a graphic; empty if its number of points does not fit its type.
 
     Args:
         kind: Graphic Type: POINT, MULTIPOINT, POLYLINE, INTERPOLATED, CIRCLE or ELLIPSE. A POLYGON
             (of 3-D coordinates) is a closed POLYLINE.
-        points: In our pixels.
+        points: (x, y) in pixels with integer centres.
     """
     given = tuple(points)
     if kind == "POINT":
@@ -75,7 +75,7 @@ def circle(center: XY, edge: XY) -> Polygon:
 
 def ellipse(ends: Sequence[XY]) -> Polygon:
     """Return an ellipse as a polygon, from the ends of its major and then of its minor axis."""
-    return Polygon(pairs_of(ellipse_corners(np.array(ends, np.float64), _CORNERS)))
+    return Polygon(point_tuples(ellipse_corners(np.array(ends, np.float64), _CORNERS)))
 
 
 def ellipse_corners(ends: Floats, count: int) -> Floats:
@@ -93,7 +93,7 @@ def ellipse_corners(ends: Floats, count: int) -> Floats:
     return ends.mean(axis=0) + np.cos(angles) * major + np.sin(angles) * minor
 
 
-def pairs_of(points: Floats) -> tuple[XY, ...]:
+def point_tuples(points: Floats) -> tuple[XY, ...]:
     """Return an [n, 2] array as (x, y) tuples."""
     return tuple((x, y) for x, y in points.tolist())
 
@@ -109,4 +109,4 @@ def _smooth_curve(points: tuple[XY, ...], closed: bool) -> tuple[XY, ...]:
     curve = b + 0.5 * (
         (c - a) * t + (2 * a - 5 * b + 4 * c - d) * t**2 + (3 * b - a - 3 * c + d) * t**3
     )
-    return (*pairs_of(curve.reshape(-1, 2)), points[-1])
+    return (*point_tuples(curve.reshape(-1, 2)), points[-1])

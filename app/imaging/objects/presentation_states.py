@@ -1,6 +1,7 @@
-"""Softcopy presentation states: what each says of its images. Runs in a worker process.
+"""Softcopy presentation states: how each image is to be shown. Runs in a worker process.
 
-PS3.3 A.33, C.10.4 to C.10.7, C.11.4 to C.11.12; PS3.4 N.2 for the order of the transformations.
+PS3.3 A.33, C.9.2, C.10.3 to C.10.7, C.11.4 to C.11.12; PS3.4 N.2 for the order of the
+transformations.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from app.imaging.dicom.overlays import GROUPS, overlays_of
 from app.imaging.dicom.shutters import has_shutter, shutter_of
 from app.imaging.findings import XY, Geometry, Polygon, Polyline
 from app.imaging.layers import RGB, Label, Layer, LayerItem, Shape
-from app.imaging.objects.graphics import ellipse, geometries_of, pixel_point, points_of
+from app.imaging.objects.graphics import coordinate_pairs, ellipse, graphic_geometries, pixel_point
 from app.imaging.objects.layer_colors import palette_color
 from app.imaging.objects.report_values import class_name, date_text, person_text
 from app.imaging.presentation import ImagePresentation, PresentationState
@@ -34,20 +35,28 @@ _GREY = frozenset(f"{_FAMILY}{end}" for end in (1, 3, 5, 12))
 _SIZES = {"TRUE SIZE": "its true size on the screen", "MAGNIFY": "a magnification of its own"}
 _MAX_SHAPES = 200_000
 
+ALL_FRAMES = -1
+"""Stands for all frames of an image."""
+
+MAX_TARGETS = 50_000
+MAX_WORK = 1_000_000
+
+Key = tuple[str, int]
+
 
 def read_presentation(instance: Instance) -> PresentationState:
-    """The state; what of it cannot be applied here is a warning.
+    """Return the state; what cannot be applied here becomes a warning.
 
     Raises:
         FileProblem: The file cannot be read.
     """
     header = read_header(instance.path)
-    return _Reader(header).state(instance)
+    return _StateReader(header).state(instance)
 
 
 @dataclass(frozen=True, slots=True)
 class _Area:
-    """An item of the Displayed Area Selection Sequence (C.10.4)."""
+    """Item of the Displayed Area Selection Sequence (C.10.4)."""
 
     box: tuple[float, float, float, float] | None = None
     spacing: tuple[float, float] | None = None
@@ -56,8 +65,8 @@ class _Area:
     magnification: float | None = None
 
 
-class _Reader:
-    """Reads one state."""
+class _StateReader:
+    """Reader of one presentation state."""
 
     def __init__(self, header: Header) -> None:
         self._header = header
@@ -65,7 +74,7 @@ class _Reader:
         self._class = header.text("SOPClassUID")
         self._warnings: list[str] = []
         self._layers = GraphicLayers(self._dataset)
-        self._drawn: dict[tuple[int, int, Placement], list[Shape]] = {}
+        self._shape_cache: dict[tuple[int, int, Placement], list[Shape]] = {}
         self._shapes = 0
         self._modality_known: dict[int, tuple[Rescale | None, Lut | None]] = {}
         self._active = active_layers(self._dataset)
@@ -74,21 +83,21 @@ class _Reader:
         listed = listed_images(self._dataset)
         if not listed:
             self._warn("it names no image, so it is applied to none")
-        self._vois = self._parts("SoftcopyVOILUTSequence", len(listed))
-        self._areas = self._parts("DisplayedAreaSelectionSequence", len(listed))
-        self._graphics = self._parts("GraphicAnnotationSequence", len(listed))
-        self._modalities = self._parts("VariableModalityLUTSequence", len(listed))
+        self._vois = self._referenced_items("SoftcopyVOILUTSequence", len(listed))
+        self._areas = self._referenced_items("DisplayedAreaSelectionSequence", len(listed))
+        self._graphics = self._referenced_items("GraphicAnnotationSequence", len(listed))
+        self._modalities = self._referenced_items("VariableModalityLUTSequence", len(listed))
         self._keys = target_keys(
             listed,
             (
                 key
-                for parts in (self._vois, self._areas, self._graphics, self._modalities)
-                for key in parts.named()
+                for items in (self._vois, self._areas, self._graphics, self._modalities)
+                for key in items.named_images()
             ),
         )
 
     def state(self, instance: Instance) -> PresentationState:
-        """The whole state."""
+        """Return the whole state."""
         self._warn_about_class()
         planes = state_overlays(self._header, self._warnings)
         shutter = shutter_of(self._dataset, planes)
@@ -104,8 +113,8 @@ class _Reader:
     def _images(
         self, planes: dict[int, OverlayPlane], shutter: Shutter | None
     ) -> dict[Key, ImagePresentation]:
-        """What is said of each image; of which the same is said, they share the object."""
-        flip, turns = self._turned()
+        """Return the presentation of each image; equal presentations share one object."""
+        flip, turns = self._rotation()
         inverse, presentation_lut = self._presentation_lut()
         common = ImagePresentation(
             inverse=inverse,
@@ -119,8 +128,8 @@ class _Reader:
         images: dict[Key, ImagePresentation] = {}
         known: dict[tuple[int, ...], ImagePresentation] = {}
         for key in self._keys:
-            single = [parts.one(key) for parts in (self._areas, self._vois, self._modalities)]
-            graphics = self._graphics.of(key)
+            single = [items.first_for(key) for items in (self._areas, self._vois, self._modalities)]
+            graphics = self._graphics.all_for(key)
             same = tuple(id(item) for item in (*single, *graphics))
             if same not in known:
                 known[same] = self._image(common, single, graphics)
@@ -133,7 +142,7 @@ class _Reader:
         single: Sequence[Dataset | None],
         graphics: Sequence[Dataset],
     ) -> ImagePresentation:
-        """What the parts for one image say; `single` are its area, VOI and modality items."""
+        """Return the presentation of one image; `single` are its area, VOI and modality items."""
         area = self._area(single[0])
         item = single[2] if single[2] is not None else self._dataset
         if id(item) not in self._modality_known:
@@ -155,7 +164,7 @@ class _Reader:
         )
 
     def _modality(self, item: Dataset) -> tuple[Rescale | None, Lut | None]:
-        """What a state lacks is an identity: the image's own is not used (PS3.4 N.2)."""
+        """Return rescale and LUT; by default the identity, not the image's own (PS3.4 N.2)."""
         if self._class not in _GREY:
             return None, None
         attributes = self._attributes(item)
@@ -181,7 +190,7 @@ class _Reader:
         return Voi(voi.windows, luts)
 
     def _presentation_lut(self) -> tuple[bool | None, Lut | None]:
-        """Shape or LUT (C.11.6); they also override MONOCHROME1 and 2 (PS3.4 N.2.1.4)."""
+        """Return polarity and LUT (C.11.6), which override MONOCHROME1 and 2 (PS3.4 N.2.1.4)."""
         if self._class not in _GREY:
             return None, None
         luts = luts_of(self._attributes(self._dataset), "PresentationLUTSequence")
@@ -195,8 +204,8 @@ class _Reader:
             return None, None
         return shape == "INVERSE", None
 
-    def _turned(self) -> tuple[bool, int]:
-        """C.10.6 turns clockwise and then flips; here the flip comes first."""
+    def _rotation(self) -> tuple[bool, int]:
+        """Return flip and clockwise quarter turns, in this order (C.10.6 turns before it flips)."""
         degrees = whole(self._dataset, "ImageRotation")
         if degrees is None:
             degrees = whole(self._dataset, "ImageRotationRetired") or 0
@@ -214,14 +223,14 @@ class _Reader:
         last = finite(item, "DisplayedAreaBottomRightHandCorner", 2)
         box = None
         if first is not None and last is not None and max(map(abs, first + last)) < 1e7:
-            # Pixels from 1; which is the top left once it is turned, is told in unturned pixels.
+            # Pixels count from 1; the corners are those of the rotated display in unrotated pixels.
             xs, ys = sorted((first[0], last[0])), sorted((first[1], last[1]))
             box = (xs[0] - 1.5, ys[0] - 1.5, xs[1] - 0.5, ys[1] - 0.5)
         spacing = finite(item, "PresentationPixelSpacing", 2)
         ratio = finite(item, "PresentationPixelAspectRatio", 2)
         magnification = finite(item, "PresentationPixelMagnificationRatio", 1)
-        known = _positive(spacing)
-        pair = known or _positive(ratio)
+        known = _valid_spacing(spacing)
+        pair = known or _valid_spacing(ratio)
         mode = text_of(item, "PresentationSizeMode").upper()
         if mode in ("TRUE SIZE", "MAGNIFY"):
             self._warn(f"it asks for {_SIZES[mode]}: the image is fitted to the window instead")
@@ -238,11 +247,11 @@ class _Reader:
         for item in graphics if self._shapes < _MAX_SHAPES else ():
             number = self._layers.number(text_of(item, "GraphicLayer"))
             known = (id(item), number, placement)
-            if known not in self._drawn:
-                self._drawn[known], lost = drawn(item, number, placement)
+            if known not in self._shape_cache:
+                self._shape_cache[known], lost = annotation_shapes(item, number, placement)
                 if lost:
                     self._warn("some of its graphics or texts are damaged or of an unknown kind")
-            shapes += self._drawn[known]
+            shapes += self._shape_cache[known]
         self._shapes += len(shapes)
         if self._shapes >= _MAX_SHAPES:
             self._warn(f"of its graphics only about {_MAX_SHAPES:,} are drawn")
@@ -273,8 +282,8 @@ class _Reader:
         )
         return ". ".join(part for part in (text("ContentDescription"), made) if part)
 
-    def _parts(self, keyword: str, targets: int) -> Parts:
-        return Parts(items_of(self._dataset, keyword), targets)
+    def _referenced_items(self, keyword: str, targets: int) -> ReferencedItems:
+        return ReferencedItems(items_of(self._dataset, keyword), targets)
 
     def _attributes(self, item: Dataset) -> FrameAttributes:
         return FrameAttributes(Header(self._header.path, item, self._header.syntax, None), 0)
@@ -284,15 +293,15 @@ class _Reader:
             self._warnings.append(text)
 
 
-def _positive(pair: tuple[float, ...] | None) -> tuple[float, float] | None:
-    """(vertical, horizontal) when both can be a pixel's size."""
+def _valid_spacing(pair: tuple[float, ...] | None) -> tuple[float, float] | None:
+    """Return (vertical, horizontal) if both are a possible size of a pixel."""
     if pair is None or not all(1e-6 < part < 1e6 for part in pair):
         return None
     return pair[0], pair[1]
 
 
 def state_overlays(header: Header, warnings: list[str]) -> dict[int, OverlayPlane]:
-    """The bitmaps that a state brings, by group; damaged ones are warnings."""
+    """Return the overlay bitmaps of a state by group; damaged ones become warnings."""
     planes = overlays_of(header, 0, np.zeros(0, np.uint8))
     found = {plane.group: plane for plane in planes}
     for group in GROUPS:
@@ -300,44 +309,35 @@ def state_overlays(header: Header, warnings: list[str]) -> dict[int, OverlayPlan
             continue
         if group not in found:
             warnings.append(f"its overlay {group:04X} is damaged and not shown")
-        elif (numbers(_value(header.dataset, group, 0x0015)) or (1,))[0] > 1:
+        elif (numbers(_overlay_value(header.dataset, group, 0x0015)) or (1,))[0] > 1:
             warnings.append(f"of its overlay {group:04X} only the first frame is shown")
     return found
 
 
 def active_layers(dataset: Dataset) -> dict[int, str]:
-    """Overlay group -> graphic layer that it is shown in, for all groups that are shown."""
+    """Return overlay group -> graphic layer in which it is shown, for all groups that are shown."""
     layers = {group: _overlay_text(dataset, group, 0x1001) for group in GROUPS}
     return {group: layer for group, layer in layers.items() if layer}
 
 
-def _value(dataset: Dataset, group: int, element: int) -> Any:
+def _overlay_value(dataset: Dataset, group: int, element: int) -> Any:
     try:
         return dataset[group << 16 | element].value
     except Exception:
-        return None  # absent, or a value that pydicom cannot convert
+        return None  # missing, or a value that pydicom cannot convert
 
 
 def _overlay_text(dataset: Dataset, group: int, element: int) -> str:
-    value = _value(dataset, group, element)
+    value = _overlay_value(dataset, group, element)
     return clean(value) if isinstance(value, str) else ""
 
 
-ALL = -1
-"""Stands for all frames of an image."""
-
-MAX_TARGETS = 50_000
-MAX_WORK = 1_000_000
-
-Key = tuple[str, int]
-
-
-class Parts:
-    """Items that may name the images they are for; those that name none are for all.
+class ReferencedItems:
+    """Items that may name the images they are for; items that name none are for all images.
 
     Args:
-        items: E.g. of the Softcopy VOI LUT Sequence, in order.
-        targets: Number of images they may have to be matched with; bounds the work.
+        items: Items in order, e.g. of the Softcopy VOI LUT Sequence.
+        targets: Number of images with which the items may have to be matched; bounds the work.
     """
 
     def __init__(self, items: Sequence[Dataset], targets: int = 1) -> None:
@@ -349,24 +349,24 @@ class Parts:
             if not references and len(self._general) < most:
                 self._general.append((position, item))
             for uid, frames in image_references(references):
-                for frame in frames or (ALL,):
+                for frame in frames or (ALL_FRAMES,):
                     self._named.setdefault((uid, frame), []).append((position, item))
 
-    def of(self, key: Key) -> list[Dataset]:
-        """The items for an image's frame, each once, in order."""
-        return list(dict(sorted(self._own(key) + self._general, key=_position)).values())
+    def all_for(self, key: Key) -> list[Dataset]:
+        """Return the items for an image's frame, each once, in order."""
+        return list(dict(sorted(self._items_naming(key) + self._general, key=_position)).values())
 
-    def one(self, key: Key) -> Dataset | None:
-        """The one item where there can be but one: that of the frame, of the image, of all."""
-        found = (*self._own(key), *self._general[:1])
+    def first_for(self, key: Key) -> Dataset | None:
+        """Return the one item that applies: that of the frame, else of the image, else of all."""
+        found = (*self._items_naming(key), *self._general[:1])
         return found[0][1] if found else None
 
-    def named(self) -> Iterator[Key]:
-        """The images and frames that the items name."""
+    def named_images(self) -> Iterator[Key]:
+        """Return the images and frames that the items name."""
         return iter(self._named)
 
-    def _own(self, key: Key) -> list[tuple[int, Dataset]]:
-        of_all = self._named.get((key[0], ALL), []) if key[1] != ALL else []
+    def _items_naming(self, key: Key) -> list[tuple[int, Dataset]]:
+        of_all = self._named.get((key[0], ALL_FRAMES), []) if key[1] != ALL_FRAMES else []
         return self._named.get(key, []) + of_all
 
 
@@ -375,7 +375,7 @@ def _position(entry: tuple[int, Dataset]) -> int:
 
 
 def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple[int, ...]]]:
-    """(SOP Instance UID, frames from 0 or none for all) of a Referenced Image Sequence."""
+    """Yield (SOP Instance UID, frames from 0 or none for all) of a Referenced Image Sequence."""
     for reference in references:
         uid = text_of(reference, "ReferencedSOPInstanceUID")
         if uid:
@@ -383,7 +383,7 @@ def image_references(references: Sequence[Dataset]) -> Iterator[tuple[str, tuple
 
 
 def listed_images(dataset: Dataset) -> dict[str, set[int]]:
-    """Images that the state is for: UID -> frames, of which `ALL` may be one."""
+    """Return the images that the state is for: UID -> frames, one of which may be `ALL_FRAMES`."""
     found: dict[str, set[int]] = {}
     sources = [dataset]
     for keyword in ("BlendingSequence", "AdvancedBlendingSequence"):
@@ -391,12 +391,12 @@ def listed_images(dataset: Dataset) -> dict[str, set[int]]:
     for source in sources:
         for series in items_of(source, "ReferencedSeriesSequence"):
             for uid, frames in image_references(items_of(series, "ReferencedImageSequence")):
-                found.setdefault(uid, set()).update(frames or (ALL,))
+                found.setdefault(uid, set()).update(frames or (ALL_FRAMES,))
     return found
 
 
 def target_keys(listed: dict[str, set[int]], named: Iterator[Key]) -> list[Key]:
-    """Every image, and every frame that is named by itself; never more than the state lists."""
+    """Return every image, and every frame that is named by itself, up to `MAX_TARGETS`."""
     keys: dict[Key, None] = {}
     for uid, frames in listed.items():
         for frame in sorted(frames):
@@ -404,18 +404,19 @@ def target_keys(listed: dict[str, set[int]], named: Iterator[Key]) -> list[Key]:
             if len(keys) >= MAX_TARGETS:
                 return list(keys)
     for uid, frame in named:
-        if ALL in listed.get(uid, ()) and len(keys) < MAX_TARGETS:
+        if ALL_FRAMES in listed.get(uid, ()) and len(keys) < MAX_TARGETS:
             keys[uid, frame] = None
     return list(keys)
 
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """How the displayed area lies in the image (C.10.4, C.10.6).
+    """Position of the displayed area in the image (C.10.4, C.10.6).
 
     Attributes:
-        area: (x0, y0, x1, y1) of the displayed area, edges in our pixels, or None when unknown.
-        flip_h: Exchange of left and right, before the turns.
+        area: (x0, y0, x1, y1) of the displayed area's edges in pixels whose centres are
+            integers, or None if unknown.
+        flip_h: Whether left and right are exchanged, before the turns.
         quarter_turns: Clockwise quarter turns.
     """
 
@@ -424,11 +425,13 @@ class Placement:
     quarter_turns: int = 0
 
     def pixel(self, point: XY, units: str) -> XY | None:
-        """A point in the units of the state in our pixels of the image; None when it has none.
+        """Return a point in pixels whose centres are integers, or None if it cannot be placed.
 
-        PIXEL counts from the top left pixel's corner, before any rotation. DISPLAY is a fraction
-        of the displayed area as it is shown, after rotation and flip. MATRIX counts in the pixels
-        of a whole slide.
+        Args:
+            point: (x, y) in the units of the state.
+            units: PIXEL counts from the corner of the top left pixel, before any rotation.
+                DISPLAY is a fraction of the displayed area as shown, after rotation and flip.
+                MATRIX, pixels of a whole slide, cannot be placed.
         """
         if units == "PIXEL":
             return pixel_point(point)
@@ -444,26 +447,26 @@ class Placement:
 
 
 class GraphicLayers:
-    """The layers of a state: their order, names and colours, and their numbers here from 1."""
+    """Graphic layers of a state: their order, names and colours, and their numbers from 1."""
 
     def __init__(self, dataset: Dataset) -> None:
         self._numbers: dict[str, int] = {}
         self._items: list[LayerItem] = []
         layers = items_of(dataset, "GraphicLayerSequence")
         for layer in sorted(layers, key=lambda one: whole(one, "GraphicLayerOrder") or 0):
-            color = _recommended(layer)
+            color = _recommended_color(layer)
             detail = text_of(layer, "GraphicLayerDescription")
             self._add(text_of(layer, "GraphicLayer"), color, detail)
 
     def number(self, name: str) -> int:
-        """The number of a layer; one that the state uses but does not define gets its own."""
+        """Return the number of a layer; add a layer that the state uses but does not define."""
         if name not in self._numbers:
             self._add(name, None, "")
         return self._numbers[name]
 
     @property
     def items(self) -> tuple[LayerItem, ...]:
-        """In drawing order."""
+        """The layers in drawing order."""
         return tuple(self._items)
 
     def _add(self, name: str, color: RGB | None, detail: str) -> None:
@@ -473,8 +476,8 @@ class GraphicLayers:
         self._items.append(LayerItem(number, name or f"Layer {number}", shown, detail))
 
 
-def _recommended(layer: Dataset) -> RGB | None:
-    """The colour that the state recommends: CIELab, else RGB, else a grey (P-Values)."""
+def _recommended_color(layer: Dataset) -> RGB | None:
+    """Return the colour that the state recommends: CIELab, else RGB, else a grey (P-Values)."""
     lab = color_from_cielab(numbers(value_of(layer, "GraphicLayerRecommendedDisplayCIELabValue")))
     if lab is not None:
         return lab
@@ -487,11 +490,13 @@ def _recommended(layer: Dataset) -> RGB | None:
     return red, green, blue
 
 
-def drawn(annotation: Dataset, layer: int, placement: Placement) -> tuple[list[Shape], int]:
-    """What one item of the Graphic Annotation Sequence draws.
+def annotation_shapes(
+    annotation: Dataset, layer: int, placement: Placement
+) -> tuple[list[Shape], int]:
+    """Return the shapes of one item of the Graphic Annotation Sequence (C.10.5).
 
     Returns:
-        Its shapes, and how many of its objects could not be understood.
+        The shapes, and how many graphics or texts could not be understood.
     """
     shapes: list[Shape] = []
     lost = 0
@@ -503,7 +508,7 @@ def drawn(annotation: Dataset, layer: int, placement: Placement) -> tuple[list[S
         for item in items_of(annotation, "CompoundGraphicSequence")
         if whole(item, "CompoundGraphicInstanceID") not in shown
     ]
-    for items, make in ((plain, _graphic), (compounds, _compound)):
+    for items, make in ((plain, _graphic_geometries), (compounds, _compound_geometries)):
         for item in items:
             geometries = make(item, placement)
             lost += not geometries
@@ -519,9 +524,9 @@ def drawn(annotation: Dataset, layer: int, placement: Placement) -> tuple[list[S
     return shapes, lost
 
 
-def _points(item: Dataset, units: str, placement: Placement) -> list[XY]:
-    """Graphic Data in our pixels; empty when it cannot be placed."""
-    given = points_of(numbers(value_of(item, "GraphicData")))
+def _graphic_points(item: Dataset, units: str, placement: Placement) -> list[XY]:
+    """Return Graphic Data in pixels; empty if it cannot be placed."""
+    given = coordinate_pairs(numbers(value_of(item, "GraphicData")))
     if given is None or (whole(item, "GraphicDimensions") or 2) != 2:
         return []
     count = whole(item, "NumberOfGraphicPoints")
@@ -531,17 +536,17 @@ def _points(item: Dataset, units: str, placement: Placement) -> list[XY]:
     return [point for point in placed if point is not None]
 
 
-def _graphic(item: Dataset, placement: Placement) -> Sequence[Geometry]:
+def _graphic_geometries(item: Dataset, placement: Placement) -> Sequence[Geometry]:
     units = text_of(item, "GraphicAnnotationUnits").upper()
-    points = _points(item, units, placement)
-    return geometries_of(text_of(item, "GraphicType").upper(), points) if points else ()
+    points = _graphic_points(item, units, placement)
+    return graphic_geometries(text_of(item, "GraphicType").upper(), points) if points else ()
 
 
-def _compound(item: Dataset, placement: Placement) -> Sequence[Geometry]:
-    """A compound graphic that has no plain equivalent in the state (C.10.5.1.3)."""
+def _compound_geometries(item: Dataset, placement: Placement) -> Sequence[Geometry]:
+    """Return a compound graphic that has no plain equivalent in the state (C.10.5.1.3)."""
     units = text_of(item, "CompoundGraphicUnits").upper()
     kind = text_of(item, "CompoundGraphicType").upper()
-    points = _points(item, units, placement)
+    points = _graphic_points(item, units, placement)
     turned = any(numbers(value_of(item, "RotationAngle"))[:1])
     if len(points) < 2 or turned:
         return ()
@@ -559,15 +564,15 @@ def _compound(item: Dataset, placement: Placement) -> Sequence[Geometry]:
 
 
 def _text_shapes(item: Dataset, placement: Placement) -> Sequence[Geometry | Label]:
-    """A text, and the line to its anchor where that is to be seen (C.10.5.1.1)."""
+    """Return a text, and the line to its anchor if that is visible (C.10.5.1.1)."""
     text = text_of(item, "UnformattedTextValue")
-    anchor = _corner(item, "AnchorPoint", "AnchorPointAnnotationUnits", placement)
+    anchor = _pixel_corner(item, "AnchorPoint", "AnchorPointAnnotationUnits", placement)
     units = "BoundingBoxAnnotationUnits"
-    first = _corner(item, "BoundingBoxTopLeftHandCorner", units, placement)
-    last = _corner(item, "BoundingBoxBottomRightHandCorner", units, placement)
+    first = _pixel_corner(item, "BoundingBoxTopLeftHandCorner", units, placement)
+    last = _pixel_corner(item, "BoundingBoxBottomRightHandCorner", units, placement)
     box = None
     if first is not None and last is not None:
-        # As it is shown the first is at the top left, which a turned image has elsewhere.
+        # The first corner is at the top left as shown, which differs in a rotated image.
         xs, ys = sorted((first[0], last[0])), sorted((first[1], last[1]))
         box = (xs[0], ys[0], xs[1], ys[1])
     at = first if box is not None else anchor
@@ -583,7 +588,7 @@ def _text_shapes(item: Dataset, placement: Placement) -> Sequence[Geometry | Lab
     return parts
 
 
-def _corner(item: Dataset, keyword: str, units: str, placement: Placement) -> XY | None:
+def _pixel_corner(item: Dataset, keyword: str, units: str, placement: Placement) -> XY | None:
     values = finite(item, keyword, 2)
     if values is None or max(abs(values[0]), abs(values[1])) > 1e7:
         return None

@@ -1,7 +1,7 @@
 """Waveforms as pictures: each multiplex group is a frame. Runs in a worker process.
 
-PS3.3 A.34 and C.10.9. The picture's regions carry seconds a column and units a row, so that a
-distance on it can be measured in both.
+PS3.3 A.34 and C.10.9. The regions of the picture carry seconds per column and units per row, so
+that both can be measured on it.
 """
 
 from __future__ import annotations
@@ -38,85 +38,6 @@ from app.paths import resources_dir
 MAX_ANNOTATIONS = 36
 _ECG_SECONDS = 180
 
-
-def extent(header: Header) -> tuple[int, int, int]:
-    """(frames, rows, columns) of a waveform object's pictures; rows and columns of the first.
-
-    Raises:
-        FileProblem: It is damaged, or holds none.
-    """
-    group = group_of(header, 0)
-    layout, _ = _arranged(header, group, 0)
-    return len(groups_of(header)), layout.rows, layout.columns
-
-
-def read_frame(header: Header, index: int) -> Frame:
-    """The picture of a multiplex group.
-
-    Raises:
-        FileProblem: It is not there, damaged, or of an unknown form.
-    """
-    group = group_of(header, index)
-    values = values_of(header, group)
-    notes = annotations_of(header, index)
-    layout = layout_of(group, values, _height(notes))
-    stored = draw(group, values, layout, notes)
-    path = str(header.path).encode("utf-8", "replace")
-    uid = header.text("SOPInstanceUID") or content_uid(path)
-    return Frame(
-        stored=stored,
-        ref=ImageRef(uid, index, pixel_sha256(stored)),
-        photometric="RGB",
-        spacing=Spacing(note="a plot has no patient scale: seconds and units instead"),
-        regions=layout.regions,
-        note=" ".join(group.label.split()),
-    )
-
-
-def _arranged(header: Header, group: Group, index: int) -> tuple[Layout, tuple[str, ...]]:
-    """The layout of a group; its samples are read only where the layout depends on them."""
-    notes = annotations_of(header, index)
-    short = is_ecg(group) and group.duration_s <= _ECG_SECONDS
-    values = values_of(header, group) if short else None
-    return layout_of(group, values, _height(notes)), notes
-
-
-def _height(notes: tuple[str, ...]) -> int:
-    lines = (len(notes) + 2) // 3
-    return lines * FOOTER_LINE + (FOOTER_LINE if lines else 0)
-
-
-def annotations_of(header: Header, index: int) -> tuple[str, ...]:
-    """What the object says of a group in words and figures; points of the trace are left out."""
-    found: dict[str, None] = {}
-    for item in items_of(header.dataset, "WaveformAnnotationSequence")[:2000]:
-        if "ReferencedSamplePositions" in item:
-            continue
-        channels = numbers(value_of(item, "ReferencedWaveformChannels"))
-        if channels and index + 1 not in channels[::2]:
-            continue
-        text = _annotation(item)
-        if text:
-            found[text] = None
-        if len(found) >= MAX_ANNOTATIONS:
-            break
-    return tuple(found)
-
-
-def _annotation(item: Dataset) -> str:
-    """E.g. "QT interval: 360 ms"; "" for what is neither text nor figure."""
-    name = text_of(first_item(item, "ConceptNameCodeSequence"), "CodeMeaning")
-    text = text_of(item, "UnformattedTextValue")
-    text = text or text_of(first_item(item, "ConceptCodeSequence"), "CodeMeaning")
-    figures = numbers(value_of(item, "NumericValue"))
-    if not text and figures:
-        units = text_of(first_item(item, "MeasurementUnitsCodeSequence"), "CodeValue")
-        text = f"{', '.join(f'{figure:g}' for figure in figures)} {units}".strip()
-    if not text:
-        return ""
-    return " ".join((f"{name}: {text}" if name else text).split())[:200]
-
-
 Floats = NDArray[np.float64]
 RGB = tuple[int, int, int]
 
@@ -130,7 +51,7 @@ LINE: RGB = (226, 228, 232)
 TRACE: RGB = (16, 62, 120)
 
 _SCALE = 3
-"""Sub-pixels per pixel in both directions."""
+"""Subpixels per pixel in both directions."""
 
 _PEN = 1.1
 """Half the width of a trace in pixels."""
@@ -139,9 +60,87 @@ _SEPARATOR_MM = 2.5
 FOOTER_LINE = 30
 
 
+def extent(header: Header) -> tuple[int, int, int]:
+    """Return (frames, rows, columns) of a waveform object's pictures; of the first for the size.
+
+    Raises:
+        FileProblem: The object is damaged, or holds no waveform.
+    """
+    group = group_of(header, 0)
+    layout, _ = _group_layout(header, group, 0)
+    return len(groups_of(header)), layout.rows, layout.columns
+
+
+def read_frame(header: Header, index: int) -> Frame:
+    """Return the picture of a multiplex group.
+
+    Raises:
+        FileProblem: There is no such group, or it is damaged or of an unknown form.
+    """
+    group = group_of(header, index)
+    values = values_of(header, group)
+    notes = annotations_of(header, index)
+    layout = layout_of(group, values, _footer_height(notes))
+    stored = draw(group, values, layout, notes)
+    path = str(header.path).encode("utf-8", "replace")
+    uid = header.text("SOPInstanceUID") or content_uid(path)
+    return Frame(
+        stored=stored,
+        ref=ImageRef(uid, index, pixel_sha256(stored)),
+        photometric="RGB",
+        spacing=Spacing(note="a plot has no patient scale: seconds and units instead"),
+        regions=layout.regions,
+        note=" ".join(group.label.split()),
+    )
+
+
+def _group_layout(header: Header, group: Group, index: int) -> tuple[Layout, tuple[str, ...]]:
+    """Return a group's layout; its samples are read only if the layout depends on them."""
+    notes = annotations_of(header, index)
+    short = is_ecg(group) and group.duration_s <= _ECG_SECONDS
+    values = values_of(header, group) if short else None
+    return layout_of(group, values, _footer_height(notes)), notes
+
+
+def _footer_height(notes: tuple[str, ...]) -> int:
+    lines = (len(notes) + 2) // 3
+    return lines * FOOTER_LINE + (FOOTER_LINE if lines else 0)
+
+
+def annotations_of(header: Header, index: int) -> tuple[str, ...]:
+    """Return text and numeric annotations of a group; those of single samples are left out."""
+    found: dict[str, None] = {}
+    for item in items_of(header.dataset, "WaveformAnnotationSequence")[:2000]:
+        if "ReferencedSamplePositions" in item:
+            continue
+        channels = numbers(value_of(item, "ReferencedWaveformChannels"))
+        if channels and index + 1 not in channels[::2]:
+            continue
+        text = _annotation_text(item)
+        if text:
+            found[text] = None
+        if len(found) >= MAX_ANNOTATIONS:
+            break
+    return tuple(found)
+
+
+def _annotation_text(item: Dataset) -> str:
+    """Return e.g. "QT interval: 360 ms"; "" for an annotation without text or number."""
+    name = text_of(first_item(item, "ConceptNameCodeSequence"), "CodeMeaning")
+    text = text_of(item, "UnformattedTextValue")
+    text = text or text_of(first_item(item, "ConceptCodeSequence"), "CodeMeaning")
+    figures = numbers(value_of(item, "NumericValue"))
+    if not text and figures:
+        units = text_of(first_item(item, "MeasurementUnitsCodeSequence"), "CodeValue")
+        text = f"{', '.join(f'{figure:g}' for figure in figures)} {units}".strip()
+    if not text:
+        return ""
+    return " ".join((f"{name}: {text}" if name else text).split())[:200]
+
+
 @lru_cache(maxsize=8)
 def font(size: int, bold: bool = False) -> Any:
-    """The app's own typeface; Pillow's where it is missing."""
+    """Return the app's own typeface, or Pillow's if it is missing."""
     name = "Inter-SemiBold.otf" if bold else "Inter-Regular.otf"
     try:
         return ImageFont.truetype(str(resources_dir() / "fonts" / name), size)
@@ -150,12 +149,12 @@ def font(size: int, bold: bool = False) -> Any:
 
 
 def draw(group: Group, values: Floats, layout: Layout, notes: tuple[str, ...]) -> NDArray[np.uint8]:
-    """The picture of a group.
+    """Draw a group.
 
     Args:
         group: Its header.
         values: [channels, samples].
-        layout: From `layout_of`.
+        layout: Layout from `layout_of`.
         notes: Lines of text below the traces.
 
     Returns:
@@ -165,19 +164,19 @@ def draw(group: Group, values: Floats, layout: Layout, notes: tuple[str, ...]) -
     pen = ImageDraw.Draw(picture)
     _draw_ground(pen, group, layout)
     if layout.paper is not None:
-        # Below the traces: a name must not hide a wave.
+        # Names are drawn below the traces: a name must not hide a wave.
         for cell in layout.cells:
             _write_lead(pen, group, cell, values[cell.channel])
     pixels = np.array(picture)
     ink = INK if layout.paper else TRACE
     for cell in layout.cells:
         delay = group.channels[cell.channel].delay_s
-        _trace(pixels, cell, values[cell.channel], group.rate, ink, delay)
+        _draw_trace(pixels, cell, values[cell.channel], group.rate, ink, delay)
     for x, y in layout.pulses:
-        _pulse(pixels, x, y, layout)
+        _draw_pulse(pixels, x, y, layout)
     picture = Image.fromarray(pixels)
     pen = ImageDraw.Draw(picture)
-    _write(pen, group, layout)
+    _write_titles(pen, group, layout)
     _write_notes(pen, layout, notes)
     return np.array(picture)
 
@@ -194,7 +193,7 @@ def _draw_ground(pen: ImageDraw.ImageDraw, group: Group, layout: Layout) -> None
     for number in range(math.floor(group.duration_s / step + 1e-9) + 1):
         x = round(left + number * step * dx)
         pen.line((x, top, x, bottom), fill=LINE)
-        text = clock(number * step, group.duration_s, step)
+        text = axis_time(number * step, group.duration_s, step)
         pen.text((x, bottom + 10), text, fill=FAINT, font=font(20), anchor="ma")
     for region, cell in zip(layout.regions, layout.cells, strict=True):
         pen.line((region.x0, region.y1, region.x1, region.y1), fill=LINE)
@@ -213,7 +212,7 @@ def _draw_paper(pen: ImageDraw.ImageDraw, box: tuple[int, int, int, int]) -> Non
 
 
 def _draw_scale(pen: ImageDraw.ImageDraw, group: Group, region: Region, cell: Cell) -> None:
-    """Values at the left of a stacked channel: two round ones."""
+    """Draw two or three round values at the left of a stacked channel."""
     height = region.y1 - region.y0
     if height < 60:
         return
@@ -231,13 +230,13 @@ def _draw_scale(pen: ImageDraw.ImageDraw, group: Group, region: Region, cell: Ce
 
 
 def nice_step(least: float) -> float:
-    """The smallest of 1, 2, 5 times a power of ten that is not below `least`."""
+    """Return the smallest of 1, 2, 5 times a power of ten that is at least `least`."""
     power = 10.0 ** math.floor(math.log10(least))
     return next(power * part for part in (1, 2, 5, 10) if power * part >= least * (1 - 1e-9))
 
 
-def clock(seconds: float, total: float, step: float) -> str:
-    """A time as an axis shows it."""
+def axis_time(seconds: float, total: float, step: float) -> str:
+    """Return a time as text on an axis."""
     if total < 120:
         digits = max(0, -math.floor(math.log10(step) + 1e-9))
         return f"{seconds:.{digits}f} s"
@@ -246,10 +245,10 @@ def clock(seconds: float, total: float, step: float) -> str:
     return f"{hours}:{minutes:02}:{whole % 60:02}"
 
 
-def _trace(
+def _draw_trace(
     pixels: NDArray[np.uint8], cell: Cell, values: Floats, rate: float, ink: RGB, delay: float
 ) -> None:
-    """One channel's piece. Sample n is at the time n / rate after the group's start."""
+    """Draw one channel's cell; sample n is at the time n / rate after the group's start."""
     first = max(0, math.floor((cell.start_s - delay) * rate))
     last = min(values.size, math.ceil((cell.end_s - delay) * rate) + 1)
     if last - first < 1:
@@ -258,11 +257,11 @@ def _trace(
     x = cell.x + times * cell.dx
     y = cell.y - (values[first:last] - cell.zero) * cell.dy
     inside = x <= cell.x + (cell.end_s - cell.start_s) * cell.dx + 0.5
-    stroke(pixels, x[inside], y[inside], ink)
+    draw_line(pixels, x[inside], y[inside], ink)
 
 
-def _pulse(pixels: NDArray[np.uint8], x: float, y: float, layout: Layout) -> None:
-    """The calibration pulse: 1 mV for 0.2 s (or less of both, where the gain is small)."""
+def _draw_pulse(pixels: NDArray[np.uint8], x: float, y: float, layout: Layout) -> None:
+    """Draw the calibration pulse: 1 mV for 0.2 s."""
     height, width = layout.gain * PX_PER_MM, PULSE_S * 25.0 * PX_PER_MM
     if layout.speed:
         width = PULSE_S * layout.speed * PX_PER_MM
@@ -270,13 +269,13 @@ def _pulse(pixels: NDArray[np.uint8], x: float, y: float, layout: Layout) -> Non
     corners.append((x + width + 6, y))
     for (x0, y0), (x1, y1) in itertools.pairwise(corners):
         count = max(2, int(max(abs(x1 - x0), abs(y1 - y0))) * 2)
-        stroke(pixels, np.linspace(x0, x1, count), np.linspace(y0, y1, count), INK)
+        draw_line(pixels, np.linspace(x0, x1, count), np.linspace(y0, y1, count), INK)
 
 
-def stroke(pixels: NDArray[np.uint8], x: Floats, y: Floats, ink: RGB) -> None:
-    """An anti-aliased line through points of growing x, over the picture; NaN leaves a gap.
+def draw_line(pixels: NDArray[np.uint8], x: Floats, y: Floats, ink: RGB) -> None:
+    """Draw an anti-aliased line through points of growing x; NaN leaves a gap.
 
-    Every column of sub-pixels is filled from the lowest to the highest point of the line in it, so
+    Each column of subpixels is filled from the lowest to the highest point of the line in it, so
     that no peak is lost however dense the samples are.
     """
     rows, columns, _ = pixels.shape
@@ -297,7 +296,7 @@ def stroke(pixels: NDArray[np.uint8], x: Floats, y: Floats, ink: RGB) -> None:
     low, high = _envelope(
         (x + 0.5 - left) * _SCALE, (y + 0.5 - top) * _SCALE, (right - left) * _SCALE
     )
-    # In strips of columns, since a stroke may cross the whole picture.
+    # In strips of columns, to bound the memory of a line across the whole picture.
     for start in range(0, right - left, 256):
         end = min(start + 256, right - left)
         span = slice(start * _SCALE, end * _SCALE)
@@ -311,7 +310,7 @@ def stroke(pixels: NDArray[np.uint8], x: Floats, y: Floats, ink: RGB) -> None:
 
 
 def _envelope(x: Floats, y: Floats, columns: int) -> tuple[Floats, Floats]:
-    """Lowest and highest sub-pixel row of a line of the pen's width, in every sub-pixel column."""
+    """Return lowest and highest row of the pen's stroke in every column of subpixels."""
     low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
     edges = np.interp(np.arange(columns + 1), x, y, left=np.nan, right=np.nan)
     sides = (edges[:-1], edges[1:])
@@ -327,12 +326,16 @@ def _envelope(x: Floats, y: Floats, columns: int) -> tuple[Floats, Floats]:
     return low - pen, high + pen
 
 
-def _write(pen: ImageDraw.ImageDraw, group: Group, layout: Layout) -> None:
-    """Title, scale and names."""
+def _write_titles(pen: ImageDraw.ImageDraw, group: Group, layout: Layout) -> None:
+    """Write title, scale and channel names."""
     facts = [f"{len(group.channels)} channels" if len(group.channels) > 1 else ""]
     if layout.paper is not None:
         facts += [f"{layout.speed:g} mm/s", f"{layout.gain:g} mm/mV"]
-    facts += [f"{group.rate:g} Hz", clock(group.duration_s, group.duration_s, 0.1), _filters(group)]
+    facts += [
+        f"{group.rate:g} Hz",
+        axis_time(group.duration_s, group.duration_s, 0.1),
+        _filters(group),
+    ]
     middle = MARGIN + HEADER // 2 - 4
     title = group.label or ("ECG" if layout.paper else "Waveform")
     pen.text((MARGIN, middle), title, fill=INK, font=font(34, True), anchor="lm")
@@ -351,7 +354,7 @@ def _write(pen: ImageDraw.ImageDraw, group: Group, layout: Layout) -> None:
 
 
 def _write_lead(pen: ImageDraw.ImageDraw, group: Group, cell: Cell, values: Floats) -> None:
-    """A lead's name above the start of its trace, and a mark where it begins inside a row."""
+    """Write a lead's name above the start of its trace, and a mark where it begins inside a row."""
     name = group.channels[cell.channel].name
     letters = font(30, True)
     x, y = cell.x + 4, cell.y - 4.5 * PX_PER_MM
@@ -369,7 +372,7 @@ def _write_lead(pen: ImageDraw.ImageDraw, group: Group, cell: Cell, values: Floa
 
 
 def _filters(group: Group) -> str:
-    """The filters that all channels share."""
+    """Return the filters that all channels share."""
     pairs = {(channel.low_hz, channel.high_hz) for channel in group.channels}
     low, high = pairs.pop() if len(pairs) == 1 else (None, None)
     if low is None and high is None:
@@ -378,17 +381,17 @@ def _filters(group: Group) -> str:
 
 
 def _write_notes(pen: ImageDraw.ImageDraw, layout: Layout, notes: tuple[str, ...]) -> None:
-    """Annotations in columns below the traces."""
+    """Write annotations in three columns below the traces."""
     columns = 3
     width = (layout.columns - 2 * MARGIN) // columns
     height = math.ceil(len(notes) / columns) or 1
     for number, text in enumerate(notes):
         column, row = divmod(number, height)
         place = (MARGIN + column * width, layout.footer + row * FOOTER_LINE)
-        pen.text(place, _fitting(text, width - 20), fill=INK, font=font(22))
+        pen.text(place, _shorten(text, width - 20), fill=INK, font=font(22))
 
 
-def _fitting(text: str, width: int) -> str:
+def _shorten(text: str, width: int) -> str:
     letters = font(22)
     if letters.getlength(text) <= width:
         return text

@@ -43,7 +43,7 @@ from app.views.audit.audit_table import (
     save_rows,
 )
 from app.views.daemon_tasks import DaemonTasks
-from app.views.settings.parts import Choice
+from app.views.settings.fields import Choice
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, RowTable, label, push_button
@@ -201,7 +201,7 @@ class AuditWindow(QDialog):
         log, kind, text = self._log, self.kind.value, self.search.text()
         self._reading = self._tasks.run(
             lambda cancel: matching_rows(log, kind, text, cancel),
-            lambda found: self._show_rows(*found, report),
+            lambda found: self._show_rows(found[0], found[1], report),
             lambda reason: self._show_unreadable(reason, report),
         )
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import QPoint, QRectF, QSignalBlocker, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QPainter, QPixmap
+from PySide6.QtCore import QPoint, QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.imaging.layers import RGB, LayerItem
+from app.imaging.layers import LayerItem
 from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.layer_loading import LayerLoading
@@ -226,7 +226,7 @@ class LayersPanel(QWidget):
         for part in entry.items:
             child = QTreeWidgetItem(item)
             child.setText(0, wording.one_line(part.label or f"Part {part.number}"))
-            child.setIcon(0, swatch(part.color))
+            child.setData(0, Qt.ItemDataRole.DecorationRole, QColor(*part.color))
             child.setData(0, _KEY, entry.key)
             child.setData(0, _NUMBER, part.number)
             child.setToolTip(0, plain_tip("\n".join(filter(None, (part.label, part.detail)))))
@@ -275,17 +275,3 @@ def _notes(entry: LayerEntry) -> list[str]:
 
 def _check(on: bool) -> Qt.CheckState:
     return Qt.CheckState.Checked if on else Qt.CheckState.Unchecked
-
-
-def swatch(color: RGB) -> QIcon:
-    """A small square of a part's colour."""
-    pixmap = QPixmap(SWATCH * 2, SWATCH * 2)
-    pixmap.setDevicePixelRatio(2.0)
-    pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
-    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-    painter.setPen(QColor(THEME.border))
-    painter.setBrush(QColor(*color))
-    painter.drawRoundedRect(QRectF(0.5, 0.5, SWATCH - 1.0, SWATCH - 1.0), 3.0, 3.0)
-    painter.end()
-    return QIcon(pixmap)

@@ -19,7 +19,7 @@ from PySide6.QtCore import (
     QTimer,
     Signal,
 )
-from PySide6.QtGui import QKeyEvent, QPixmap, QResizeEvent
+from PySide6.QtGui import QKeySequence, QPixmap, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QListView,
@@ -90,6 +90,9 @@ class StudyList(QWidget):
         view.setAccessibleName("Studies and series")
         view.clicked.connect(self._show)
         view.activated.connect(self._show)
+        delete = QShortcut(QKeySequence(Qt.Key.Key_Delete), view)
+        delete.setContext(Qt.ShortcutContext.WidgetShortcut)
+        delete.activated.connect(self._close_current)
         view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         view.customContextMenuRequested.connect(self._menu)
         return view
@@ -209,12 +212,10 @@ class StudyList(QWidget):
     def _show_current(self) -> None:
         self.view.scrollTo(self.view.currentIndex())
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
+    def _close_current(self) -> None:
         index = self.view.currentIndex()
-        if event.key() == Qt.Key.Key_Delete and index.isValid():
+        if index.isValid():
             self._workspace.close_study(key_of(self.model.row(index).study))
-        else:
-            super().keyPressEvent(event)
 
 
 THUMBNAIL_PX = 112  # twice what is drawn: sharp on dense screens

@@ -13,7 +13,6 @@ from PySide6.QtGui import (
     QContextMenuEvent,
     QGuiApplication,
     QImage,
-    QKeyEvent,
     QKeySequence,
     QResizeEvent,
     QShortcut,
@@ -71,6 +70,9 @@ class ReportPage(QWidget):
         workspace: The models.
         loader: Reads reports and thumbnails.
         key_images: Told what selections hold.
+
+    Attributes:
+        report: What is shown, when it has been read.
     """
 
     over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
@@ -83,7 +85,7 @@ class ReportPage(QWidget):
         self._loader = loader
         self._key_images = key_images
         self._instance: Instance | None = None
-        self._report: Report | None = None
+        self.report: Report | None = None
         self._links: frozenset[ImageLink] = frozenset()
         self._reading: Future[Report] | None = None
         self._pictures: list[Future[Thumbnail]] = []
@@ -113,7 +115,16 @@ class ReportPage(QWidget):
         self.previous = tool_button("chevron-up", "Previous report", lambda: self._step(-1), 16)
         self.next = tool_button("chevron-down", "Next report", lambda: self._step(1), 16)
         self.first_key = push_button("Key images", lambda: self._key_images.step(1))
-        self.search = _SearchLine(self.text)
+        self.search = QLineEdit()
+        self.search.setPlaceholderText("Search in the report")
+        self.search.setAccessibleName("Search in the report")
+        self.search.setClearButtonEnabled(True)
+        self.search.setMinimumWidth(90)
+        self.search.setMaximumWidth(260)
+        self.search.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
+        leave = QShortcut(QKeySequence(Qt.Key.Key_Escape), self.search)
+        leave.setContext(Qt.ShortcutContext.WidgetShortcut)
+        leave.activated.connect(self._leave_search)
         self.search.textChanged.connect(self._search)
         self.search.returnPressed.connect(lambda: self._step_match(1))
         self.found = label("", "caption")
@@ -130,11 +141,6 @@ class ReportPage(QWidget):
         head.addWidget(self.search, 1)
         head.addWidget(tool_button("copy", "Copy the whole text", self.text.copy_all, 16))
         return head
-
-    @property
-    def report(self) -> Report | None:
-        """What is shown, when it has been read."""
-        return self._report
 
     def show_instance(self, instance: Instance) -> None:
         """Read an instance's report and show it."""
@@ -158,11 +164,11 @@ class ReportPage(QWidget):
                 future.cancel()
         self.text.stop()
         self._reading, self._pictures = None, []
-        self._instance = self._report = None
+        self._instance = self.report = None
 
     def refresh(self) -> None:
         """Other images are open: what was no link may be one."""
-        if self._report is not None and self._links_now(self._report) != self._links:
+        if self.report is not None and self._links_now(self.report) != self._links:
             self._rewrite()
         self._update_place()
 
@@ -172,8 +178,8 @@ class ReportPage(QWidget):
         return frozenset(filter(self._is_open, links))
 
     def _rewrite(self) -> None:
-        if self._report is not None and self._instance is not None:
-            self._write(self._instance, self._report)
+        if self.report is not None and self._instance is not None:
+            self._write(self._instance, self.report)
 
     def _lay_out(self) -> None:
         if self._instance is not None and self._instance.content is Content.KEY_OBJECTS:
@@ -184,10 +190,14 @@ class ReportPage(QWidget):
         self.search.setFocus()
         self.search.selectAll()
 
+    def _leave_search(self) -> None:
+        self.search.clear()
+        self.text.setFocus()
+
     def _take(self, instance: Instance, report: Report) -> None:
         if instance is not self._instance:
             return
-        self._report = report
+        self.report = report
         if instance.content is Content.KEY_OBJECTS:
             self._key_images.learn(instance, report)
         self._write(instance, report)
@@ -198,7 +208,7 @@ class ReportPage(QWidget):
         self.text.show_report(report, partial(name_of, self._workspace), pictures=pictures)
 
     def _written(self) -> None:
-        report, instance = self._report, self._instance
+        report, instance = self.report, self._instance
         if report is None or instance is None:
             return
         self.message.hide()
@@ -224,7 +234,7 @@ class ReportPage(QWidget):
         return instance is not None and instance.has_frames
 
     def _take_picture(self, report: Report, number: int, pixels: Thumbnail) -> None:
-        if report is self._report:
+        if report is self.report:
             self.text.set_picture(number, framed(to_qimage(pixels)))
 
     def _fail(self, instance: Instance, error: SightlineError) -> None:
@@ -240,9 +250,9 @@ class ReportPage(QWidget):
     def _follow(self, link: ImageLink) -> None:
         """Show what was clicked: an image with the report's regions, or what is drawn on images."""
         target = self._workspace.instance_of(link.sop_instance_uid)
-        if target is None or self._report is None or self._instance is None:
+        if target is None or self.report is None or self._instance is None:
             return
-        regions = report_layer(self._report, self._instance)
+        regions = report_layer(self.report, self._instance)
         self._workspace.layers.set_report(*(regions or (None, {})))
         if target.content in DRAWN and self._workspace.image_of(target) is not None:
             self.over_images.emit(target)
@@ -275,27 +285,6 @@ class ReportPage(QWidget):
         place, count = self.text.matches
         asked = bool(self.search.text().strip())
         self.found.setText((f"{place} of {count}" if count else "Not found") if asked else "")
-
-
-class _SearchLine(QLineEdit):
-    """Where the searched text is typed; Escape goes back to the report."""
-
-    def __init__(self, text: QWidget) -> None:
-        super().__init__()
-        self._text = text
-        self.setPlaceholderText("Search in the report")
-        self.setAccessibleName("Search in the report")
-        self.setClearButtonEnabled(True)
-        self.setMinimumWidth(90)
-        self.setMaximumWidth(260)
-        self.addAction(icons.icon("search"), QLineEdit.ActionPosition.LeadingPosition)
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Escape:
-            self.clear()
-            self._text.setFocus()
-            return
-        super().keyPressEvent(event)
 
 
 COLUMN = 780  # px; longer lines are hard to read
@@ -442,7 +431,7 @@ class ReportText(QTextBrowser):
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """What is copied is plain text."""
-        # Qt's own object, emptied: see `views.chat.textview`.
+        # Qt's own object, emptied: see `views.text_view`.
         data = super().createMimeDataFromSelection()
         data.data("text/plain")
         data.clear()

@@ -8,9 +8,9 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from app.views import icons
-from app.views.chat.widgets import row
+from app.views.layouts import row
 from app.views.models.table import TONES
-from app.views.settings.parts import wrapped
+from app.views.settings.fields import wrapped
 from app.views.theme import SPACE
 from app.views.widgets import label, push_button
 

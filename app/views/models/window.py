@@ -25,8 +25,8 @@ from app.tools.hosting.states import ModelState
 from app.tools.models.install_plan import InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
-from app.views.chat.widgets import Flow
 from app.views.daemon_tasks import DaemonTasks
+from app.views.layouts import Flow
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
 from app.views.models.details import Details
@@ -34,7 +34,7 @@ from app.views.models.table import ModelsModel, ModelsTable
 from app.views.models.tasks import Host, Note, Outcome, Tasks
 from app.views.pack_texts import PackTexts
 from app.views.posting import post
-from app.views.settings.style import sheet
+from app.views.settings.settings_style import style_sheet
 from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, label, push_button
 
@@ -70,7 +70,7 @@ class ModelsWindow(QDialog):
         super().__init__(parent)
         self.setObjectName("modelsWindow")
         self.setWindowTitle("Models")
-        self.setStyleSheet(sheet().replace("#settingsDialog", "#modelsWindow") + _SHEET)
+        self.setStyleSheet(style_sheet().replace("#settingsDialog", "#modelsWindow") + _SHEET)
         self.setMinimumSize(_LEAST)
         self._store = store
         self._host = host

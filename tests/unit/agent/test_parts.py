@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.agent.planning.parts import parts_of
-from app.agent.planning.planner import plan_only
-from app.agent.planning.words import tokens_of
+from app.agent.planning import Planner
+from app.agent.planning.question_parts import parts_of
+from app.agent.planning.vocabulary import tokens_of
 from app.tools.planning import PackPlan, QuestionKind, any_of
 from app.tools.registry import limited_plan, load_packs
 from tests.support.fake_tools import DICOM_NOTE
@@ -20,7 +20,7 @@ GROUND, COMPARE = "xray_phrase_grounding", "chest_xray_compare"
 
 
 def planned(question: str, *notes: Any) -> list[str]:
-    calls = plan_only(question, notes or (DICOM_NOTE,), PACKS.all(), PACKS.plans)
+    calls = Planner(PACKS.plans).planned_calls(question, notes or (DICOM_NOTE,), PACKS.all())
     return [call.tool for call in calls]
 
 
@@ -62,7 +62,7 @@ def test_a_comparison_takes_both_films_and_runs_on_no_one_alone(question: str):
 
 def test_a_box_is_drawn_around_what_was_spoken_of():
     asked = "RLL consolidation, box"
-    (call,) = plan_only(asked, (DICOM_NOTE,), PACKS.all(), PACKS.plans)
+    (call,) = Planner(PACKS.plans).planned_calls(asked, (DICOM_NOTE,), PACKS.all())
     assert call.arguments["phrase"] == "RLL consolidation"
 
 

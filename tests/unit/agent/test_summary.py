@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from app.agent.answers.summary import DISCLAIMER, summarise, write_summary
+from app.agent.answers.result_summaries import DISCLAIMER, summarise, write_summary
 from app.agent.context.model_messages import error_message, result_message
 from app.agent.llm.base import Plan
 from app.agent.loop.agent_loop import AgentLoop, Limits

@@ -9,12 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from app.audit.key import KEYRING_NAME, audit_key
+from app.audit.log import KEYRING_NAME, audit_key
 from app.errors import SightlineError
+from app.secrets import Secrets
 
 
 @dataclass
-class Ring:
+class Ring(Secrets):
     """A keyring that may be missing, locked or refusing."""
 
     there: bool = True

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.agent.llm import hosted
+from app.agent.llm import hosted_model
 from app.agent.llm.base import ModelFailed
 from app.agent.llm.providers import KINDS, Wanted, build
 from app.agent.messages import Message
@@ -80,7 +80,7 @@ def test_every_package_that_an_endpoint_loads_by_name_is_among_them(
             pass
 
     endpoints: list[Kind] = [kind for kind in KINDS if kind not in ("offline", "local")]
-    monkeypatch.setattr(hosted, "load", note)
+    monkeypatch.setattr(hosted_model, "load", note)
     for kind in endpoints:
         with pytest.raises(ModelFailed, match="noted"):
             asyncio.run(begin(kind))
