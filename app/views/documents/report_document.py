@@ -35,8 +35,8 @@ from app.imaging.types import Instance, ScanResult
 from app.views import icons, wording
 from app.views.application import create_application, needs_offscreen, use_offscreen
 from app.views.canvas.image_layer import to_qimage
-from app.views.chat.plain_text import clean
 from app.views.content_names import counted
+from app.views.plain_text import clean
 from app.views.style import color, ui_font
 from app.views.theme import SPACE, THEME, TYPE
 from app.views.widgets import plain_tip

@@ -433,7 +433,7 @@ class ReportText(QTextBrowser):
 
     def createMimeDataFromSelection(self) -> QMimeData:
         """What is copied is plain text."""
-        # Qt's own object, emptied: see `views.chat.textview`.
+        # Qt's own object, emptied: see `views.text_view`.
         data = super().createMimeDataFromSelection()
         data.data("text/plain")
         data.clear()

@@ -7,12 +7,12 @@ from PySide6.QtWidgets import QScrollArea, QVBoxLayout, QWidget
 
 from app.tools.models.status import ModelStatus
 from app.views import icons, wording
-from app.views.chat.textview import BULLET, TextView
-from app.views.chat.widgets import row
+from app.views.layouts import row
 from app.views.models import words
 from app.views.models.table import TONES
 from app.views.pack_texts import PackTexts
 from app.views.settings.fields import wrapped_label
+from app.views.text_view import BULLET, TextView
 from app.views.theme import SPACE
 from app.views.widgets import label
 

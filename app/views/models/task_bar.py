@@ -8,7 +8,7 @@ from PySide6.QtCore import QSize
 from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 
 from app.views import icons
-from app.views.chat.widgets import row
+from app.views.layouts import row
 from app.views.models.table import TONES
 from app.views.settings.fields import wrapped_label
 from app.views.theme import SPACE

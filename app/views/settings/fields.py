@@ -24,7 +24,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.views import icons
-from app.views.chat.widgets import row
+from app.views.layouts import row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
 

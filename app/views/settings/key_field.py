@@ -11,8 +11,8 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.secrets import Secrets
 from app.tools.api import CancelToken
-from app.views.chat.widgets import row
 from app.views.daemon_tasks import DaemonTasks
+from app.views.layouts import row
 from app.views.settings.fields import wrapped_label
 from app.views.theme import SPACE
 

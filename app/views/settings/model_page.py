@@ -14,9 +14,8 @@ from app.errors import SightlineError
 from app.secrets import Secrets, key_name
 from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, bounds
 from app.tools.api import CancelToken
-from app.views.chat.textview import TextView
-from app.views.chat.widgets import row
 from app.views.daemon_tasks import DaemonTasks
+from app.views.layouts import row
 from app.views.settings.fields import (
     Check,
     Choice,
@@ -36,6 +35,7 @@ from app.views.settings.provider_text import (
     where_it_runs,
 )
 from app.views.style import restyle
+from app.views.text_view import TextView
 from app.views.theme import SPACE
 from app.views.widgets import label
 

@@ -33,15 +33,15 @@ from app.agent.privacy.consents import Consents
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, Settings, bounds
 from app.tools.api import ToolSpec
-from app.views.chat.textview import TextView
-from app.views.chat.widgets import row
 from app.views.daemon_tasks import DaemonTasks
 from app.views.icons import icon
+from app.views.layouts import row
 from app.views.settings.fields import Amount, Check, Count, Form, SettingsPage, wrapped_label
 from app.views.settings.model_page import ModelPage
 from app.views.settings.provider_text import PROVIDERS, host_of, where_it_runs
 from app.views.settings.settings_style import style_sheet
 from app.views.settings.tools_page import ToolsPage
+from app.views.text_view import TextView
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label
 

@@ -24,11 +24,11 @@ from app.agent.policy.grants import Strict
 from app.agent.policy.site_rules import ALWAYS, describe
 from app.settings import PolicySettings, Settings, bounds
 from app.tools.api import ToolSpec
-from app.views.chat.plain_text import one_line
-from app.views.chat.textview import TextView
-from app.views.chat.widgets import row
+from app.views.layouts import row
 from app.views.pack_texts import PackTexts
+from app.views.plain_text import one_line
 from app.views.settings.fields import Amount, Check, Choice, Form, SettingsPage, wrapped_label
+from app.views.text_view import TextView
 from app.views.theme import SPACE
 from app.views.widgets import ElidedLabel, label
 
