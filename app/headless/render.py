@@ -167,12 +167,12 @@ def _picture(
         layers = ((state.layer, LayerFrame(presented.shapes)),)
     if not request.annotated and turn == Display():
         return pipeline.render(frame, request.window)
-    from app.views.canvas.annotated_render import render_annotated_offscreen
+    from app.views.canvas.annotated_render import render_annotated
     from app.views.canvas.orientation import turned
 
     if not request.annotated:
         return turned(pipeline.render(frame, request.window), turn)
-    return render_annotated_offscreen(
+    return render_annotated(
         frame,
         instance,
         request.window,

@@ -29,6 +29,7 @@ from app.views.chat.consent import ConsentCard
 from app.views.chat.run_view import RunView
 from app.views.main_window import WhereMark
 from tests.gui.chat_support import make_chat
+from tests.gui.settling import settled
 from tests.unit.agent.test_pictures import request
 
 HOST = "api.example.org"
@@ -113,7 +114,7 @@ def _marks(path: Path) -> None:
         bar.resize(240, 32)
         bar.show()
         mark.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        startup_actions.settled(lambda: False)
+        settled(lambda: False)
         states.append(startup_actions.window_image(bar))
         bar.close()
     gap = 8
@@ -130,7 +131,7 @@ def _marks(path: Path) -> None:
 
 
 def _until(done: Callable[[], bool]) -> None:
-    if not startup_actions.settled(lambda: not done()):
+    if not settled(lambda: not done()):
         raise SystemExit("the picture did not come to rest")
 
 
