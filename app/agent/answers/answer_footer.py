@@ -201,10 +201,10 @@ def _warned(concerned: RelevantResults, plans: Plans) -> Iterator[str]:
     """What several results say alike of one image stands once, with all their numbers."""
     alike: dict[tuple[str, str], list[LoggedCall]] = {}
     for item in concerned.results:
-        for cited in dict.fromkeys(_warnings(item)):
-            if _minded(cited, item.call.name, plans):
-                alike.setdefault((concerned.where(item), cited), []).append(item)
-    for (where, cited), items in alike.items():
+        for said in dict.fromkeys(_warnings(item)):
+            if _minded(said, item.call.name, plans):
+                alike.setdefault((concerned.where(item), said), []).append(item)
+    for (where, said), items in alike.items():
         tools = ", ".join(dict.fromkeys(item.call.name for item in items))
         place = f" on {where}" if where else ""
         yield _cited(f"{tools}{place}: {one_line(said, _LONGEST)}", items)
@@ -214,14 +214,14 @@ def _warnings(item: LoggedCall) -> Iterator[str]:
     """The warnings of a result, wherever the tool put them."""
     for part in (_part(item, "output"), _part(item, "metadata")):
         told = part.get("warnings")
-        for cited in told if isinstance(told, list) else ():
-            if isinstance(cited, str):
-                yield cited
+        for said in told if isinstance(told, list) else ():
+            if isinstance(said, str):
+                yield said
 
 
-def _minded(cited: str, tool: str, plans: Plans) -> bool:
-    return all(part in cited for part in _OVERRULED) or any(
-        has_words(cited, re.escape(word)) for word in plans.caveats(tool)
+def _minded(said: str, tool: str, plans: Plans) -> bool:
+    return all(part in said for part in _OVERRULED) or any(
+        has_words(said, re.escape(word)) for word in plans.caveats(tool)
     )
 
 
