@@ -35,7 +35,7 @@ _FINDING = ("image", "geometry", "label", "score", "units", "value", "descriptio
 _MADE_BY = ("tool", "tool_version", "model", "weights_sha256")
 
 Status = Literal["same", "differs", "left out"]
-_OWN = (plan_tool.SPEC.name, plan_tool.CHECK, read_result.SPEC.name)
+_OWN = (plan_tool.SPEC.name, plan_tool.CHECK_ANSWER, read_result.SPEC.name)
 _REPLAYED = (Approval.READ, Approval.COMPUTE)
 
 

@@ -13,9 +13,10 @@ from app.views import wording
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.markdown import MarkdownWriter
 from app.views.chat.message import copy_text
-from app.views.chat.textview import LongText, TextView
-from app.views.chat.widgets import Elided, column, link_button, row
+from app.views.chat.widgets import Elided, link_button
 from app.views.icons import icon
+from app.views.layouts import column, row
+from app.views.text_view import LongText, TextView
 from app.views.widgets import label
 
 _MAX_HEIGHT = 240  # px of opened reasoning

@@ -24,20 +24,13 @@ from app.agent.events import ApprovalRequested
 from app.agent.request import Decision
 from app.views.chat import run_wording
 from app.views.chat.arguments import ArgumentsView, visible
-from app.views.chat.plain_text import one_line
-from app.views.chat.textview import literal
-from app.views.chat.widgets import (
-    Elided,
-    Flow,
-    Wrapped,
-    column,
-    icon_label,
-    icon_row,
-    link_button,
-)
+from app.views.chat.widgets import Elided, Wrapped, icon_label, link_button
 from app.views.icons import icon, pixmap
+from app.views.layouts import Flow, column, icon_row
 from app.views.pack_texts import PackTexts
+from app.views.plain_text import one_line
 from app.views.style import restyle
+from app.views.text_view import literal
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button
 

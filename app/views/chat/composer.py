@@ -16,8 +16,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.agent_thread import Question
-from app.views.chat.widgets import Elided, column, icon_label, row
+from app.views.chat.widgets import Elided, icon_label
 from app.views.icons import pixmap
+from app.views.layouts import column, row
 from app.views.style import restyle
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, tool_button

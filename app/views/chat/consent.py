@@ -34,11 +34,12 @@ from app.agent.request import Decision
 from app.errors import FileProblem, SightlineError
 from app.views.background import Background
 from app.views.chat.approval import Answer, RequestCard
-from app.views.chat.plain_text import one_line
 from app.views.chat.style_sheet import sheet
-from app.views.chat.textview import BULLET, TextView, literal
 from app.views.chat.thumbnails import PictureButton, to_qimage
-from app.views.chat.widgets import Flow, Wrapped, column, icon_label, icon_row, row
+from app.views.chat.widgets import Wrapped, icon_label
+from app.views.layouts import Flow, column, icon_row, row
+from app.views.plain_text import one_line
+from app.views.text_view import BULLET, TextView, literal
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, push_button
 

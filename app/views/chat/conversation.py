@@ -17,8 +17,9 @@ from PySide6.QtWidgets import (
 )
 
 from app.views.chat.run_view import RunView
-from app.views.chat.widgets import column, icon_label, link_button, row
+from app.views.chat.widgets import icon_label, link_button
 from app.views.icons import icon
+from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
 

@@ -29,15 +29,15 @@ from app.views.chat.composer import Composer, PendingList
 from app.views.chat.conversation import Conversation, Invitation
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.message import Notice
-from app.views.chat.plain_text import menu_text, one_line, tooltip
 from app.views.chat.run_view import RunActions, RunView
 from app.views.chat.run_wording import model_title
 from app.views.chat.style_sheet import sheet
 from app.views.chat.threads import EarlierRuns, Exporter, Opened, Threads
 from app.views.chat.tool_card import CardTools, ToolCard
-from app.views.chat.widgets import column, row
 from app.views.icons import icon
+from app.views.layouts import column, row
 from app.views.pack_texts import PackTexts
+from app.views.plain_text import menu_text, one_line, tooltip
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, tool_button
 from app.workspace.workspace import Workspace

@@ -10,18 +10,11 @@ from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
 from PySide6.QtWidgets import QFrame, QMenu, QSizePolicy, QWidget
 
-from app.views.chat.plain_text import clean
-from app.views.chat.textview import literal
-from app.views.chat.widgets import (
-    Flow,
-    HoverButton,
-    column,
-    icon_label,
-    icon_row,
-    link_button,
-    row,
-)
+from app.views.chat.widgets import HoverButton, icon_label, link_button
 from app.views.icons import icon
+from app.views.layouts import Flow, column, icon_row, row
+from app.views.plain_text import clean
+from app.views.text_view import literal
 from app.views.theme import SPACE, THEME
 
 _SHARE = 0.86  # of the width that a bubble takes at most

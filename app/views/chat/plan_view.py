@@ -11,10 +11,11 @@ from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
 
 from app.agent.events import Override, PlanUpdated
 from app.views.chat import missing_models
-from app.views.chat.plain_text import one_line
-from app.views.chat.widgets import Flow, Wrapped, column, link_button
+from app.views.chat.widgets import Wrapped, link_button
 from app.views.icons import icon, pixmap
+from app.views.layouts import Flow, column
 from app.views.pack_texts import PackTexts
+from app.views.plain_text import one_line
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
 

@@ -9,8 +9,9 @@ from collections.abc import Callable
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from app.agent.events import ModelRetry, Noted, RunEvent, ToolProgress, Usage
-from app.views.chat.plain_text import one_line
-from app.views.chat.widgets import ThinProgress, column, icon_label, icon_row, row
+from app.views.chat.widgets import ThinProgress, icon_label
+from app.views.layouts import column, icon_row, row
+from app.views.plain_text import one_line
 from app.views.theme import THEME
 from app.views.widgets import label
 from app.views.wording import sentence

@@ -35,7 +35,8 @@ from app.views.chat.message import Notice, QuestionMenu, UserBubble
 from app.views.chat.plan_view import PlanView
 from app.views.chat.run_status import NoteLine, RunStatus
 from app.views.chat.tool_card import CardTools, ToolCard
-from app.views.chat.widgets import Elided, column
+from app.views.chat.widgets import Elided
+from app.views.layouts import column
 from app.views.theme import SPACE
 
 CONTINUE = "Go on."

@@ -28,22 +28,14 @@ from app.views import wording
 from app.views.background import Background
 from app.views.chat import missing_models
 from app.views.chat.finding_links import FindingChip, FindingLinks
-from app.views.chat.plain_text import one_line, tooltip
-from app.views.chat.textview import TextView, literal
 from app.views.chat.thumbnails import Thumbnail
-from app.views.chat.widgets import (
-    Elided,
-    Flow,
-    ThinProgress,
-    column,
-    icon_label,
-    icon_row,
-    link_button,
-    row,
-)
+from app.views.chat.widgets import Elided, ThinProgress, icon_label, link_button
 from app.views.icons import icon, pixmap
+from app.views.layouts import Flow, column, icon_row, row
 from app.views.pack_texts import PackTexts, words_of
+from app.views.plain_text import one_line, tooltip
 from app.views.style import restyle
+from app.views.text_view import TextView, literal
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label
 

@@ -21,11 +21,12 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QFrame, QMenu, QSizePolicy, QTextBrowser, QWidget
 
-from app.views.chat.markdown import LINK_SCHEME, RESULT_SCHEME
-from app.views.chat.plain_text import clean
+from app.views.plain_text import clean
 from app.views.theme import THEME
 
 BULLET = "•  "
+LINK_SCHEME = "finding:"
+RESULT_SCHEME = "result:"
 PIECE = 4_000  # characters inserted per turn of the event loop: a few ms of layout
 BLOCK = 8_000  # characters after which a paragraph is split, since Qt lays it out as a whole
 NEAR_END = 24  # px from the end within which the view follows new text
