@@ -87,7 +87,11 @@ def name_of(problem: Problem) -> str:
 
 
 class ProblemList(QFrame):
-    """Files that could not be opened or are remarkable, with reason and remedy; else hidden."""
+    """Files that could not be opened or are remarkable, with reason and remedy; else hidden.
+
+    Attributes:
+        problems: What is listed.
+    """
 
     def __init__(self, clear: Callable[[], object]) -> None:
         super().__init__()
@@ -95,7 +99,7 @@ class ProblemList(QFrame):
         self._rows = QVBoxLayout()
         self._rows.setContentsMargins(SPACE.m, 0, SPACE.m, SPACE.m)
         self._rows.setSpacing(SPACE.m)
-        self._shown: tuple[Problem, ...] = ()
+        self.problems: tuple[Problem, ...] = ()
         inner = QWidget()
         inner.setLayout(self._rows)
         self._scroll = QScrollArea()
@@ -118,21 +122,16 @@ class ProblemList(QFrame):
         column.addWidget(self._scroll)
         self.hide()
 
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """What is listed."""
-        return self._shown
-
     def copy(self) -> None:
         """Put every file with its reason on the clipboard, a line each."""
-        lines = (f"{p.path}\t{p.reason}\t{p.remedy}" for p in self._shown)
+        lines = (f"{p.path}\t{p.reason}\t{p.remedy}" for p in self.problems)
         QGuiApplication.clipboard().setText("\n".join(lines))
 
     def show_problems(self, problems: Sequence[Problem]) -> None:
         """List these."""
-        if tuple(problems) == self._shown:
+        if tuple(problems) == self.problems:
             return
-        self._shown = tuple(problems)
+        self.problems = tuple(problems)
         while (item := self._rows.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
@@ -143,7 +142,7 @@ class ProblemList(QFrame):
         if more > 0:
             self._rows.addWidget(label(f"and {more} other reasons", "faint"))
         self._rows.addStretch(1)
-        self.heading.setText(problems_text(self._shown))
+        self.heading.setText(problems_text(self.problems))
         self.setVisible(bool(problems))
 
 

@@ -70,6 +70,9 @@ class ReportPage(QWidget):
         workspace: The models.
         loader: Reads reports and thumbnails.
         key_images: Told what selections hold.
+
+    Attributes:
+        report: What is shown, when it has been read.
     """
 
     over_images = Signal(object)  # the `Instance` that was clicked is drawn on open images
@@ -82,7 +85,7 @@ class ReportPage(QWidget):
         self._loader = loader
         self._key_images = key_images
         self._instance: Instance | None = None
-        self._report: Report | None = None
+        self.report: Report | None = None
         self._links: frozenset[ImageLink] = frozenset()
         self._reading: Future[Report] | None = None
         self._pictures: list[Future[Thumbnail]] = []
@@ -139,11 +142,6 @@ class ReportPage(QWidget):
         head.addWidget(tool_button("copy", "Copy the whole text", self.text.copy_all, 16))
         return head
 
-    @property
-    def report(self) -> Report | None:
-        """What is shown, when it has been read."""
-        return self._report
-
     def show_instance(self, instance: Instance) -> None:
         """Read an instance's report and show it."""
         self.forget()
@@ -166,11 +164,11 @@ class ReportPage(QWidget):
                 future.cancel()
         self.text.stop()
         self._reading, self._pictures = None, []
-        self._instance = self._report = None
+        self._instance = self.report = None
 
     def refresh(self) -> None:
         """Other images are open: what was no link may be one."""
-        if self._report is not None and self._links_now(self._report) != self._links:
+        if self.report is not None and self._links_now(self.report) != self._links:
             self._rewrite()
         self._update_place()
 
@@ -180,8 +178,8 @@ class ReportPage(QWidget):
         return frozenset(filter(self._is_open, links))
 
     def _rewrite(self) -> None:
-        if self._report is not None and self._instance is not None:
-            self._write(self._instance, self._report)
+        if self.report is not None and self._instance is not None:
+            self._write(self._instance, self.report)
 
     def _lay_out(self) -> None:
         if self._instance is not None and self._instance.content is Content.KEY_OBJECTS:
@@ -199,7 +197,7 @@ class ReportPage(QWidget):
     def _take(self, instance: Instance, report: Report) -> None:
         if instance is not self._instance:
             return
-        self._report = report
+        self.report = report
         if instance.content is Content.KEY_OBJECTS:
             self._key_images.learn(instance, report)
         self._write(instance, report)
@@ -210,7 +208,7 @@ class ReportPage(QWidget):
         self.text.show_report(report, partial(name_of, self._workspace), pictures=pictures)
 
     def _written(self) -> None:
-        report, instance = self._report, self._instance
+        report, instance = self.report, self._instance
         if report is None or instance is None:
             return
         self.message.hide()
@@ -236,7 +234,7 @@ class ReportPage(QWidget):
         return instance is not None and instance.has_frames
 
     def _take_picture(self, report: Report, number: int, pixels: Thumbnail) -> None:
-        if report is self._report:
+        if report is self.report:
             self.text.set_picture(number, framed(to_qimage(pixels)))
 
     def _fail(self, instance: Instance, error: SightlineError) -> None:
@@ -252,9 +250,9 @@ class ReportPage(QWidget):
     def _follow(self, link: ImageLink) -> None:
         """Show what was clicked: an image with the report's regions, or what is drawn on images."""
         target = self._workspace.instance_of(link.sop_instance_uid)
-        if target is None or self._report is None or self._instance is None:
+        if target is None or self.report is None or self._instance is None:
             return
-        regions = report_layer(self._report, self._instance)
+        regions = report_layer(self.report, self._instance)
         self._workspace.layers.set_report(*(regions or (None, {})))
         if target.content in DRAWN and self._workspace.image_of(target) is not None:
             self.over_images.emit(target)
