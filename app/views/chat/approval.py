@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QPushButton,
-    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -76,7 +75,6 @@ class RequestCard(QFrame):
         self.setObjectName("chatCard")
         self.setProperty("state", "approval")
         self.setAccessibleName(f"Approval needed: {one_line(event.title)}")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         head = self._make_head(event)
         self.what, self._choices = QWidget(), QWidget()
         self._fill_what(column(spacing=6, parent=self.what), event)
@@ -230,8 +228,6 @@ class SeenCard(RequestCard):
         self.allow.setEnabled(enabled)
 
     def _add_buttons(self, layout: QVBoxLayout, *buttons: QPushButton) -> None:
-        for button in buttons:
-            button.setAutoDefault(False)
         flow = Flow(SPACE.s)
         flow.add(*buttons)
         layout.addLayout(flow)

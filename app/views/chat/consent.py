@@ -445,8 +445,6 @@ class ConsentCard(RequestCard):
         layout.addWidget(label("The question waits for your answer.", "faint", wrap=True))
         self.deny = push_button("Don't send", lambda: self._say(Decision(granted=False)))
         self.ask = push_button("Show the question", self.appear)
-        for button in (self.deny, self.ask):
-            button.setAutoDefault(False)
         buttons = Flow(SPACE.s)
         buttons.add(self.deny, self.ask)
         layout.addLayout(buttons)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.agent.events import (
     ApprovalRequested,
@@ -89,7 +89,6 @@ class RunView(QWidget):
         self, question: str, actions: RunActions, past: PastRun | None = None, place: int = -1
     ) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.question = question
         self.run_id = past.run_id if past is not None else ""
         self.ended = ""

@@ -111,7 +111,6 @@ class ToolCard(QFrame):
         self._tools = tools
         self._cited: QTimer | None = None  # runs while the card stands out
         self._began = time.monotonic() if live else None
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.progress = ThinProgress()
         self.progress_text = Elided("", "caption")
         self.progress_text.hide()
