@@ -74,7 +74,7 @@ def test_a_name_on_the_command_line_changes_only_what_it_names(program: Program)
 
 def test_a_model_that_the_command_line_chose_is_in_use_but_not_kept(program: Program):
     program.change_settings(endpoint("openai", "http://127.0.0.1:9/v1"))
-    program.choose("local:/models/small.gguf")
+    program.use_model("local:/models/small.gguf")
     assert program.settings.llm.kind == "local", "as the settings window shows it"
     assert "small" in program.language_model().name
     assert program.settings.llm.openai.model == "m"

@@ -15,16 +15,23 @@ from dataclasses import dataclass, replace
 from uuid import uuid4
 
 from app.agent.call_log import CallLog
-from app.agent.enforcement.discovery import AGAIN, LOOK, adapted, look
-from app.agent.enforcement.eligibility import Eligible
+from app.agent.enforcement.discovery import AGAIN, LOOK, adapted_retry, listing_call
+from app.agent.enforcement.eligibility import Eligibility
 from app.agent.enforcement.enforcer import Enforcer
-from app.agent.enforcement.goal import Goal
-from app.agent.enforcement.orders import PLAIN, Judged, Order
 from app.agent.enforcement.plan_check import check_plan
-from app.agent.enforcement.plan_checklist import ENFORCED, Made, PlanState, Written
-from app.agent.enforcement.rulings import INSERTED, First, Go, No, new_id
-from app.agent.enforcement.update_plan_tool import CHECK
-from app.agent.enforcement.verdicts import judge_task
+from app.agent.enforcement.plan_checklist import ENFORCED, CallOrigin, PlannedStep, PlanState
+from app.agent.enforcement.rulings import (
+    INSERTED,
+    PLAIN,
+    CallOrder,
+    CallVerdict,
+    Proceed,
+    Refusal,
+    RunFirst,
+    new_id,
+)
+from app.agent.enforcement.update_plan_tool import CHECK_ANSWER
+from app.agent.enforcement.verdicts import Goal, judge_task
 from app.agent.events import Override
 from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import Outcome, Tools, not_run
@@ -81,7 +88,7 @@ class Director:
         self._enforcer: Enforcer | None = None
         self._goal: Goal | None = None
         self._schemas: dict[str, ToolSchema] = {}
-        self._orders: dict[str, Order] = {}
+        self._orders: dict[str, CallOrder] = {}
         self._settled: set[str] = set()  # calls that rules have judged, or made themselves
         self._moved: set[str] = set()
         self._looks: dict[str, _Look] = {}
@@ -108,10 +115,12 @@ class Director:
         self.record = CallLog(history, notes, self._request.out_dir)
         if self.plans:
             self._goal = Goal(self.plans, self.intent, self.record)
-            self._enforcer = Enforcer(Eligible(self.plans, self.intent, self._tools, self.record))
+            self._enforcer = Enforcer(
+                Eligibility(self.plans, self.intent, self._tools, self.record)
+            )
         return self.intent
 
-    def check_plan(self, steps: Sequence[Written]) -> tuple[list[Written], list[str]]:
+    def check_plan(self, steps: Sequence[PlannedStep]) -> tuple[list[PlannedStep], list[str]]:
         """The model's own plan as it may be followed, and what was mended; called in its thread.
 
         Raises:
@@ -137,7 +146,7 @@ class Director:
                 continue
             later = () if call.id in self._moved else tuple(waiting)[1:]
             ruling = self._enforcer.judge(call, later)
-            if isinstance(ruling, First) and firsts < _MOST_FIRST:
+            if isinstance(ruling, RunFirst) and firsts < _MOST_FIRST:
                 firsts += 1
                 self._put_first(ruling, waiting)
                 continue
@@ -145,19 +154,19 @@ class Director:
             turn.append(self._settle(call, ruling))
         return turn
 
-    def order(self, call: ToolCall) -> Order:
+    def order(self, call: ToolCall) -> CallOrder:
         """How a call of the turn is to be made."""
         return self._orders.get(call.id, PLAIN)
 
-    def ended(self, call: ToolCall, message: Message) -> Judged:
+    def ended(self, call: ToolCall, message: Message) -> CallVerdict:
         """Judge a result, before anybody is told of it."""
         order = self.order(call)
         if order.own or self._tools.get(call.name) is None:
-            return Judged(note=order.note, advice=order.advice)
+            return CallVerdict(note=order.note, advice=order.advice)
         self.record.add(call, message)
         self.results.append(message)
         if self._enforcer is None:
-            return Judged(note=order.note, advice=order.advice)
+            return CallVerdict(note=order.note, advice=order.advice)
         rule = self.plans.rule(call.name)
         verdict = judge_task(rule, message, self.intent)
         notes = [order.note]
@@ -172,7 +181,7 @@ class Director:
             self._look(rule, call, message)
         # What rules refused was left out: nothing went wrong.
         state = "skipped" if order.outcome is not None else verdict.state
-        return Judged(state, verdict.why, _joined(notes), _joined(advice))
+        return CallVerdict(state, verdict.why, _joined(notes), _joined(advice))
 
     def after(self) -> list[ToolCall]:
         """What rules want to run next, because of what the turn gave."""
@@ -184,10 +193,10 @@ class Director:
         if self._enforcer is None or self._goal is None:
             return []
         ruling = self._enforcer.before_answer()
-        if isinstance(ruling, First):
+        if isinstance(ruling, RunFirst):
             self._insert(ruling.call, ruling.override)
             return [ruling.call]
-        if isinstance(ruling, No):
+        if isinstance(ruling, Refusal):
             self._tell(ruling.override)
             return [self._check(ruling.override.reason, ruling.remedy, [ruling.call.name])]
         verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
@@ -232,7 +241,7 @@ class Director:
     def rules_call(self, step: Step) -> ToolCall:
         """The call of a step that rules alone, and no model, decided on."""
         call = ToolCall(id=f"rules-{uuid4().hex[:20]}", name=step.tool, arguments=step.arguments)
-        self._orders[call.id] = Order(Made("rules", step.why))
+        self._orders[call.id] = CallOrder(CallOrigin("rules", step.why))
         return call
 
     def _needed(self) -> Intent:
@@ -245,7 +254,7 @@ class Director:
             return True
         return call.id not in self._orders and self._enforcer.free(call, turn)
 
-    def _put_first(self, ruling: First, waiting: deque[ToolCall]) -> None:
+    def _put_first(self, ruling: RunFirst, waiting: deque[ToolCall]) -> None:
         first = ruling.call
         if first in waiting:  # the model asked for it as well, only later
             waiting.remove(first)
@@ -255,41 +264,43 @@ class Director:
             self._insert(first, ruling.override)
         waiting.appendleft(first)
 
-    def _settle(self, call: ToolCall, ruling: Go | First | No) -> ToolCall:
+    def _settle(self, call: ToolCall, ruling: Proceed | RunFirst | Refusal) -> ToolCall:
         """The call as it is made."""
         self._settled.add(call.id)
         order = self.order(call)
         match ruling:
-            case Go(changed, override, note):
+            case Proceed(changed, override, note):
                 awaited = self._plan.awaited(changed.name)
                 if awaited:
                     note = f"{note} By your plan it waits for: {', '.join(awaited)}.".strip()
                 if override is not None:
                     self._tell(override)
-                    order = replace(order, made=Made(ENFORCED, override.reason))
+                    order = replace(order, made=CallOrigin(ENFORCED, override.reason))
                 if note:
                     self._orders[call.id] = replace(order, note=f"{order.note} {note}".strip())
                 return changed
-            case No(_, override, remedy):
+            case Refusal(_, override, remedy):
                 self._tell(override)
                 outcome = not_run(f"Not run: {override.reason}", remedy, override.reason)
-                made = Made(ENFORCED)
+                made = CallOrigin(ENFORCED)
                 self._orders[call.id] = replace(order, made=made, outcome=outcome, advice=remedy)
-            case First():
+            case RunFirst():
                 pass  # rules go in circles: what is first enough is as it was asked for
         return call
 
     def _insert(self, call: ToolCall, override: Override) -> None:
         self._tell(override)
         note = f"Put in by Sightline's rules: {override.reason}"
-        self._orders[call.id] = Order(Made(ENFORCED, override.reason), note=note, advice=_PUT_IN)
+        self._orders[call.id] = CallOrder(
+            CallOrigin(ENFORCED, override.reason), note=note, advice=_PUT_IN
+        )
 
     def _check(self, why: str, remedy: str, missing: Sequence[str]) -> ToolCall:
         """A call of the loop's own that tells the model why its answer does not count yet."""
-        call = ToolCall(id=new_id(), name=CHECK, arguments={})
+        call = ToolCall(id=new_id(), name=CHECK_ANSWER, arguments={})
         told = f"The question is not answered yet: {_sentence(why)} {remedy}"
         outcome = Outcome("ok", told, output={"complete": False, "missing": list(missing)})
-        self._orders[call.id] = Order(outcome=outcome, own=True, advice=remedy)
+        self._orders[call.id] = CallOrder(outcome=outcome, own=True, advice=remedy)
         self._settled.add(call.id)
         return call
 
@@ -306,7 +317,7 @@ class Director:
         """Have it looked up what there really is, once for a tool."""
         if rule.tool in self._looked:
             return
-        wanted = look(rule, call, message, self.intent, self._schemas)
+        wanted = listing_call(rule, call, message, self.intent, self._schemas)
         if wanted is None:
             return
         self._looked.add(rule.tool)
@@ -319,7 +330,7 @@ class Director:
 
     def _adapt(self, looked: _Look, message: Message) -> str:
         """Have the empty call made once more with a name that exists; else say what exists."""
-        again = adapted(looked.rule, looked.empty, message)
+        again = adapted_retry(looked.rule, looked.empty, message)
         tool = looked.rule.tool
         reason = _sentence(again.why)
         if again.call is None:

@@ -1,8 +1,8 @@
-"""Looks what there really is when a call found nothing where something was expected.
+"""Discovery of what exists, when a call found nothing where something was expected.
 
-`look` makes the call that lists it, `adapted` the one retry: the argument set to the nearest name
-that exists. Where nothing is near nothing is guessed: the answer then names what there is.
-Pure functions; whether their calls may run is for the policy, as with any other.
+`listing_call` makes the call that lists what exists, `adapted_retry` the one retry, with the
+argument set to the nearest existing name. Where no name is near, nothing is guessed: the answer
+then says what exists. These functions are pure; whether a call may run is for the policy.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NAMED_BY = ("name", "label", "value", "id")
 
 
 @dataclass(frozen=True, slots=True)
-class Adapted:
+class AdaptedRetry:
     """The one retry, or why there is none.
 
     Attributes:
@@ -50,14 +50,14 @@ class Adapted:
     why: str
 
 
-def look(
+def listing_call(
     rule: ToolRule,
     call: ToolCall,
     message: Message,
     asked: Intent,
     tools: Mapping[str, ToolSchema],
 ) -> ToolCall | None:
-    """The call that lists what there is, or None where there is no reason to look.
+    """Return the call that lists what there is, or None where there is no reason to look.
 
     Args:
         rule: What is known of the tool that was called.
@@ -80,27 +80,27 @@ def look(
     return ToolCall(id=f"{call.id}{LOOK}", name=seek.tool, arguments=arguments)
 
 
-def adapted(rule: ToolRule, call: ToolCall, found: Message) -> Adapted:
+def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
     """The retry with the nearest name that exists.
 
     Args:
         rule: What is known of the tool that found nothing.
         call: Its call.
-        found: The result of the call that `look` made.
+        found: The result of the call that `listing_call` made.
     """
     seek = rule.discovery
     if seek is None or call.id.endswith(AGAIN):
-        return Adapted(None, "it was tried again once already")
+        return AdaptedRetry(None, "it was tried again once already")
     if not found.ok:
-        return Adapted(None, f"{seek.tool} could not tell what there is")
+        return AdaptedRetry(None, f"{seek.tool} could not tell what there is")
     names = _names(output_of(found).get(seek.key), seek.argument)
     what = seek.argument.replace("_", " ")
     if not names:
-        return Adapted(None, f"{seek.tool} lists no {what} either")
+        return AdaptedRetry(None, f"{seek.tool} lists no {what} either")
     there = f"there is: {listed(names)}"
     given = call.arguments.get(seek.argument)
     if not given:
-        return Adapted(None, f"no {what} was given; {there}")
+        return AdaptedRetry(None, f"no {what} was given; {there}")
     several = isinstance(given, list)
     wanted = [str(value) for value in given] if several else [str(given)]
     chosen: list[str] = []
@@ -108,15 +108,15 @@ def adapted(rule: ToolRule, call: ToolCall, found: Message) -> Adapted:
         near = nearest(value, names)
         if not near or (len(near) > 1 and not several):
             says = f"{value!r} may be {' or '.join(near)}" if near else f"there is no {value!r}"
-            return Adapted(None, f"{what}: {says}; {there}")
+            return AdaptedRetry(None, f"{what}: {says}; {there}")
         chosen += near
     chosen = list(dict.fromkeys(chosen))
     if chosen == wanted:
-        return Adapted(None, f"{what} {listed(chosen)} exists, and nothing is in it; {there}")
+        return AdaptedRetry(None, f"{what} {listed(chosen)} exists, and nothing is in it; {there}")
     arguments = {**call.arguments, seek.argument: chosen if several else chosen[0]}
     again = ToolCall(id=f"{call.id}{AGAIN}", name=call.name, arguments=arguments)
     old = ", ".join(wanted)
-    return Adapted(again, f"{what} {old!r} does not exist; the nearest is {listed(chosen)}")
+    return AdaptedRetry(again, f"{what} {old!r} does not exist; the nearest is {listed(chosen)}")
 
 
 def nearest(wanted: str, names: Sequence[str]) -> list[str]:

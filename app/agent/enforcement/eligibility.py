@@ -10,7 +10,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from app.agent.call_log import CallLog
-from app.agent.enforcement.rulings import GO_ON, No
+from app.agent.enforcement.rulings import GO_ON_WITHOUT, Refusal
 from app.agent.events import Override
 from app.agent.image_reference import unsuitable_image
 from app.agent.loop.tool_execution import Tools
@@ -20,7 +20,7 @@ from app.tools.planning import Plans, Priority
 
 
 @dataclass(frozen=True)
-class Eligible:
+class Eligibility:
     """Says which tools may run in one run.
 
     Attributes:
@@ -41,20 +41,20 @@ class Eligible:
         there = self.tools.get(tool) is not None
         return there and not excluded and tool not in self.intent.left_out
 
-    def barred(self, call: ToolCall) -> No | None:
+    def barred(self, call: ToolCall) -> Refusal | None:
         """Why the call does not go on any image; None where it may."""
         name = call.name
         if self.plans.rule(name).priority is Priority.EXCLUDED:
             reason = f"{name} is excluded by its pack: it never runs for a question."
-            return No(call, Override(rule="excluded", tool=name, reason=reason), GO_ON)
+            return Refusal(call, Override(rule="excluded", tool=name, reason=reason), GO_ON_WITHOUT)
         words = self.intent.left_out.get(name)
         if words is not None:
             said = f' ("{words}")' if words else ""
             reason = f"The question leaves {name} out{said}."
-            return No(call, Override(rule="left_out", tool=name, reason=reason), GO_ON)
+            return Refusal(call, Override(rule="left_out", tool=name, reason=reason), GO_ON_WITHOUT)
         return None
 
-    def unsuitable(self, call: ToolCall, images: Collection[str]) -> No | None:
+    def unsuitable(self, call: ToolCall, images: Collection[str]) -> Refusal | None:
         """Why the call does not go on one of these images; None where it may."""
         accepts = self.plans.rule(call.name).accepts
         if accepts.asks:
@@ -65,7 +65,7 @@ class Eligible:
             if why:
                 reason = f"{call.name} is not for this image: {why}."
                 override = Override(rule="unsuitable", tool=call.name, reason=reason)
-                return No(call, override, "Choose a tool that is for this image, or say so.")
+                return Refusal(call, override, "Choose a tool that is for this image, or say so.")
         return None
 
     def blocked(self, name: str, images: Collection[str]) -> str:

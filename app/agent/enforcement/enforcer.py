@@ -15,15 +15,15 @@ from typing import Any
 
 from app.agent.call_log import LoggedCall
 from app.agent.enforcement.argument_binding import Bound, bind, feed
-from app.agent.enforcement.eligibility import Eligible
+from app.agent.enforcement.eligibility import Eligibility
 from app.agent.enforcement.rulings import (
-    GO_ON,
+    GO_ON_WITHOUT,
     INSERTED,
-    First,
-    Go,
-    Next,
-    No,
+    PendingSuccessor,
+    Proceed,
+    Refusal,
     Ruling,
+    RunFirst,
     listed,
     new_id,
 )
@@ -43,7 +43,7 @@ class Enforcer:
         eligible: Which tools may run, and what that rests on.
     """
 
-    def __init__(self, eligible: Eligible) -> None:
+    def __init__(self, eligible: Eligibility) -> None:
         self.plans = eligible.plans
         self.intent = eligible.intent
         self.record = eligible.record
@@ -62,16 +62,16 @@ class Enforcer:
         """
         tool = self._tools.get(call.name)
         if tool is None:
-            return Go(call)  # an unknown one is answered with near names; the loop's own run
+            return Proceed(call)  # an unknown one is answered with near names; the loop's own run
         refused = self._eligible.barred(call)
         if refused is not None:
             return refused
         if call.raw:
-            return Go(call)  # it does not run: nobody knows which image it means
+            return Proceed(call)  # it does not run: nobody knows which image it means
         better = self._better(call, tool)
-        if isinstance(better, No):
+        if isinstance(better, Refusal):
             return better
-        ruled = better or Go(call)
+        ruled = better or Proceed(call)
         unsuitable = self._eligible.unsuitable(ruled.call, self.images_of(ruled.call))
         if unsuitable is not None:
             return unsuitable
@@ -101,10 +101,10 @@ class Enforcer:
         following += [item.rule for item in self.pending()]
         return all(call.name in self._leading_to(item) for item in following)
 
-    def before_answer(self) -> First | No | None:
+    def before_answer(self) -> RunFirst | Refusal | None:
         """The mandatory successor that must run before an answer is given.
 
-        A `No` names one whose arguments nothing gives: the model has to call it.
+        A `Refusal` names one whose arguments nothing gives: the model has to call it.
         """
         for item in self.pending():
             ruling = self._force(item, "")
@@ -112,7 +112,7 @@ class Enforcer:
                 return ruling
         return None
 
-    def pending(self) -> Iterator[Next]:
+    def pending(self) -> Iterator[PendingSuccessor]:
         """The mandatory successors that have not run since the call that they follow."""
         seen: set[tuple[str, frozenset[str]]] = set()
         for cause in self.record.here():
@@ -123,7 +123,7 @@ class Enforcer:
                 ran = last is not None and last.number > cause.number
                 if not ran and (rule.then, cause.images) not in seen:
                     seen.add((rule.then, cause.images))
-                    yield Next(rule, self._latest(rule, cause))
+                    yield PendingSuccessor(rule, self._latest(rule, cause))
 
     def recommended(self, tool: str) -> tuple[Successor, ...]:
         """What the packs recommend after this tool, for this question."""
@@ -151,7 +151,7 @@ class Enforcer:
     def _latest(self, rule: Successor, cause: LoggedCall) -> LoggedCall:
         return self.record.latest(rule.after, cause.images) or cause
 
-    def _better(self, call: ToolCall, tool: Tool) -> Go | No | None:
+    def _better(self, call: ToolCall, tool: Tool) -> Proceed | Refusal | None:
         """A better tool in place of one of low priority, unless the user named that."""
         name = call.name
         chosen = name in self.intent.named or call.id.startswith(INSERTED)
@@ -171,14 +171,14 @@ class Enforcer:
             bound = self.bound(better, images, given=call.arguments)
             if bound.missing:
                 needs = ", ".join(bound.missing)
-                return No(call, override, f"Call {other} instead; it needs {needs}.")
+                return Refusal(call, override, f"Call {other} instead; it needs {needs}.")
             changed = call.model_copy(
                 update={"name": other, "arguments": bound.arguments, "raw": ""}
             )
-            return Go(changed, override, f"Run in place of {name}: {reason}")
+            return Proceed(changed, override, f"Run in place of {name}: {reason}")
         return None
 
-    def _successor_before(self, call: ToolCall) -> First | No | None:
+    def _successor_before(self, call: ToolCall) -> RunFirst | Refusal | None:
         """What must follow an earlier call before this one may run."""
         for item in self.pending():
             if call.name == item.rule.then or call.name in self._leading_to(item.rule):
@@ -198,7 +198,9 @@ class Enforcer:
                 found.update(need.tools)
         return {*found, *rule.after} - {rule.then}
 
-    def _force(self, item: Next, wanted: str, call: ToolCall | None = None) -> First | No | None:
+    def _force(
+        self, item: PendingSuccessor, wanted: str, call: ToolCall | None = None
+    ) -> RunFirst | Refusal | None:
         """The successor's own call; None where it was forced for this cause already."""
         then, cause = item.rule.then, item.cause
         if not self._eligible.fit(then, cause.images):
@@ -207,7 +209,7 @@ class Enforcer:
         assert tool is not None
         root = self._roots.get(cause.call.id, cause.call.id)
         deeper = self._dependency(self._inserted(then, root), cause.images)
-        if isinstance(deeper, First):
+        if isinstance(deeper, RunFirst):
             return deeper
         if deeper or not self._once("successor", then, f"{root} {cause.call.name}"):
             return None
@@ -219,10 +221,12 @@ class Enforcer:
         )
         if bound.missing:
             asked = call or self._inserted(then, root, bound.arguments)
-            return No(asked, override, f"Call {then} first; it needs {', '.join(bound.missing)}.")
+            return Refusal(
+                asked, override, f"Call {then} first; it needs {', '.join(bound.missing)}."
+            )
         if call is not None:
             self._fed_by.setdefault(call.id, set()).add(then)
-        return First(self._inserted(then, root, bound.arguments), override)
+        return RunFirst(self._inserted(then, root, bound.arguments), override)
 
     def _dependency(
         self,
@@ -230,7 +234,7 @@ class Enforcer:
         images: Collection[str],
         coming: Sequence[ToolCall] = (),
         above: tuple[str, ...] = (),
-    ) -> First | No | None:
+    ) -> RunFirst | Refusal | None:
         """What the call needs, run first where its arguments are known."""
         for need in self.plans.rule(call.name).requires:
             lacking = self._lacking(need, images)
@@ -250,12 +254,12 @@ class Enforcer:
         images: Collection[str],
         coming: Sequence[ToolCall],
         above: tuple[str, ...],
-    ) -> First | No:
+    ) -> RunFirst | Refusal:
         if images and self._names_no_image(call):
             what = f"{call.name} needs a result of {listed(need)}"
             reason = f"{what}, and the image that it names is not open."
             override = Override(rule="dependency", tool=call.name, reason=reason)
-            return No(call, override, "Name an open image.")
+            return Refusal(call, override, "Name an open image.")
         later = next((other for other in coming if self._serves(other, lacking, above)), None)
         if later is not None:
             return self._before(call, later, f"{call.name} needs a result of {later.name}")
@@ -267,7 +271,7 @@ class Enforcer:
             deeper = self._dependency(
                 ToolCall(id=call.id, name=name, arguments={}), images, (), above
             )
-            if isinstance(deeper, First):
+            if isinstance(deeper, RunFirst):
                 return deeper
             bound = self.bound(tool, images)
             if deeper is None and bound.missing:
@@ -296,10 +300,10 @@ class Enforcer:
             and self._eligible.unsuitable(other, self.images_of(other)) is None
         )
 
-    def _before(self, call: ToolCall, first: ToolCall, why: str) -> First:
+    def _before(self, call: ToolCall, first: ToolCall, why: str) -> RunFirst:
         self._fed_by.setdefault(call.id, set()).add(first.name)
         reason = f"{why}, so {first.name} runs first."
-        return First(
+        return RunFirst(
             first, Override(rule="dependency", tool=call.name, instead=first.name, reason=reason)
         )
 
@@ -310,14 +314,14 @@ class Enforcer:
         lacking: Sequence[str],
         images: Collection[str],
         unmet: str,
-    ) -> No:
+    ) -> Refusal:
         reason = f"{call.name} needs a result of {listed(need)}, and there is none"
         blocks = list(filter(None, (self._eligible.blocked(name, images) for name in lacking)))
         reason += f" ({'; '.join(blocks)})." if blocks else "."
         override = Override(rule="dependency", tool=call.name, reason=reason)
-        return No(call, override, unmet or GO_ON)
+        return Refusal(call, override, unmet or GO_ON_WITHOUT)
 
-    def _fed(self, ruled: Go) -> Go:
+    def _fed(self, ruled: Proceed) -> Proceed:
         """Arguments that nobody gave, or that a call put in before has newer values for."""
         call = ruled.call
         tool, rule = self._tools.get(call.name), self.plans.rule(call.name)
@@ -332,7 +336,7 @@ class Enforcer:
             return ruled
         told = f"{', '.join(fed)} was set from the result before it."
         changed = call.model_copy(update={"arguments": arguments})
-        return Go(changed, ruled.override, f"{ruled.note} {told}".strip())
+        return Proceed(changed, ruled.override, f"{ruled.note} {told}".strip())
 
     def _inserted(
         self, tool: str, root: str, arguments: Mapping[str, Any] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.agent.enforcement.plan_checklist import Written
+from app.agent.enforcement.plan_checklist import PlannedStep
 from app.agent.events import Override
 from app.agent.planning import Intent, near_names
 from app.tools.api import ToolRetry
@@ -24,13 +24,13 @@ class Checked:
         overrides: What rules changed.
     """
 
-    steps: list[Written]
+    steps: list[PlannedStep]
     notes: list[str] = field(default_factory=list[str])
     overrides: list[Override] = field(default_factory=list[Override])
 
 
 def check_plan(
-    steps: Sequence[Written],
+    steps: Sequence[PlannedStep],
     plans: Plans,
     asked: Intent,
     tools: Collection[str],
@@ -57,7 +57,7 @@ def check_plan(
     return checked
 
 
-def _known(step: Written, tools: Collection[str]) -> Written:
+def _known(step: PlannedStep, tools: Collection[str]) -> PlannedStep:
     """The step with names that exist."""
     named: list[str] = []
     for name in step.tools:
@@ -72,7 +72,7 @@ def _known(step: Written, tools: Collection[str]) -> Written:
     return replace(step, tools=tuple(dict.fromkeys(named)))
 
 
-def _in_order(steps: Sequence[Written]) -> list[Written]:
+def _in_order(steps: Sequence[PlannedStep]) -> list[PlannedStep]:
     """The steps, each behind those that it waits for; otherwise as they stand."""
     for number, step in enumerate(steps, start=1):
         for other in step.after:
@@ -100,7 +100,7 @@ def _in_order(steps: Sequence[Written]) -> list[Written]:
     ]
 
 
-def _allowed(step: Written, plans: Plans, asked: Intent, checked: Checked) -> Written:
+def _allowed(step: PlannedStep, plans: Plans, asked: Intent, checked: Checked) -> PlannedStep:
     """The step without tools that may not run for this question."""
     kept: list[str] = []
     for name in step.tools:

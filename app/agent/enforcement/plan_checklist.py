@@ -19,7 +19,7 @@ NOTHING_RAN = "none of its tools gave a result"
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class PlannedStep:
     """A step of the model's own plan.
 
     Attributes:
@@ -36,7 +36,7 @@ class Written:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class CallOrigin:
     """Who makes a call, for its step.
 
     Attributes:
@@ -107,7 +107,7 @@ class PlanState:
         self._current = self._first("running")
         self.changed = True
 
-    def write(self, steps: Iterable[Written]) -> None:
+    def write(self, steps: Iterable[PlannedStep]) -> None:
         """Take the model's own plan. What rules put in stays, and so does what was found."""
         before = {step.tool: step for step in self._steps if step.titled}
         own = [_written(item, before.get(item.title)) for item in steps]
@@ -126,13 +126,13 @@ class PlanState:
         self._current = running if running is not None else self._first("pending", titled=True)
         self.changed = True
 
-    def start(self, call_id: str, tool: str, made: Made | None = None) -> str:
+    def start(self, call_id: str, tool: str, made: CallOrigin | None = None) -> str:
         """A call starts. Pending steps before its own were passed over.
 
         Returns:
             The step that it is made for: its own, else the one under way; "" without any.
         """
-        made = made or Made()
+        made = made or CallOrigin()
         self._tools[call_id] = tool
         index = self._step_for(tool)
         if index is not None:
@@ -239,7 +239,7 @@ class PlanState:
         self.changed = False
         return [step.told() for step in self._steps]
 
-    def _begin(self, call_id: str, index: int, made: Made) -> None:
+    def _begin(self, call_id: str, index: int, made: CallOrigin) -> None:
         step = self._steps[index]
         step.state = "running"
         if not step.titled:
@@ -262,7 +262,7 @@ class PlanState:
             return False
         return not (self._live and self._steps[self._current].tools)
 
-    def _add(self, tool: str, made: Made) -> int:
+    def _add(self, tool: str, made: CallOrigin) -> int:
         """A new step, before what is still to come."""
         index = self._first("pending")
         index = len(self._steps) if index is None else index
@@ -306,7 +306,7 @@ class PlanState:
         )
 
 
-def _written(item: Written, before: _Step | None) -> _Step:
+def _written(item: PlannedStep, before: _Step | None) -> _Step:
     step = _Step(
         item.title, state=item.state, tools=item.tools, after=item.after, titled=True, by="model"
     )

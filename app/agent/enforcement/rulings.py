@@ -1,12 +1,14 @@
-"""What the packs' rules say to a call: it goes, another goes first, or it does not go."""
+"""Rulings on a call: it goes, another goes first, or it is refused; and how it is then made."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from uuid import uuid4
 
 from app.agent.call_log import LoggedCall
+from app.agent.enforcement.plan_checklist import CallOrigin
 from app.agent.events import Override
+from app.agent.loop.tool_execution import Outcome
 from app.agent.messages import ToolCall
 from app.tools.planning import AllOf, AnyOf, Successor
 
@@ -15,7 +17,7 @@ INSERTED = "rule-"
 
 
 @dataclass(frozen=True, slots=True)
-class Go:
+class Proceed:
     """The call is made, as it was asked for or changed.
 
     Attributes:
@@ -30,7 +32,7 @@ class Go:
 
 
 @dataclass(frozen=True, slots=True)
-class First:
+class RunFirst:
     """Another call is made before."""
 
     call: ToolCall
@@ -38,7 +40,7 @@ class First:
 
 
 @dataclass(frozen=True, slots=True)
-class No:
+class Refusal:
     """The call is not made.
 
     Attributes:
@@ -52,11 +54,11 @@ class No:
     remedy: str
 
 
-Ruling = Go | First | No
+Ruling = Proceed | RunFirst | Refusal
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
+class PendingSuccessor:
     """A mandatory successor that has not run yet.
 
     Attributes:
@@ -68,7 +70,9 @@ class Next:
     cause: LoggedCall
 
 
-GO_ON = "Do not call it again. Go on without it, and say what it would have been needed for."
+GO_ON_WITHOUT = (
+    "Do not call it again. Go on without it, and say what it would have been needed for."
+)
 
 
 def listed(need: AnyOf | AllOf) -> str:
@@ -80,3 +84,42 @@ def listed(need: AnyOf | AllOf) -> str:
 def new_id() -> str:
     """An id for a call that rules put in."""
     return f"{INSERTED}{uuid4().hex[:20]}"
+
+
+@dataclass(frozen=True, slots=True)
+class CallOrder:
+    """How a call is to be made.
+
+    Attributes:
+        made: Who makes it, and why.
+        outcome: What became of it already: it is not run.
+        note: What the model is told with its result: material, since it may quote a file.
+        advice: What Sightline itself asks of the model: names of tools and fixed words.
+        own: It is the loop's own, and counts as no call of a tool.
+    """
+
+    made: CallOrigin = field(default_factory=CallOrigin)
+    outcome: Outcome | None = None
+    note: str = ""
+    advice: str = ""
+    own: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class CallVerdict:
+    """What came of a call.
+
+    Attributes:
+        state: "done", "incomplete" or "failed"; "" where nobody judged it.
+        verdict: Why.
+        note: What the model is told with the result, "" for nothing; as `CallOrder.note`.
+        advice: As `CallOrder.advice`.
+    """
+
+    state: str = ""
+    verdict: str = ""
+    note: str = ""
+    advice: str = ""
+
+
+PLAIN = CallOrder()

@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.agent.enforcement.plan_checklist import PlanState, Written
+from app.agent.enforcement.plan_checklist import PlannedStep, PlanState
 from app.tools.api import Approval, ToolContext, ToolResult, ToolSpec
 
 OWN = "sightline"  # the pack of the loop's own tools
-CHECK = "check_answer"
+CHECK_ANSWER = "check_answer"
 """A call that the loop itself makes, to tell the model why its answer does not count yet."""
 
 State = Literal["pending", "running", "done", "failed", "skipped"]
@@ -62,7 +62,7 @@ SPEC = ToolSpec(
     sequential=True,
 )
 
-Check = Callable[[Sequence[Written]], tuple[list[Written], list[str]]]
+Check = Callable[[Sequence[PlannedStep]], tuple[list[PlannedStep], list[str]]]
 """Holds a plan against the packs' rules: the plan as it may be followed, and what was mended."""
 
 
@@ -87,7 +87,7 @@ class UpdatePlan:
             ToolRetry: It names tools that there are not, or its steps wait in a circle.
         """
         steps = [
-            Written(step.title, step.state, tuple(step.tools), tuple(step.after))
+            PlannedStep(step.title, step.state, tuple(step.tools), tuple(step.after))
             for step in args.steps
         ]
         notes: list[str] = []

@@ -31,9 +31,9 @@ from app.agent.llm.base import (
     ToolSchema,
     on_resending,
 )
+from app.agent.loop.available_tools import cleaned as without_paths
 from app.agent.loop.emitter import Emitter
 from app.agent.loop.limits import Meter, Stop
-from app.agent.loop.offered_tools import cleaned as without_paths
 from app.agent.loop.retry import Retry
 from app.agent.loop.tool_execution import in_thread
 from app.agent.messages import Message, Picture, ToolCall
@@ -76,7 +76,7 @@ class Reply:
 
 
 @dataclass(slots=True)
-class Answers:
+class ModelTurns:
     """Asks one model for one run.
 
     Attributes:

@@ -54,6 +54,10 @@ class Canvas(ImageView):
         workspace: The models.
         background: Threads for outlines and layers; closed by its owner.
         parent: Qt parent.
+
+    Attributes:
+        error: Why there is no image, or "".
+        picture: What is on the screen, or None.
     """
 
     picture_changed = Signal()  # another image, or one shown by other means, is on the screen
@@ -66,9 +70,9 @@ class Canvas(ImageView):
         super().__init__(parent)
         self._workspace = workspace
         self._viewport_model = workspace.viewport
-        self._picture: Picture | None = None
+        self.picture: Picture | None = None
         self._source: Instance | None = None  # the acquired image that the picture is of
-        self._error = ""
+        self.error = ""
         self._refit = True
         self._place: Place | None = None
         # A thread of its own: a window change does not wait for outlines or a report's pictures.
@@ -114,29 +118,19 @@ class Canvas(ImageView):
     # What is shown
 
     @property
-    def picture(self) -> Picture | None:
-        """What is on the screen, or None."""
-        return self._picture
-
-    @property
     def frame(self) -> Frame | None:
         """The frame on the screen. The viewport may be a step ahead while one is rendered."""
-        return self._picture.job.frame if self._picture else None
+        return self.picture.job.frame if self.picture else None
 
     @property
     def shown_window(self) -> Window | None:
         """The window that is wanted now: a drag runs ahead of the pixels. None for colour."""
-        if self._picture is None or self._picture.window is None:
+        if self.picture is None or self.picture.window is None:
             return None
-        wanted = self._viewport_model.display.window or self._picture.window
-        if wanted.lut >= len(self._picture.job.frame.voi.luts):
+        wanted = self._viewport_model.display.window or self.picture.window
+        if wanted.lut >= len(self.picture.job.frame.voi.luts):
             return replace(wanted, lut=-1)  # chosen on another image: its range counts here
         return wanted
-
-    @property
-    def error(self) -> str:
-        """Why there is no image, or ""."""
-        return self._error
 
     @property
     def busy(self) -> bool:
@@ -150,9 +144,9 @@ class Canvas(ImageView):
 
     def _image_changed(self) -> None:
         instance = self._viewport_model.instance
-        shown = self._picture.job.instance if self._picture else None
+        shown = self.picture.job.instance if self.picture else None
         same = self._same_series(shown, instance)
-        self._error = ""
+        self.error = ""
         self._renderer.drop()
         other_plane = shown is not instance and REFORMAT in (_kind(shown), _kind(instance))
         self._refit = not same or other_plane or _size(shown) != _size(instance)
@@ -171,7 +165,7 @@ class Canvas(ImageView):
         return bool(before and after and (s := series(before)) is not None and s is series(after))
 
     def _clear(self) -> None:
-        self._picture = self._source = None
+        self.picture = self._source = None
         self._place = None
         self.measuring.cancel()
         self.show_levels((), 1.0, refit=False)
@@ -184,11 +178,11 @@ class Canvas(ImageView):
     def _frame_changed(self) -> None:
         model = self._viewport_model
         if model.error:
-            self._error = model.error
+            self.error = model.error
             self._clear()
             self.status_changed.emit()
         elif model.frame is not None and model.instance is not None:
-            self._error = ""
+            self.error = ""
             state = model.presentation
             self._render(
                 Job(
@@ -202,7 +196,7 @@ class Canvas(ImageView):
             )
 
     def _display_changed(self) -> None:
-        shown = self._picture
+        shown = self.picture
         model = self._viewport_model
         if shown is None:
             return
@@ -222,7 +216,7 @@ class Canvas(ImageView):
 
     def _render_view(self) -> None:
         """The view moved: ask for what of it is not there."""
-        shown, view = self._picture, self.view_of()
+        shown, view = self.picture, self.view_of()
         if shown is None or view is None or shown.job.frame is not self._viewport_model.frame:
             return
         if not shown.covers(view):
@@ -239,13 +233,13 @@ class Canvas(ImageView):
         job, model = picture.job, self._viewport_model
         if job.frame is not model.frame and not self._is_on_the_way(job):
             return  # late: the viewport shows something else by now
-        last = self._picture.job if self._picture is not None else None
+        last = self.picture.job if self.picture is not None else None
         before = last.frame if last is not None else None
         other = before is not job.frame
         if before is not None and before.stored.shape[:2] != job.frame.stored.shape[:2]:
             self._refit = True  # pages of one document may differ in size
         told = self.shown_window
-        self._picture = picture
+        self.picture = picture
         self._source = self._workspace.acquired if _kind(job.instance) == REFORMAT else job.instance
         area = job.presented.displayed_area if job.presented is not None else None
         if self.set_area(area):
@@ -285,7 +279,7 @@ class Canvas(ImageView):
 
     def _take_error(self, job: Job, error: SightlineError) -> None:
         if job.frame is self._viewport_model.frame:
-            self._error = error.text
+            self.error = error.text
             self._clear()
             self.status_changed.emit()
 
@@ -327,7 +321,7 @@ class Canvas(ImageView):
         self.overlay.set_chips(self.findings_layer.chips())
 
     def _corners(self) -> Corners:
-        picture = self._picture
+        picture = self.picture
         if picture is None:
             return Corners()
         job, scroller = picture.job, self.scroller
@@ -397,7 +391,7 @@ class Canvas(ImageView):
         free = kind is Drag.WINDOW and self._press is None
         if free and self.measuring.press(ev.position()):
             kind = None
-        if kind is not None and self._press is None and self._picture is not None:
+        if kind is not None and self._press is None and self.picture is not None:
             self._press = (ev.position(), kind, self.shown_window)
             self._drag_from = ev.position()
             self._moved = False
@@ -423,8 +417,8 @@ class Canvas(ImageView):
             self.pan_by(step.x(), step.y())
         elif kind is Drag.ZOOM:
             self.zoom_by(2.718281828 ** (-step.y() * DRAG_ZOOM), self.to_image(start))
-        elif window is not None and self._picture is not None:
-            low, high = self._picture.range
+        elif window is not None and self.picture is not None:
+            low, high = self.picture.range
             self.set_window(dragged_window(window, total.x(), total.y(), high - low))
 
     def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
@@ -446,7 +440,7 @@ class Canvas(ImageView):
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         # The mouse's comes when the right button goes down, and that may begin a zoom.
-        if event.reason() != QContextMenuEvent.Reason.Mouse and self._picture is not None:
+        if event.reason() != QContextMenuEvent.Reason.Mouse and self.picture is not None:
             self.menu_wanted.emit(self.viewport().mapToGlobal(self.viewport().rect().center()))
         event.accept()
 

@@ -43,7 +43,11 @@ _MARGIN = 2
 
 
 class ImageView(pg.GraphicsView):
-    """Shows an image; wheel zooms at the cursor, a drag with any button pans, double click fits."""
+    """Shows an image; wheel zooms at the cursor, a drag with any button pans, double click fits.
+
+    Attributes:
+        turn: How the image on the screen lies: only flips and turns of it count.
+    """
 
     view_changed = Signal()
 
@@ -68,7 +72,7 @@ class ImageView(pg.GraphicsView):
         self.layer.setParentItem(self._content)
         self._aspect = 1.0
         self._density: float | None = None
-        self._turn = orientation.UPRIGHT
+        self.turn = orientation.UPRIGHT
         self._area: Area | None = None
         self._fitted = True
         self._drag_from: QPointF | None = None
@@ -82,17 +86,12 @@ class ImageView(pg.GraphicsView):
         """(columns, rows) of the image, (0, 0) without one."""
         return self.layer.size
 
-    @property
-    def turn(self) -> Display:
-        """How the image on the screen lies: only flips and turns of it count."""
-        return self._turn
-
     def set_turn(self, display: Display) -> None:
         """Flip and turn the image and all that lies on it; the middle of the view stays there."""
-        if orientation.same_turn(display, self._turn):
+        if orientation.same_turn(display, self.turn):
             return
         middle = self.to_image(QPointF(self.viewport().rect().center()))
-        self._turn = display
+        self.turn = display
         self._place_content()
         self._lock_aspect()
         if self._fitted:
@@ -102,7 +101,7 @@ class ImageView(pg.GraphicsView):
         self.view_changed.emit()
 
     def _place_content(self) -> None:
-        self._content.setTransform(orientation.transform(self.image_size, self._turn))
+        self._content.setTransform(orientation.transform(self.image_size, self.turn))
 
     def show_levels(
         self, levels: tuple[NDArray[np.uint8], ...], aspect: float, *, refit: bool
@@ -143,7 +142,7 @@ class ImageView(pg.GraphicsView):
     def _lock_aspect(self) -> None:
         # pyqtgraph's ratio is the screen length of one x unit over that of one y unit. Its
         # constructor's `lockAspect` ignores the ratio; annotated int, it takes any.
-        on_its_side = self._turn.quarter_turns % 2
+        on_its_side = self.turn.quarter_turns % 2
         ratio: Any = self._aspect if on_its_side else 1.0 / self._aspect
         self.box.setAspectLocked(True, ratio=ratio)
 
@@ -171,7 +170,7 @@ class ImageView(pg.GraphicsView):
     def pixel_scale(self) -> tuple[float, float]:
         """Logical px on screen of one image pixel, (along its rows, along its columns)."""
         across, down = self._screen_scale()
-        return (down, across) if self._turn.quarter_turns % 2 else (across, down)
+        return (down, across) if self.turn.quarter_turns % 2 else (across, down)
 
     def _screen_scale(self) -> tuple[float, float]:
         """Logical px on screen of one image pixel, (horizontal, vertical) as it lies there."""
@@ -225,7 +224,7 @@ class ImageView(pg.GraphicsView):
             seen = part.intersected(whole)
             if min(seen.width(), seen.height()) < 1 or part.width() > MAX_SHRINK * columns:
                 part = whole
-            turned = orientation.transform(self.image_size, self._turn)
+            turned = orientation.transform(self.image_size, self.turn)
             self.box.setRange(turned.mapRect(part), padding=0)
 
     def set_area(self, area: Area | None) -> bool:
@@ -251,7 +250,7 @@ class ImageView(pg.GraphicsView):
 
     def zoom_by(self, factor: float, at: QPointF | None = None) -> None:
         """Zoom in (above 1) or out, keeping the image point `at` (default: centre) in place."""
-        columns, rows = orientation.shown_size(self.image_size, self._turn)
+        columns, rows = orientation.shown_size(self.image_size, self.turn)
         if not columns or factor <= 0:
             return
         view = self.box.viewRect()

@@ -33,6 +33,11 @@ class Scroller(QObject):
     The viewport drops every answer but the newest, so a wheel that turns faster than frames are
     decoded would show none. While a frame is awaited, steps only add up; the sum is asked for when
     the frame is there.
+
+    Attributes:
+        speed: How many times as fast as the file says a cine runs.
+        playing: Whether a cine runs.
+        waiting: Whether a frame was asked for and has not come.
     """
 
     playing_changed = Signal(bool)
@@ -42,12 +47,12 @@ class Scroller(QObject):
         super().__init__(parent)
         self._workspace = workspace
         self._model = workspace.viewport
-        self._waiting = self._model.loading
+        self.waiting = self._model.loading
         self._owed = 0
         self._timer = QTimer(self, singleShot=True, timerType=Qt.TimerType.PreciseTimer)
         self._timer.timeout.connect(self._tick)
-        self._playing = False
-        self._speed = 1.0
+        self.playing = False
+        self.speed = 1.0
         self._stepping = False  # what is shown next was asked for here, not chosen by the user
         self._late = False  # a frame was due while another was still awaited
         self._due = 0.0  # ms on the clock at which the next frame is due
@@ -64,11 +69,6 @@ class Scroller(QObject):
     def stop(self) -> None:
         """Stop playing and listening."""
         self.pause()
-
-    @property
-    def waiting(self) -> bool:
-        """Whether a frame was asked for and has not come."""
-        return self._waiting
 
     @property
     def scrollable(self) -> bool:
@@ -123,7 +123,7 @@ class Scroller(QObject):
         """Go on by `steps` frames, or images of the series; stops at the ends."""
         if steps == 0:
             return
-        if self._waiting:
+        if self.waiting:
             self._owed += steps
             return
         self._go(steps)
@@ -158,10 +158,10 @@ class Scroller(QObject):
             self._stepping = False
 
     def _requested(self) -> None:
-        self._waiting = True
+        self.waiting = True
 
     def _arrived(self) -> None:
-        self._waiting = False
+        self.waiting = False
         owed, self._owed = self._owed, 0
         if owed:
             self._go(owed)
@@ -169,7 +169,7 @@ class Scroller(QObject):
             self._tick()
 
     def _image_changed(self) -> None:
-        self._waiting = False
+        self.waiting = False
         if self._model.instance is not self._instance:
             self._instance = self._model.instance
             if self._instance is None:
@@ -179,31 +179,21 @@ class Scroller(QObject):
 
     # Cine
 
-    @property
-    def playing(self) -> bool:
-        """Whether a cine runs."""
-        return self._playing
-
     def toggle(self) -> None:
         """Play or pause."""
         if self.playing:
             self.pause()
         elif self.playable:
-            self._playing = True
+            self.playing = True
             self._clock.start()
             self._due = 0.0
             self._schedule()
             self.playing_changed.emit(True)
 
-    @property
-    def speed(self) -> float:
-        """How many times as fast as the file says a cine runs."""
-        return self._speed
-
     def change_speed(self, steps: int) -> None:
         """Run faster (1) or slower (-1)."""
-        place = SPEEDS.index(self._speed) + steps
-        self._speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
+        place = SPEEDS.index(self.speed) + steps
+        self.speed = SPEEDS[max(0, min(place, len(SPEEDS) - 1))]
         self.speed_changed.emit()
 
     @property
@@ -213,13 +203,13 @@ class Scroller(QObject):
         return 1000.0 / self._duration(instance) if instance is not None else 0.0
 
     def _duration(self, instance: Instance) -> float:
-        time = frame_duration(instance, self._model.frame_index) / self._speed
+        time = frame_duration(instance, self._model.frame_index) / self.speed
         return max(time, FASTEST_FRAME_MS)
 
     def pause(self) -> None:
         """Stop the cine."""
         if self.playing:
-            self._playing = self._late = False
+            self.playing = self._late = False
             self._timer.stop()
             self.playing_changed.emit(False)
 
@@ -239,7 +229,7 @@ class Scroller(QObject):
         if instance is None or not self.playing:
             return
         # A frame that is late delays the cine; skipping would hide that.
-        self._late = self._waiting
+        self._late = self.waiting
         if not self._late:
             self._advance(instance)
             self._schedule()

@@ -9,13 +9,11 @@ from PySide6.QtCore import QCoreApplication, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import (
     QDockWidget,
-    QHBoxLayout,
     QLayout,
     QMenu,
     QPushButton,
     QScrollArea,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,14 +29,15 @@ from app.views.chat.composer import Composer, PendingList
 from app.views.chat.conversation import Conversation, Invitation
 from app.views.chat.finding_links import FindingLinks
 from app.views.chat.message import Notice
-from app.views.chat.plain_text import menu_text, one_line, tooltip
 from app.views.chat.run_view import RunActions, RunView
 from app.views.chat.run_wording import model_title
 from app.views.chat.style_sheet import sheet
 from app.views.chat.threads import EarlierRuns, Exporter, Opened, Threads
 from app.views.chat.tool_card import CardTools, ToolCard
 from app.views.icons import icon
+from app.views.layouts import column, row
 from app.views.pack_texts import PackTexts
+from app.views.plain_text import menu_text, one_line, tooltip
 from app.views.theme import SPACE, THEME
 from app.views.widgets import label, tool_button
 from app.workspace.workspace import Workspace
@@ -222,20 +221,11 @@ class ChatDock(QWidget):
         foot = QWidget()
         foot.setObjectName("chatFooter")
         foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        inner = QVBoxLayout(foot)
-        inner.setContentsMargins(SPACE.m, SPACE.xs, SPACE.m, SPACE.s)
-        inner.setSpacing(6)
-        inner.addWidget(self.pending)
-        inner.addWidget(self.composer)
         note = label("AI results are not for diagnosis.", "faint")
         note.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        inner.addWidget(note)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self.header)
-        layout.addWidget(self.conversation, 1)
-        layout.addWidget(foot)
+        margins = (SPACE.m, SPACE.xs, SPACE.m, SPACE.s)
+        column(self.pending, self.composer, note, spacing=6, margins=margins, parent=foot)
+        column(self.header, (self.conversation, 1), foot, spacing=0, parent=self)
 
     def _connect(self) -> None:
         self.header.new_wanted.connect(self.new_thread)
@@ -433,17 +423,10 @@ class Header(QWidget):
         self.more = tool_button(
             "ellipsis", "What can be done with this conversation", self._open_more
         )
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(SPACE.m, 7, SPACE.s, 7)
-        layout.setSpacing(SPACE.xs)
         self.title = label("Assistant", "title")
         self.title.setContentsMargins(0, 0, SPACE.xs, 0)
-        layout.addWidget(self.title)
-        layout.addWidget(self.badge)
-        layout.addStretch(1)
-        layout.addWidget(self.new)
-        layout.addWidget(self.history)
-        layout.addWidget(self.more)
+        parts = (self.title, self.badge, 1, self.new, self.history, self.more)
+        row(*parts, spacing=SPACE.xs, margins=(SPACE.m, 7, SPACE.s, 7), parent=self)
         self.menu = QMenu(self)
         self.menu.setToolTipsVisible(True)
         self.more_menu = QMenu(self)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.agent.events import (
     ApprovalRequested,
@@ -36,6 +36,7 @@ from app.views.chat.plan_view import PlanView
 from app.views.chat.run_status import NoteLine, RunStatus
 from app.views.chat.tool_card import CardTools, ToolCard
 from app.views.chat.widgets import Elided
+from app.views.layouts import column
 from app.views.theme import SPACE
 
 CONTINUE = "Go on."
@@ -88,7 +89,6 @@ class RunView(QWidget):
         self, question: str, actions: RunActions, past: PastRun | None = None, place: int = -1
     ) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.question = question
         self.run_id = past.run_id if past is not None else ""
         self.ended = ""
@@ -105,15 +105,12 @@ class RunView(QWidget):
         self._model = ""
         self._usage = ""
         self._tokens = (0, 0)
-        self._layout = QVBoxLayout(self)
-        self._layout.setContentsMargins(0, 0, 0, SPACE.s)
-        self._layout.setSpacing(10)
         menu = QuestionMenu(
             lambda: actions.ask_again(self.question),
             lambda: actions.branch(self),
         )
         self.bubble = UserBubble(question, menu)
-        self._layout.addWidget(self.bubble)
+        self._layout = column(self.bubble, spacing=10, margins=(0, 0, 0, SPACE.s), parent=self)
         self._consent_denied = False
         self._cited: Sequence[int] = ()  # numbers that the answer cites
         self._stream = Stream(

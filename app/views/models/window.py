@@ -25,8 +25,8 @@ from app.tools.hosting.states import ModelState
 from app.tools.models.install_plan import InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
-from app.views.chat.widgets import Flow
 from app.views.daemon_tasks import DaemonTasks
+from app.views.layouts import Flow
 from app.views.models import asking
 from app.views.models.agree import AgreeDialog, Asked, Yes
 from app.views.models.details import Details

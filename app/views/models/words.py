@@ -9,7 +9,7 @@ from app.tools.hosting.states import ModelState, State
 from app.tools.models.cards import ModelCard
 from app.tools.models.status import ModelStatus
 from app.views import wording
-from app.views.chat.textview import BULLET
+from app.views.text_view import BULLET
 
 _STATES = {
     "embedded": ("Comes with Sightline", "ok", "circle-check"),
