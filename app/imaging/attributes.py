@@ -1,4 +1,4 @@
-"""A row of the side panel that lists a file's attributes; `attribute_reading` makes them."""
+"""A row of the panel that lists a file's attributes."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class AttributeRow:
-    """One data element.
+    """One data element of a file.
 
     Attributes:
         tag: "(gggg,eeee)", lower case hexadecimal.

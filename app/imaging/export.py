@@ -1,4 +1,4 @@
-"""Writing PNG files, atomically: a reader sees the old file, the new one, or none."""
+"""Atomic writing of PNG files: a reader sees the old file, the new one, or none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from app.imaging import guards
 
 
 def write_png(path: Path, pixels: NDArray[Any]) -> None:
-    """Write a PNG.
+    """Write an image as PNG.
 
     Args:
         path: Where; its folder must exist.
@@ -42,7 +42,7 @@ def write_png(path: Path, pixels: NDArray[Any]) -> None:
 
 
 def write_mask(path: Path, mask: NDArray[np.bool_]) -> None:
-    """Write a mask as a PNG of 0 and 255, of the mask's own rows and columns.
+    """Write a mask as PNG of 0 and 255, with the mask's own rows and columns.
 
     Raises:
         ValueError: It has not two dimensions.
@@ -52,7 +52,7 @@ def write_mask(path: Path, mask: NDArray[np.bool_]) -> None:
 
 
 def read_mask(path: Path) -> NDArray[np.bool_]:
-    """Read back what `write_mask` wrote."""
+    """Read a mask that `write_mask` wrote."""
     with Image.open(path, formats=("PNG",)) as picture:
         return np.asarray(picture.convert("L")) > 127
 

@@ -1,4 +1,4 @@
-"""Findings: geometry on an image, with a label, a score and where it came from.
+"""Findings: geometry on an image with a label, a score and its provenance.
 
 All coordinates are (x, y) = (column, row) in pixels of the image that `Finding.image` names; pixel
 centres are integers.
@@ -69,7 +69,7 @@ Geometry = Point | Polyline | Polygon | Box | Mask | Heatmap
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Who made a finding, with what, and when (created: ISO 8601, UTC)."""
+    """The maker of a finding: tool, model and time of creation (ISO 8601, UTC)."""
 
     tool: str
     tool_version: str
@@ -82,7 +82,7 @@ class Provenance:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something on an image.
+    """An observation on an image.
 
     Attributes:
         id: Unique id.
@@ -112,5 +112,5 @@ class Finding:
 
 
 def new_id() -> str:
-    """A fresh finding id."""
+    """Return a new finding id."""
     return uuid.uuid4().hex

@@ -1,4 +1,4 @@
-"""Decoded frames in memory: the least recently used go first, what is on a screen never."""
+"""Cache of decoded frames; least recently used frames go first, frames on a screen never."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from app.imaging.types import Frame
 
 Key = tuple[str, str, int, int, int, int, int]
-"""Path of the file, UID, its times and size, part, frame."""
+"""Path of the file, SOP Instance UID, its times and size, part, frame."""
 
 _FIXED_BYTES = 4096
-"""What a frame takes beside its arrays, roughly."""
+"""Approximate memory of a frame besides its arrays."""
 
 
 def footprint(frame: Frame) -> int:
-    """Bytes that a frame keeps in memory: pixels, overlays, palettes, LUTs, shutters.
+    """Return the bytes that a frame keeps in memory: pixels, overlays, palettes, LUTs, shutters.
 
     Memory that is shared with the process it came from counts as its own: nobody else has it.
     """
@@ -53,7 +53,7 @@ class FrameCache:
 
     @property
     def used(self) -> int:
-        """Bytes of the frames that are kept."""
+        """Bytes of the cached frames."""
         return self._used
 
     def __len__(self) -> int:
@@ -63,12 +63,12 @@ class FrameCache:
         return key in self._frames
 
     def peek(self, key: Key) -> Frame | None:
-        """A frame, or None; it does not count as use."""
+        """Return a frame or None, without counting it as a use."""
         kept = self._frames.get(key)
         return None if kept is None else kept[0]
 
     def get(self, key: Key) -> Frame | None:
-        """A frame, which is then the most recently used, or None."""
+        """Return a frame and make it the most recently used, or return None."""
         kept = self._frames.get(key)
         if kept is None:
             return None
@@ -76,7 +76,7 @@ class FrameCache:
         return kept[0]
 
     def put(self, key: Key, frame: Frame) -> None:
-        """Keep a frame, and let others go for it; one that does not fit is not kept, unless pinned.
+        """Add a frame and evict others for it; one that does not fit is dropped unless pinned.
 
         Of two with one key the first stays: it is in use.
         """
@@ -90,7 +90,7 @@ class FrameCache:
         self._shrink()
 
     def pin(self, owner: Hashable, keys: Iterable[Key]) -> None:
-        """Say which frames a viewer shows, or waits for, instead of those it named before.
+        """Replace the frames that a viewer shows or waits for.
 
         Args:
             owner: Who shows them: each has pins of its own.
@@ -105,13 +105,13 @@ class FrameCache:
         self._shrink()
 
     def forget(self, paths: Collection[str]) -> None:
-        """Let all frames of files go, pinned or not: they are closed."""
+        """Drop all frames of closed files, pinned or not."""
         for key in [key for key in self._frames if key[0] in paths]:
             _, size = self._frames.pop(key)
             self._used -= size
 
     def clear(self) -> None:
-        """Forget all frames and pins."""
+        """Drop all frames and pins."""
         self._frames.clear()
         self._pins.clear()
         self._pinned = frozenset()

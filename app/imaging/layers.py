@@ -1,8 +1,8 @@
-"""Layers: what other objects draw over an image (SEG, RTSTRUCT, GSPS graphics, 60xx overlays).
+"""Types of layers, which other objects draw over images: SEG, RTSTRUCT, GSPS graphics, overlays.
 
-Types only; `layer_reading` makes them in a worker. A layer is the file's own statement and keeps
-its file as provenance; what tools find are `findings`. Coordinates are those of `findings`: (x, y)
-in pixels of the frame that is drawn on, pixel centres are integers.
+A layer is the statement of a file, which is its provenance; results of tools are `findings`.
+Coordinates are (x, y) = (column, row) in pixels of the frame that is drawn on; pixel centres are
+integers.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Layer:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """Text of a presentation state, at a place of the image.
+    """Text of a presentation state at a position in the image.
 
     Attributes:
         text: Plain text, may have several lines.
@@ -66,7 +66,7 @@ class Label:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Shape:
-    """What one item draws on one frame.
+    """The shape that one item draws on one frame.
 
     Attributes:
         item: `LayerItem.number`.
@@ -84,7 +84,7 @@ class Shape:
 
 @dataclass(frozen=True, slots=True)
 class LayerFrame:
-    """What a layer draws on one frame of an image; empty when it says nothing about it.
+    """The drawing of a layer on one frame of an image, possibly empty.
 
     Attributes:
         shapes: In drawing order.

@@ -1,4 +1,4 @@
-"""Presentation states: how somebody wanted an image to be seen (PS3.3 A.33, C.11; types only)."""
+"""Types of presentation states: how an image is meant to be displayed (PS3.3 A.33, C.11)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from app.imaging.types import Lut, OverlayPlane, Rescale, Shutter, Voi
 
 @dataclass(frozen=True, slots=True)
 class ImagePresentation:
-    """What a state says about one frame of one image; None or empty where it says nothing.
+    """The display settings of a state for one frame; None or empty where it sets nothing.
 
     Attributes:
         rescale: Modality rescale that replaces the image's own (C.11.6).
@@ -73,13 +73,13 @@ class PresentationState:
     warnings: tuple[str, ...] = ()
 
     def of(self, sop_instance_uid: str, frame: int) -> ImagePresentation | None:
-        """What it says of a frame; None when it is not about it."""
+        """Return the settings for a frame, or None when the state does not refer to it."""
         own = self.images.get((sop_instance_uid, frame))
         return own if own is not None else self.images.get((sop_instance_uid, -1))
 
 
 def presentation_message(state: PresentationState) -> dict[str, Any]:
-    """The state as a message for `wire`, whose keys can only be text.
+    """Convert a state to a message for `wire`, whose keys must be text.
 
     What is said of many images, such as a table of 65,536 greys, is there but once.
     """
@@ -103,7 +103,7 @@ def presentation_message(state: PresentationState) -> dict[str, Any]:
 
 
 def presentation_from(message: dict[str, Any]) -> PresentationState:
-    """The inverse of `presentation_message`."""
+    """Rebuild a state from its message."""
     rest = dict(message)
     common, said, images = (rest.pop(name) for name in ("common", "said", "images"))
     made = [unpack(ImagePresentation, common | one) for one in said]

@@ -1,4 +1,4 @@
-"""The central types of an image: which pixels, and what is needed to interpret them.
+"""The central types: images, frames, studies, and the figures needed to interpret pixels.
 
 Coordinates: arrays are indexed (row, column); geometry uses (x, y) = (column, row). Pixel centres
 have integer coordinates, so the image covers [-0.5, columns - 0.5] x [-0.5, rows - 0.5].
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class ImageRef:
-    """Which pixels exactly.
+    """An exact reference to the pixels of one frame.
 
     Attributes:
         sop_instance_uid: SOP Instance UID; for a PNG or JPEG a 2.25 UID made from its content.
@@ -31,7 +31,7 @@ class ImageRef:
 
 
 class SpacingSource(StrEnum):
-    """What a length in mm rests on."""
+    """The source of a length in mm."""
 
     PATIENT = "patient"  # PixelSpacing of a cross-sectional image
     CALIBRATED = "calibrated"  # PixelSpacing with a calibration, or corrected for magnification
@@ -62,7 +62,7 @@ class Spacing:
 
     @property
     def known(self) -> bool:
-        """Whether lengths in mm may be given at all."""
+        """Whether lengths may be given in mm."""
         return self.row_mm is not None and self.column_mm is not None
 
 
@@ -105,7 +105,7 @@ class Rescale:
 
 @dataclass(frozen=True, slots=True)
 class Lut:
-    """A LUT Sequence item: `data[clip(value - first, 0, len - 1)]`, data as read (not scaled)."""
+    """A LUT Sequence item: `data[clip(value - first, 0, len - 1)]`, with data as in the file."""
 
     first: int
     bits: int
@@ -115,7 +115,7 @@ class Lut:
 
 @dataclass(frozen=True, slots=True)
 class Voi:
-    """What the file says about its grey window: windows in file order, then LUTs."""
+    """The grey windows and VOI LUTs of the file, in file order."""
 
     windows: tuple[Window, ...] = ()
     luts: tuple[Lut, ...] = ()
@@ -123,7 +123,7 @@ class Voi:
 
 @dataclass(frozen=True, slots=True)
 class Orientation:
-    """How the image lies in the patient; empty parts mean unknown.
+    """How the image lies in the patient; empty parts are unknown.
 
     Attributes:
         row: Patient direction letters of increasing column (right edge), e.g. "L" or "LA".
@@ -163,7 +163,7 @@ class RealWorldMap:
 
 @dataclass(frozen=True, slots=True)
 class OverlayPlane:
-    """A bitmap of the file itself, group 60xx (PS3.3 C.9.2).
+    """An overlay bitmap of the image file, group 60xx (PS3.3 C.9.2).
 
     Attributes:
         pixels: [overlay rows, overlay columns] bool.
@@ -184,7 +184,7 @@ class OverlayPlane:
 
 @dataclass(frozen=True, slots=True)
 class Shutter:
-    """What of the image is to be seen: inside every shape that is given (PS3.3 C.7.6.11, C.7.6.15).
+    """The visible part of an image: inside every given shape (PS3.3 C.7.6.11, C.7.6.15).
 
     Attributes:
         rectangle: Inclusive pixel edges (left, right, top, bottom) as columns and rows from 0.
@@ -205,7 +205,7 @@ class Shutter:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A part of an image that has its own scale: an ultrasound region or the grid of a plot.
+    """A part of an image with its own scale: an ultrasound region or the grid of a plot.
 
     PS3.3 C.8.5.5. Pixels are columns and rows from 0, edges inclusive.
 
@@ -234,7 +234,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One decoded frame: stored values and what is needed to interpret them.
+    """One decoded frame: stored values and the figures needed to interpret them.
 
     Attributes:
         stored: [rows, columns] integer or float stored values; [rows, columns, 3] uint8/uint16 RGB
@@ -301,12 +301,12 @@ class Frame:
 
     @property
     def is_color(self) -> bool:
-        """Whether it has no grey window: RGB or palette colour."""
+        """Whether it has no grey window, being RGB or palette colour."""
         return self.stored.ndim == 3 or (self.palette is not None and not self.supplemental)
 
 
 class Content(StrEnum):
-    """What a file holds, as far as showing it goes."""
+    """The content of a file, as far as display is concerned."""
 
     IMAGE = "image"
     SEGMENTATION = "segmentation"  # drawn over its source; its frames can be shown by themselves
@@ -324,7 +324,7 @@ _WITH_FRAMES = frozenset({Content.IMAGE, Content.SEGMENTATION, Content.DOCUMENT,
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """One image or other object as the catalogue knows it: headers only, no pixels.
+    """One image or other object in the catalogue: header data, no pixels.
 
     Attributes:
         path: The file; for a member of a zip archive the archive's path and the member's name,
@@ -375,22 +375,22 @@ class Instance:
 
     @property
     def has_frames(self) -> bool:
-        """Whether `Decoder.frame` gives something to show."""
+        """Whether `Decoder.frame` returns something to show."""
         return self.content in _WITH_FRAMES
 
     @property
     def is_image(self) -> bool:
-        """Whether it is an image of a patient or specimen, which tools may be run on."""
+        """Whether it is an image of a patient or specimen, on which tools may run."""
         return self.content is Content.IMAGE
 
     def get(self, keyword: str) -> str:
-        """The attribute's text, or ""."""
+        """Return an attribute's text, or ""."""
         return self.attributes.get(keyword, "")
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """Instances that belong in one stack, in display order.
+    """Instances that form one stack, in display order.
 
     One Series Instance UID may be split into several: a localiser in a stack, phases, echoes.
 
@@ -419,12 +419,12 @@ class Series:
 
     @property
     def key(self) -> str:
-        """Unique among the series of a study."""
+        """A key that is unique among the series of a study."""
         return f"{self.uid}/{self.part}" if self.part else self.uid
 
     @property
     def content(self) -> Content:
-        """What its instances hold."""
+        """The content of its instances."""
         return self.instances[0].content if self.instances else Content.OTHER
 
 
@@ -455,7 +455,7 @@ class Study:
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What a user must be told about a file: never dropped silently.
+    """A message about a file that the user must see.
 
     Attributes:
         path: The file or folder.
@@ -472,7 +472,7 @@ class Problem:
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """What a scan of paths found."""
+    """The studies and problems that a scan found."""
 
     studies: tuple[Study, ...]
     problems: tuple[Problem, ...]

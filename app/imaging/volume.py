@@ -1,4 +1,4 @@
-"""Volumes: voxels with their place in the patient (types only; `volumes` assembles them)."""
+"""Types of volumes: voxels with their position in the patient."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from app.imaging.types import Frame
 
 
 class Plane(StrEnum):
-    """Which sections of a stack are shown."""
+    """The anatomical plane of sections."""
 
     ACQUIRED = "acquired"
     AXIAL = "axial"
@@ -50,11 +50,11 @@ class Volume:
 
     @property
     def direction(self) -> NDArray[np.float64]:
-        """[3, 3]: unit vectors of i, j and k as columns, as SimpleITK's GetDirection."""
+        """[3, 3] unit vectors of i, j and k as columns, as SimpleITK's GetDirection."""
         return self.affine[:3, :3] / np.asarray(self.spacing)
 
     @property
     def origin(self) -> tuple[float, float, float]:
-        """Patient mm of voxel (0, 0, 0)."""
+        """Patient coordinates (LPS, mm) of voxel (0, 0, 0)."""
         x, y, z = (float(part) for part in self.affine[:3, 3])
         return x, y, z

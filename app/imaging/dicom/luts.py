@@ -1,7 +1,7 @@
 """Items of Modality, VOI and Presentation LUT Sequences (PS3.3 C.11.1.1, C.11.2.1.1, C.11.4).
 
-Descriptors and data are written in many ways that the standard does not allow, or no longer; what
-can only be meant one way is taken so.
+Many files write descriptors and data in ways that the standard does not allow; they are accepted
+where only one meaning is possible.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from app.imaging.types import Lut
 
 
 def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> Lut | None:
-    """An item's table; None when it cannot be used.
+    """Return an item's table, or None when it cannot be used.
 
     Args:
         item: With LUT Descriptor and LUT Data.
@@ -50,7 +50,7 @@ def _descriptor(item: Dataset) -> tuple[int, int, int] | None:
 def lut_data(
     value: Any, entries: int, bits: int, *, little: bool = True
 ) -> NDArray[np.uint16] | None:
-    """LUT data as 16-bit numbers, at most `entries`; None when most of them are missing.
+    """Return LUT data as at most `entries` 16-bit numbers; None when most of them are missing.
 
     Args:
         value: Bytes (OW, OB), or numbers (US, SS). 8-bit entries may be packed two to a word.

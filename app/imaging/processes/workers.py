@@ -1,4 +1,4 @@
-"""Worker processes: where anything runs that may crash, hang, leak or block.
+"""Worker processes, which run all code that may crash, hang, leak or block.
 
 Codecs written in C abort and hang on broken files, and models take seconds and gigabytes, so
 neither runs in the app's process. A `Worker` is one spawned process that calls functions by name;
@@ -30,7 +30,7 @@ _SINGLE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_
 
 
 class Worker:
-    """One worker process, started when it is first needed.
+    """One worker process, started on first use.
 
     Args:
         name: For messages to the user and the process list: "decoding", "model".
@@ -76,7 +76,7 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """Process id while one runs."""
+        """Process id while one runs, else None."""
         process = self._process
         return process.pid if process is not None and process.alive else None
 
@@ -111,7 +111,7 @@ class Worker:
         grace_s: float = 0.3,
         retry: bool = False,
     ) -> dict[str, Any]:
-        """Call a function there and wait; calls from several threads take turns.
+        """Call a function in the process and wait; calls from several threads take turns.
 
         Args:
             entry: "module:function", below an allowed prefix. It is called as `function(payload)`,
@@ -167,7 +167,7 @@ class Worker:
         return WorkerDied(f"the {self.name} process {lost}", detail=entry)
 
     def end(self) -> None:
-        """End the process once no call runs, to give its memory back; the next call starts one.
+        """End the process once no call runs, to free its memory; the next call starts one.
 
         Raises:
             Cancelled: The worker was closed.
@@ -179,7 +179,7 @@ class Worker:
             self._turn.release()
 
     def close(self) -> None:
-        """End the process, and with it a call that runs. Idempotent."""
+        """End the process, and with it a running call. Idempotent."""
         self._closed = True
         process = self._process
         if process is not None:

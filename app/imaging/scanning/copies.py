@@ -1,7 +1,7 @@
-"""Copies of one file: many media hold an image twice, under two names.
+"""Detection of files that are copies of each other; many media hold an image under two names.
 
-Only files with equal content are copies. Two files that share a SOP Instance UID and differ are two
-images of which one has a wrong UID, and both are kept.
+Only files with equal content are copies. Two files that share a SOP Instance UID but differ are two
+images, one of which has a wrong UID; both are kept.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ _FILES_AT_ONCE = 256
 _TIMEOUT_S = 600.0
 
 CONTENT = "ContentDigest"
-"""The attribute of instances that share UID and size with another: a digest of the whole file."""
+"""Attribute with the file's digest, given to instances that share UID and size but differ."""
 
 
 @dataclass(frozen=True, slots=True)
 class _File:
-    """A file to be compared: its size, and the SOP Instance UIDs that another file has too."""
+    """A file to be compared, with its size and the SOP Instance UIDs it shares with another."""
 
     size: int
     uids: set[str]
@@ -36,7 +36,7 @@ class _File:
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Instances after their files were compared.
+    """The instances that remain after their files were compared.
 
     Attributes:
         kept: Without copies. Those that are *not* copies, though UID and size agree, have their
@@ -52,7 +52,7 @@ class Compared:
 
 
 class Copies:
-    """Finds copies by reading the whole of files that share UID and size, in the workers.
+    """Finds copies by comparing digests of files that share UID and size, in the workers.
 
     Args:
         pool: Where they are read.
@@ -66,7 +66,7 @@ class Copies:
     def compare(
         self, instances: Sequence[Instance], opened: Sequence[Instance] = ()
     ) -> Compared | None:
-        """Leave out copies; of each content an open file is kept, else that with the lowest path.
+        """Remove copies; an open file is kept first, otherwise the one with the lowest path.
 
         Args:
             instances: What the scan found.
@@ -130,7 +130,7 @@ class Copies:
 
 
 def _candidates(instances: Sequence[Instance], opened: Sequence[Instance]) -> dict[Path, _File]:
-    """Files that share a SOP Instance UID and a size with another; one of them at least is new."""
+    """Return files that share UID and size with another, at least one of them new."""
     near = with_uids_of(opened, instances) if opened else []
     uids = [one.sop_instance_uid for one in instances]
     twice = {uid for uid, count in Counter(uids).items() if count > 1}

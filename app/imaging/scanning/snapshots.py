@@ -1,4 +1,4 @@
-"""The result of a scan as bytes for the index, and back without making all its instances."""
+"""Results of scans as bytes for the index, restored without making all instances."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from app.imaging.types import Problem, ScanResult, Series, Study
 
 @dataclass(frozen=True, slots=True)
 class Snapshot:
-    """What a scan of some paths found, when nothing had been opened before.
+    """The stored result of a scan that began with nothing open.
 
     Attributes:
         mark: Stands for all files behind the paths, as they were.
