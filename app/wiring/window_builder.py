@@ -85,7 +85,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.audit.audit_window import CopyRecorder, show_audit
     from app.views.chat.dock import ChatDock
     from app.views.main_window import MainWindow
-    from app.views.models.window import close_models, show_models
+    from app.views.models.models_window import close_models, show_models
     from app.views.pack_texts import PackTexts
     from app.views.startup_actions import StartupActions, StartupRequest
 
