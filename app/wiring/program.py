@@ -31,7 +31,7 @@ from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, ProviderSettings, Settings
 from app.tools.api import CancelToken
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
 from app.tools.models.store import ModelStore
 from app.tools.registry import Registry, load_packs
