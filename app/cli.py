@@ -371,7 +371,7 @@ def _audit(argv: list[str]) -> int:
 
     match options.action:
         case "verify":
-            return audit_command.check(anchor=options.anchor, as_json=options.json)
+            return audit_command.verify_log(anchor=options.anchor, as_json=options.json)
         case "find":
             return audit_command.find(options.target, as_json=options.json)
         case _:

@@ -31,7 +31,7 @@ from app.imaging.types import Instance
 from app.secrets import Secrets, key_name
 from app.settings import LimitSettings, ModelSettings, ProviderSettings, Settings
 from app.tools.api import CancelToken
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.tools.images import OpenImage, RunImages
 from app.tools.models.store import ModelStore
 from app.tools.registry import Registry, load_packs
@@ -170,7 +170,9 @@ class Program:
         Raises:
             UsageError: There is no such model, or it is not configured.
         """
-        return self.model_of(self.settings.llm if name is None else self._model_settings(name))
+        return self.language_model_for(
+            self.settings.llm if name is None else self._model_settings(name)
+        )
 
     def use_model(self, name: str) -> None:
         """Use a language model instead of that of the settings, without saving it.
@@ -190,7 +192,7 @@ class Program:
         named = {"path" if kind == "local" else "model": model} if model else {}
         return chosen.with_provider(kind, chosen.of(kind).model_copy(update=named))
 
-    def model_of(self, chosen: ModelSettings) -> LanguageModel:
+    def language_model_for(self, chosen: ModelSettings) -> LanguageModel:
         """Return the language model of settings that need not be those in use.
 
         Raises:
@@ -226,7 +228,7 @@ class Program:
             model,
             self.registry,
             system=system_prompt(),
-            limits=limits_of(self.settings.limits),
+            limits=run_limits(self.settings.limits),
             consents=self.consents,
             approvals=Gate(self.policy(), self.grants),
             plans=self.registry.plans,
@@ -323,7 +325,7 @@ class Program:
         self._temporary.clear()
 
 
-def limits_of(chosen: LimitSettings) -> Limits:
+def run_limits(chosen: LimitSettings) -> Limits:
     """Return the limits of a run from the settings."""
     return Limits(
         steps=chosen.steps,

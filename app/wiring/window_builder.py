@@ -214,7 +214,7 @@ class _ActiveModel:
         Raises:
             SightlineError: The model is not configured; nothing is changed then.
         """
-        model = self._program.model_of(changed.llm)
+        model = self._program.language_model_for(changed.llm)
         return model, self._program.change_settings(changed)
 
     def _end_unused(self, agent: AgentThread) -> None:

@@ -19,7 +19,7 @@ from PIL import Image
 from app.headless import runs
 from app.headless.runs import AskRequest
 from app.imaging.demo import demo_paths
-from app.tools.host import ProcessHost
+from app.tools.hosting.host import ProcessHost
 from app.wiring import Program
 from tests.support import four_prompts as seed
 from tests.support.four_prompts import MODELS, TOOLS, Following, script

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.imaging.decode import Decoder
-from app.imaging.reading.attribute_reading import MAX_ROWS, read_attributes
+from app.imaging.reading.image_entries import MAX_ROWS, read_attributes
 from app.imaging.scanning import media_directory
 from tests.faults import hostile_items as make
 from tests.faults.bounds import assert_cheap, assert_refused

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import QStatusBar, QWidget
 from app.agent.context.model_pictures import make_pictures
 from app.agent.events import ApprovalRequested, DataSent
 from app.agent.privacy.consents import Shown, risky_request
-from app.headless.common import program_of
+from app.headless.common import open_program
 from app.headless.runs import AskRequest, _open_images
 from app.imaging.demo import demo_paths
 from app.tools.api import CancelToken
@@ -64,7 +64,7 @@ def main(folder: Path) -> None:
 
 def _pictured(folder: Path) -> list[Shown]:
     asked = AskRequest("What is it?", tuple(demo_paths()[:1]))
-    with program_of() as program:
+    with open_program() as program:
         images = _open_images(program.decoder, asked.images)
         from app.tools.images import RunImages
 

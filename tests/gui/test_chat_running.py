@@ -129,7 +129,7 @@ def test_a_notice_is_written_anew_in_place_and_gone_when_the_model_answers(
     for text in (LOADING, "The model is still being loaded (10 s): reading 40%.", WAITING):
         chat.runner.say(Noted, text=text, passing=True)
         wait_until(lambda text=text: chat.run.note and chat.run.note.text == text)
-        assert order(chat) == ["UserBubble", "NoteLine", "Thinking"]
+        assert order(chat) == ["UserBubble", "NoteLine", "ActivityBar"]
         assert chat.run.state_text == "Waiting…"  # beside a bar that moves
     chat.runner.say(TextDelta, text="Hello.")
     wait_until(lambda: order(chat) == ["UserBubble", "AnswerView"])

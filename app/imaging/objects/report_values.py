@@ -78,6 +78,7 @@ def unit_text(code: Dataset | None) -> str:
 
 def _ucum_text(value: str) -> str:
     """Return a UCUM code in the usual notation, e.g. "mm²" for "mm2"."""
+    # A UCUM annotation such as {count} is a unit by itself.
     if re.fullmatch(r"\{[^{}]*\}", value):
         return value[1:-1]
     text = re.sub(r"\{[^{}]*\}", "", value) if not value.startswith("{") else value

@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from safetensors import SafetensorError, safe_open
-
 from app.errors import SightlineError
 from app.tools.api import CancelToken, ModelHost, Progress
 from app.tools.models.cards import ModelCard
@@ -94,6 +92,8 @@ def check_tensors(path: Path) -> None:
     Raises:
         SightlineError: It is cut off, damaged, or no safetensors file.
     """
+    from safetensors import SafetensorError, safe_open  # no model library is loaded at start-up
+
     try:
         with safe_open(path, framework="numpy"):
             pass

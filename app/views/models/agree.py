@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.views.settings.fields import Check, wrapped
+from app.views.settings.fields import Check, wrapped_label
 from app.views.theme import SPACE, THEME
 from app.views.widgets import push_button
 
@@ -85,9 +85,9 @@ class AgreeDialog(QDialog):
         self._column = QVBoxLayout(inside)
         self._column.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.s)
         self._column.setSpacing(SPACE.s)
-        self._column.addWidget(wrapped(asked.title, "title"))
+        self._column.addWidget(wrapped_label(asked.title, "title"))
         for fact in asked.facts:
-            self._column.addWidget(wrapped(fact, "muted"))
+            self._column.addWidget(wrapped_label(fact, "muted"))
         self._ask_terms(asked)
         self._ask_code(asked)
         self._ask_other(asked)
@@ -111,7 +111,7 @@ class AgreeDialog(QDialog):
 
     def _ask_terms(self, asked: Asked) -> None:
         for title, text in asked.terms:
-            self._column.addWidget(wrapped(f"Terms of {title}", "section"))
+            self._column.addWidget(wrapped_label(f"Terms of {title}", "section"))
             view = QPlainTextEdit(text.strip())
             view.setReadOnly(True)
             view.setTabChangesFocus(True)
@@ -126,24 +126,24 @@ class AgreeDialog(QDialog):
             return
         for title, names in asked.code:
             listed = ", ".join(names) or "as its publisher offers it"
-            self._column.addWidget(wrapped(f"Program code of {title}", "section"))
+            self._column.addWidget(wrapped_label(f"Program code of {title}", "section"))
             why = (
                 f"With the weights comes program code of their publisher ({listed}). It can do on "
                 "this computer whatever you can. Allow it only if you trust the publisher, or "
                 "looked at it."
             )
-            self._column.addWidget(wrapped(why, "muted"))
+            self._column.addWidget(wrapped_label(why, "muted"))
         self.code = self._check("Allow this code to run", asked.code_needed)
         if not asked.code_needed:
             without = "Without it the weights are installed, and the code is left out."
-            self._column.addWidget(wrapped(without, "caption"))
+            self._column.addWidget(wrapped_label(without, "caption"))
 
     def _ask_other(self, asked: Asked) -> None:
         if not asked.other:
             return
-        self._column.addWidget(wrapped("Not the published files", "section"))
+        self._column.addWidget(wrapped_label("Not the published files", "section"))
         for why in asked.other:
-            self._column.addWidget(wrapped(why, "warning"))
+            self._column.addWidget(wrapped_label(why, "warning"))
         self.other = self._check("Take them anyway; results will carry a warning", True)
 
     def _check(self, text: str, needed: bool) -> Check:

@@ -11,7 +11,7 @@ from app.views.layouts import row
 from app.views.models import words
 from app.views.models.table import TONES
 from app.views.pack_texts import PackTexts
-from app.views.settings.fields import wrapped
+from app.views.settings.fields import wrapped_label
 from app.views.text_view import BULLET, TextView
 from app.views.theme import SPACE
 from app.views.widgets import label
@@ -35,11 +35,11 @@ class Details(QScrollArea):
         self._column = QVBoxLayout(inside)
         self._column.setContentsMargins(SPACE.l, SPACE.m, SPACE.l, SPACE.l)
         self._column.setSpacing(SPACE.xs)
-        self.title = wrapped("", "heading")
-        self.tools = wrapped("", "muted")
+        self.title = wrapped_label("", "heading")
+        self.tools = wrapped_label("", "muted")
         self.state_icon = label()
-        self.state = wrapped("", "strong")
-        self.state_more = wrapped("", "muted")
+        self.state = wrapped_label("", "strong")
+        self.state_more = wrapped_label("", "muted")
         for part in (self.title, self.tools):
             self._column.addWidget(part)
         line = row(self.state_icon, spacing=6)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QProgressBar, QVBoxLayout, QWidget
 from app.views import icons
 from app.views.layouts import row
 from app.views.models.table import TONES
-from app.views.settings.fields import wrapped
+from app.views.settings.fields import wrapped_label
 from app.views.theme import SPACE
 from app.views.widgets import label, push_button
 
@@ -30,7 +30,7 @@ class TaskBar(QWidget):
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Progress")
         self.icon = label()
-        self.text = wrapped("", "")
+        self.text = wrapped_label("", "")
         self.cancel = push_button("Cancel", cancel)
         self.cancel.setAutoDefault(False)
         line = row(self.icon, spacing=SPACE.s)

@@ -36,7 +36,7 @@ from app.tools.api import ToolSpec
 from app.views.daemon_tasks import DaemonTasks
 from app.views.icons import icon
 from app.views.layouts import row
-from app.views.settings.fields import Amount, Check, Count, Form, SettingsPage, wrapped
+from app.views.settings.fields import Amount, Check, Count, Form, SettingsPage, wrapped_label
 from app.views.settings.model_page import ModelPage
 from app.views.settings.provider_text import PROVIDERS, host_of, where_it_runs
 from app.views.settings.settings_style import style_sheet
@@ -72,7 +72,7 @@ _NEVER = (
 
 @dataclass(frozen=True, slots=True)
 class SettingsSources:
-    """The objects bodys the settings that the pages show or change.
+    """The objects besides the settings that the pages show or change.
 
     Attributes:
         keys: The store of the endpoints' keys.
@@ -82,7 +82,7 @@ class SettingsSources:
         show_audit: Opens the audit window; None leaves its button out.
         show_models: Opens the models window; None leaves its button out.
         tools: The installed tools.
-        site: Rules for tools of this computer, which hold body the user's own.
+        site: Rules for tools of this computer, which hold besides the user's own.
     """
 
     keys: Secrets
@@ -132,7 +132,7 @@ class SettingsDialog(QDialog):
         self.model.provider_shown.connect(self._set_tab_order)
         self._set_tab_order()
         self._update()
-        self._fit()
+        self._set_size()
 
     @cached_property
     def limits(self) -> LimitsPage:
@@ -171,7 +171,7 @@ class SettingsDialog(QDialog):
             changed["limits"] = self.limits.limits()
         if "tools" in self.__dict__:
             changed["policy"] = self.tools.policy()
-            changed |= self.tools.models.chosen()
+            changed |= self.tools.models.values()
         return self._settings.model_copy(update=changed)
 
     def save(self) -> None:
@@ -180,7 +180,7 @@ class SettingsDialog(QDialog):
             return
         changed, typed = self.current(), self.model.typed_key()
         self.save_button.setEnabled(False)
-        self._say("Saving…")
+        self._show_text("Saving…")
         keys, apply, applied = self._sources.keys, self._apply, self._applied
 
         def work(_cancel: object) -> Any:
@@ -193,16 +193,16 @@ class SettingsDialog(QDialog):
                 self.accept()
             applied(result)
 
-        self._saving.run(work, done, self._not_saved)
+        self._saving.run(work, done, self._show_not_saved)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         self._tasks.close()
         super().closeEvent(event)
 
-    def _not_saved(self, reason: str) -> None:
+    def _show_not_saved(self, reason: str) -> None:
         if isValid(self):
             self.save_button.setEnabled(True)
-            self._say(reason)
+            self._show_text(reason)
 
     def _build(self) -> None:
         settings, sources = self._settings, self._sources
@@ -226,7 +226,7 @@ class SettingsDialog(QDialog):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(body, 1)
-        column.addWidget(self._foot())
+        column.addWidget(self._make_foot())
         self.save_button.setDefault(True)  # of this window: not before the button is in it
         self.list.currentRowChanged.connect(self._show_page)
 
@@ -246,11 +246,11 @@ class SettingsDialog(QDialog):
         for before, after in pairwise(ordered):
             QWidget.setTabOrder(before, after)
 
-    def _foot(self) -> QWidget:
+    def _make_foot(self) -> QWidget:
         foot = QWidget()
         foot.setObjectName("settingsFoot")
         foot.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
-        self.note = wrapped("", "caption")
+        self.note = wrapped_label("", "caption")
         self.cancel_button = QPushButton("Cancel")
         self.cancel_button.setAutoDefault(False)
         self.cancel_button.clicked.connect(lambda _checked=False: self.reject())
@@ -266,13 +266,13 @@ class SettingsDialog(QDialog):
     def _update(self) -> None:
         problem = self.model.problem()
         self.save_button.setEnabled(not problem)
-        self._say(problem)
+        self._show_text(problem)
 
-    def _say(self, text: str) -> None:
+    def _show_text(self, text: str) -> None:
         self.note.setText(text)
         self.save_button.setAccessibleDescription(text)
 
-    def _fit(self) -> None:
+    def _set_size(self) -> None:
         """Set a size that reads well and fits on the screen."""
         room = self.screen().availableGeometry().size() - QSize(40, 60)
         self.resize(_SIZE.boundedTo(room))
@@ -287,33 +287,33 @@ class LimitsPage(SettingsPage):
 
     def __init__(self, limits: LimitSettings) -> None:
         super().__init__()
-        self.heading(
+        self.add_heading(
             "How far may one question go?",
             "Reaching a limit ends the run with a summary of what was found so far; nothing that "
             "was found is lost.",
         )
         form = Form()
         self.steps = self._count("steps", "requests")
-        form.put("Steps", self.steps)
-        form.note("How often the language model is asked.", self.steps)
+        form.add_row("Steps", self.steps)
+        form.add_note("How often the language model is asked.", self.steps)
         self.tool_calls = self._count("tool_calls", "calls")
-        form.put("Tool calls", self.tool_calls)
-        form.note("All tools together.", self.tool_calls)
+        form.add_row("Tool calls", self.tool_calls)
+        form.add_note("All tools together.", self.tool_calls)
         self.calls_per_task = self._count("calls_per_task", "calls")
-        form.put("Calls a task", self.calls_per_task)
-        form.note("While one step of the plan is under way.", self.calls_per_task)
+        form.add_row("Calls a task", self.calls_per_task)
+        form.add_note("While one step of the plan is under way.", self.calls_per_task)
         self.minutes = Amount(*bounds(LimitSettings, "minutes"), suffix=" minutes")
-        form.put("Time", self.minutes)
-        form.note("Waiting for your own answers is not counted.", self.minutes)
+        form.add_row("Time", self.minutes)
+        form.add_note("Waiting for your own answers is not counted.", self.minutes)
         self.tokens = self._count("tokens", "tokens", step=50_000)
-        form.put("Tokens", self.tokens)
-        form.note("Questions and answers of the language model together.", self.tokens)
+        form.add_row("Tokens", self.tokens)
+        form.add_note("Questions and answers of the language model together.", self.tokens)
         self.cost = Amount(*bounds(LimitSettings, "cost"), prefix="$ ", step=0.5)
-        form.put("Cost", self.cost)
-        form.note("An estimate, for models whose prices are entered on their page.", self.cost)
+        form.add_row("Cost", self.cost)
+        form.add_note("An estimate, for models whose prices are entered on their page.", self.cost)
         self.rules_first = Check("Let rules answer what they are certain of")
-        form.put("Rules first", self.rules_first)
-        form.note(
+        form.add_row("Rules first", self.rules_first)
+        form.add_note(
             "A count, a ratio, a file's attributes: no language model is asked, and nothing is "
             "sent. Otherwise the model is asked every question.",
             self.rules_first,
@@ -373,20 +373,20 @@ class PrivacyPage(SettingsPage):
         super().__init__()
         self._consents = consents
         self.withdraw_buttons: dict[str, QPushButton] = {}
-        self.heading("What leaves this computer?")
+        self.add_heading("What leaves this computer?")
         fields = settings.of(settings.kind)
         title = dict(PROVIDERS)[settings.kind]
         self.where = self._text(f"{title}. {where_it_runs(settings.kind, fields)}")
-        self.section("Allowed since Sightline was started")
+        self.add_section("Allowed since Sightline was started")
         self._hosts = QVBoxLayout()
         self._hosts.setSpacing(SPACE.s)
         self.column.addLayout(self._hosts)
-        self.section("Sent to a host that you allowed")
+        self.add_section("Sent to a host that you allowed")
         self.sent = self._text(_list(_SENT))
-        self.section("Never sent")
+        self.add_section("Never sent")
         self.never = self._text(_list(_NEVER))
-        self.section("Key")
-        self.key_note = wrapped("", "muted")
+        self.add_section("Key")
+        self.key_note = wrapped_label("", "muted")
         self.column.addWidget(self.key_note)
         if show_audit is not None:
             self._add_audit(show_audit)
@@ -396,13 +396,13 @@ class PrivacyPage(SettingsPage):
         self._host = host_of(settings.kind, fields)
 
     def _add_audit(self, show_audit: Callable[[], object]) -> None:
-        self.section("On record")
+        self.add_section("On record")
         about = "Tool calls, what was allowed, sent and exported. It holds no patient data."
         self.audit_button = QPushButton("Audit log…")
         self.audit_button.setAutoDefault(False)
         self.audit_button.clicked.connect(lambda _checked=False: show_audit())
         line = QWidget()
-        parts = row(wrapped(about, "muted"), self.audit_button)
+        parts = row(wrapped_label(about, "muted"), self.audit_button)
         parts.setStretch(0, 1)
         line.setLayout(parts)
         self.column.addWidget(line)
@@ -420,7 +420,7 @@ class PrivacyPage(SettingsPage):
             self._hosts.addWidget(self._host_row(host, host in texts, host in pictures))
         if not (texts or pictures):
             none = "No host: nothing is sent anywhere before you are asked."
-            self._hosts.addWidget(wrapped(none, "muted"))
+            self._hosts.addWidget(wrapped_label(none, "muted"))
 
     def _host_row(self, host: str, text: bool, pictures: bool) -> QWidget:
         what = " and ".join(

@@ -25,7 +25,7 @@ from app.agent.messages import Message
 from app.imaging.processes.worker_process import death
 from app.log import get_logger
 from app.settings import ToolForm
-from app.tools.host import default_threads
+from app.tools.hosting.host import default_threads
 from app.tools.needs import missing_package
 
 _log = get_logger(__name__)
