@@ -18,11 +18,13 @@ from app.agent.llm.base import Note
 from app.agent.llm.failures import Endpoint, silent_endpoint, unfinished_answer
 from app.errors import UsageError
 
-_LOADING = (
+LOADING_NOTE = (
     "The model is still being loaded. The first answer after a start can take half a minute "
     "and more."
 )
-_WAITING = "The model has not begun to answer yet: a long question or a busy server takes a while."
+WAITING_NOTE = (
+    "The model has not begun to answer yet: a long question or a busy server takes a while."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,7 @@ async def bounded_stream(
         await asyncio.wait({first}, timeout=min(bounds.note_s, bounds.first_s))
         if not first.done():
             if bounds.note_s < bounds.first_s:
-                yield Note(_LOADING if is_loopback(at.host) else _WAITING, passing=True)
+                yield Note(LOADING_NOTE if is_loopback(at.host) else WAITING_NOTE, passing=True)
             left_s = min(bounds.first_s, bounds.answer_s) - bounds.note_s
             await asyncio.wait({first}, timeout=max(left_s, 0))
         if not first.done():
