@@ -180,7 +180,9 @@ class _ActiveModel:
             self._end_unused(agent)
 
         def show(page: str) -> None:
-            probe = Probe(program.models.to_try, program.models.is_kept, program.note_endpoint_test)
+            probe = Probe(
+                program.models.trial_model, program.models.is_kept, program.note_endpoint_test
+            )
             specs = tuple(tool.spec for tool in program.registry.all())
             sources = SettingsSources(
                 program.secrets,
