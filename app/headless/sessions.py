@@ -24,7 +24,7 @@ from app.errors import FileProblem, SightlineError, printable
 from app.headless.common import open_program, print_json, scan_source
 from app.imaging.decode import Decoder
 from app.imaging.types import Instance
-from app.tools import lineage
+from app.tools import picture_sources
 from app.tools.api import CancelToken, ToolContext
 from app.tools.images import OpenImage, RunImages
 from app.wiring import Program
@@ -197,7 +197,7 @@ class _ReplayImages:
             if str(instance.path) != path:
                 self.renamed[path] = str(instance.path)
             shown = int(facts.get("shown_frame", 0))
-            window = lineage.window_of(facts.get("window"))
+            window = picture_sources.window_of(facts.get("window"))
             opened.append(OpenImage(name, instance, shown, window, bool(facts.get("invert"))))
         self._missing[call.run_id] = missing
         self._images[call.run_id] = RunImages(opened, self.folder, self.program.decoder)

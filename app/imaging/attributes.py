@@ -11,11 +11,11 @@ class AttributeRow:
 
     Attributes:
         tag: "(gggg,eeee)", lower case hexadecimal.
-        keyword: DICOM keyword; for private or unknown elements their name in brackets.
+        keyword: DICOM keyword; for private or unknown elements the name in brackets.
         vr: Value representation.
         value: Plain text, cut at some hundred characters; binary values as their length.
-        depth: How deep in sequences it lies; 0 at the top level. A sequence's own row is
-            followed by its items' rows, one level deeper.
+        depth: Level of nesting in sequences, 0 at the top. A sequence's own row is followed by
+            the rows of its items, one level deeper.
     """
 
     tag: str

@@ -50,9 +50,9 @@ _WHOLE_FILE_KINDS = ("tiff", "volume")
 def frame_timeout_s(instance: Instance) -> float:
     """Return the time limit for decoding one frame of an instance, longer for larger ones.
 
-    At least five times what the slowest codec takes here (JPEG 2000: 110 ns a sample), and time to
-    read the file from a slow network drive; never less than 10 s, since the machine may be busy,
-    nor more than `FRAME_TIMEOUT_S`.
+    At least five times the duration of the slowest codec (JPEG 2000: 110 ns a sample) plus the time
+    to read the file from a slow network drive, but 10 s at least, since the machine may be busy,
+    and `FRAME_TIMEOUT_S` at most.
     """
     frames = instance.frames if instance.kind in _WHOLE_FILE_KINDS else 1
     samples = instance.rows * instance.columns * frames * 3
@@ -63,7 +63,8 @@ def frame_timeout_s(instance: Instance) -> float:
 def key_of(instance: Instance, index: int) -> Key:
     """Return the cache key of a decoded frame.
 
-    Another patient's file may have taken the first's place, with its size and time.
+    It includes more than the path, since another patient's file of equal size and time may replace
+    a file.
     """
     one = instance
     state = one.mtime_ns, one.changed_ns, one.size_bytes
@@ -86,10 +87,10 @@ class Decoder:
     """Reads and decodes images; thread-safe.
 
     Args:
-        workers: Decoding processes; by default one per two cores, two at least.
+        workers: Number of decoding processes; by default one per two cores, at least two.
         cache_bytes: Budget of the frame cache; the least recently used frames go first.
-        memory_limit_bytes: Address space that one process may use.
-        index: Where to keep what scans find, so that the second is immediate; None to keep nothing.
+        memory_limit_bytes: Address space of one process.
+        index: File of the index, with which a second scan is immediate; None for no index.
 
     Example:
         >>> decoder = Decoder()
@@ -137,15 +138,15 @@ class Decoder:
         Args:
             paths: Files and folders; relative ones are made absolute.
             cancel: Ends the scan; the future then raises `Cancelled`.
-            progress: Called with files done and files found so far, on a thread of the scan.
-            found: Called now and then with the studies that have grown since it was last called,
-                each with all that is known of it, on a thread of the scan; so that the first
-                study can be shown while the others are still being read.
-            opened: Gives what is open already, on a thread of the scan: copies of it are left
-                out, and said to be so.
+            progress: Called with files done and files found so far, on the scan's thread.
+            found: Called repeatedly on the scan's thread with the studies that have grown since the
+                last call, each as far as it is read, so that the first study can be shown early.
+            opened: Returns the instances that are open already, called on the scan's thread. Copies
+                of them are left out with a message.
 
         Returns:
-            Never fails because of a file: each that is not shown is a `Problem` in the result.
+            The future of the result. It never fails because of a file: a file that is not shown is
+            a `Problem` in the result.
         """
         where = [Path(path).absolute() for path in paths]
         return Scan(self._pool, where, cancel, progress, found, self._index, opened).start()
@@ -155,11 +156,11 @@ class Decoder:
     ) -> Future[Frame]:
         """Decode one frame, or take it from the cache.
 
-        A request that is wanted again with a higher priority moves forward; one that all its
-        callers have cancelled is dropped.
+        A second request for a queued frame can raise its priority. A request is dropped once all
+        its callers have cancelled it.
 
         Returns:
-            Its future; fails with `FileProblem`, naming file, reason and remedy.
+            The future of the frame; it fails with `FileProblem`, naming file, reason and remedy.
         """
         if instance.kind == reformat.KIND:
             return self._volumes.section(instance, index)
@@ -189,8 +190,8 @@ class Decoder:
         """Set the frames that a viewer shows or waits for; they stay in the cache.
 
         Args:
-            owner: The viewer; each has pins of its own, and replaces them with each call.
-            shown: Images and frames from 0; none when it shows nothing more.
+            owner: The viewer; each call replaces its own pins only.
+            shown: Images and frames from 0; empty when the viewer shows nothing.
         """
         keys = [key_of(instance, index) for instance, index in shown]
         with self._lock:
@@ -211,13 +212,13 @@ class Decoder:
         """Return the voxels of a series of single images, or of one multi-frame instance.
 
         Args:
-            source: What it is made from.
+            source: The series, or the multi-frame instance.
             cancel: Ends this request.
-            progress: Called with slices decoded and slices in all, on a thread of the store.
+            progress: Called with decoded slices and all slices, on a thread of the store.
 
         Returns:
-            Its future; fails with `FileProblem` where the images form no volume, saying why. What
-            had to be resampled says so in `Volume.warnings`.
+            The future of the volume; it fails with `FileProblem` where the images form no volume.
+            Resampling is mentioned in `Volume.warnings`.
         """
         return self._volumes.volume(source, cancel, progress)
 
@@ -226,7 +227,7 @@ class Decoder:
     ) -> Future[Instance]:
         """Return an instance whose frames are sections of a volume (`reformat.planes_of`).
 
-        It makes the volume first; `frame` then gives the sections without delay. Fails as `volume`.
+        It makes the volume first; `frame` then returns sections without delay. Fails as `volume`.
         """
         return self._volumes.reformat(source, plane, cancel)
 

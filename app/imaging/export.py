@@ -19,12 +19,12 @@ def write_png(path: Path, pixels: NDArray[Any]) -> None:
     """Write an image as PNG.
 
     Args:
-        path: Where; its folder must exist.
+        path: File to write; its folder must exist.
         pixels: uint8 or uint16 [rows, columns], or uint8 [rows, columns, 3] RGB.
 
     Raises:
-        ValueError: Pixels of another kind, or none.
-        FileProblem: It cannot be written; names the file and says why.
+        ValueError: The pixels are empty or of another type.
+        FileProblem: The file cannot be written.
     """
     grey = pixels.ndim == 2 and pixels.dtype.str in ("|u1", "<u2")
     colour = pixels.ndim == 3 and pixels.shape[2] == 3 and pixels.dtype == np.uint8
@@ -45,8 +45,8 @@ def write_mask(path: Path, mask: NDArray[np.bool_]) -> None:
     """Write a mask as PNG of 0 and 255, with the mask's own rows and columns.
 
     Raises:
-        ValueError: It has not two dimensions.
-        FileProblem: It cannot be written.
+        ValueError: The mask is not two-dimensional.
+        FileProblem: The file cannot be written.
     """
     write_png(path, np.where(mask, np.uint8(255), np.uint8(0)))
 

@@ -86,12 +86,12 @@ class Finding:
 
     Attributes:
         id: Unique id.
-        image: The pixels it belongs to; it is drawn on no other image.
-        geometry: Where.
+        image: The frame it belongs to; it is drawn on no other image.
+        geometry: Its position and shape.
         label: Short name in the field's terms, e.g. "Right Lung".
-        score: The tool's own score, or None; `units` and `description` say what it means.
+        score: The tool's own score, or None; `description` explains it.
         units: Units of `value`, e.g. "px", "mm (detector plane)", "ratio".
-        provenance: Who made it.
+        provenance: Tool and model that made it.
         value: A measurement computed from the geometry and the image's spacing, or None.
         description: A sentence for the findings list and tooltips.
         approximate: Whether `value` is to be marked as approximate.

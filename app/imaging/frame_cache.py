@@ -21,7 +21,7 @@ _FIXED_BYTES = 4096
 def footprint(frame: Frame) -> int:
     """Return the bytes that a frame keeps in memory: pixels, overlays, palettes, LUTs, shutters.
 
-    Memory that is shared with the process it came from counts as its own: nobody else has it.
+    Memory shared with the worker that sent it counts too, since no other process keeps it.
     """
     return _FIXED_BYTES + _array_bytes(frame)
 
@@ -41,7 +41,7 @@ class FrameCache:
     """Frames within a budget of bytes; not thread-safe by itself.
 
     Args:
-        budget: Bytes of what is kept. Only pinned frames may exceed it.
+        budget: Limit in bytes. Only pinned frames may exceed it.
     """
 
     def __init__(self, budget: int) -> None:
@@ -78,7 +78,7 @@ class FrameCache:
     def put(self, key: Key, frame: Frame) -> None:
         """Add a frame and evict others for it; one that does not fit is dropped unless pinned.
 
-        Of two with one key the first stays: it is in use.
+        Of two frames with one key the first stays, since it is in use.
         """
         if key in self._frames:
             return
@@ -93,8 +93,8 @@ class FrameCache:
         """Replace the frames that a viewer shows or waits for.
 
         Args:
-            owner: Who shows them: each has pins of its own.
-            keys: Frames that are kept whatever comes, once they are here; none to unpin all.
+            owner: The viewer; each has its own pins.
+            keys: Frames that are never evicted once they are cached; empty to unpin all.
         """
         pins = frozenset(keys)
         if pins:

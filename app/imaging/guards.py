@@ -72,7 +72,7 @@ def check_matrix(path: Path, rows: int, columns: int, samples: int, frames: int)
     """Refuse impossible image sizes before any memory is allocated.
 
     Raises:
-        FileProblem: 0 x 0, negative or absurdly large.
+        FileProblem: The size is zero, negative or absurdly large.
     """
     if rows <= 0 or columns <= 0:
         raise problem(path, f"the image has no pixels (it declares {columns} x {rows})", COPY_AGAIN)

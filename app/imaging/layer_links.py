@@ -13,8 +13,8 @@ _DRAWN_OVER = frozenset({Content.SEGMENTATION, Content.STRUCTURES})
 class Named:
     """The SOP Instance UIDs that objects refer to, as sets that are built once.
 
-    A segmentation may name 20,000 images, and whether it names one is asked at every step of the
-    wheel: looking through the tuples of twenty of them took 10 ms.
+    A segmentation may refer to 20,000 images, and each step of the wheel asks whether it refers to
+    the current one. Searching twenty such tuples took 10 ms.
     """
 
     def __init__(self) -> None:
@@ -46,13 +46,13 @@ def layers_for(
 ) -> list[Instance]:
     """Return the segmentations, structure sets and annotations that may draw over an image.
 
-    Those that name it come first; then those in the same frame of reference of the same study.
-    Whether they draw anything on a given frame is for `Decoder.layer_frame` to tell.
+    Objects that refer to the image come first, then those in the same frame of reference and study.
+    `Decoder.layer_frame` tells whether they draw anything on a given frame.
 
     Args:
         instance: The image.
-        objects: What is open; others than such objects are passed over.
-        named_by: What they name, where it was made into sets.
+        objects: Open instances; those that draw nothing are ignored.
+        named_by: The references of the objects as sets, if they are built already.
     """
     named: list[Instance] = []
     near: list[Instance] = []

@@ -22,7 +22,7 @@ class LayerItem:
     Attributes:
         number: Unique in its layer: Segment Number, ROI Number, or a count from 1.
         label: Segment Label, ROI Name or Graphic Layer.
-        color: As the file recommends it, else one of a fixed palette, by number.
+        color: The file's recommendation, else a colour of a fixed palette by number.
         detail: E.g. "Organ: Liver. Made by TotalSegmentator (automatic)".
     """
 
@@ -37,10 +37,10 @@ class Layer:
     """An object that draws over images.
 
     Attributes:
-        instance: The object's own file.
-        title: For lists, e.g. SeriesDescription or Content Label.
+        instance: The object itself.
+        title: Title in lists, e.g. SeriesDescription or Content Label.
         items: Its parts in the file's order.
-        warnings: What a reader must know, e.g. "overlapping segments".
+        warnings: Warnings for the reader, e.g. "overlapping segments".
     """
 
     instance: Instance
@@ -56,7 +56,7 @@ class Label:
     Attributes:
         text: Plain text, may have several lines.
         at: (x, y) of its anchor or its box's top left corner.
-        box: (x0, y0, x1, y1) that it is to be written in, or None.
+        box: (x0, y0, x1, y1) of the box for the text, or None.
     """
 
     text: str
@@ -87,8 +87,8 @@ class LayerFrame:
     """The drawing of a layer on one frame of an image, possibly empty.
 
     Attributes:
-        shapes: In drawing order.
-        warnings: E.g. "resampled from another pixel grid".
+        shapes: Shapes in drawing order.
+        warnings: Warnings, e.g. "resampled from another pixel grid".
     """
 
     shapes: tuple[Shape, ...] = ()

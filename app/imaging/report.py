@@ -19,8 +19,8 @@ class ImageLink:
     """An image or other object that a content item refers to.
 
     Attributes:
-        sop_instance_uid: Of the object.
-        frames: Frames from 0 that are meant; empty for all.
+        sop_instance_uid: SOP Instance UID of the object.
+        frames: Frames referred to, from 0; empty for all.
     """
 
     sop_instance_uid: str
@@ -32,14 +32,14 @@ class ReportNode:
     """One content item.
 
     Attributes:
-        kind: Its Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ... REFERENCE for
-            an item that stands elsewhere in the tree.
+        kind: Value Type: CONTAINER, TEXT, NUM, CODE, IMAGE, SCOORD, PNAME, ..., or REFERENCE for
+            an item elsewhere in the tree.
         name: Concept name's meaning, e.g. "Finding"; "" for none.
-        value: As text with units, e.g. "12.4 mm"; "" for a container.
-        relationship: How it belongs to its parent: CONTAINS, HAS OBS CONTEXT, ...
+        value: Value as text with units, e.g. "12.4 mm"; "" for a container.
+        relationship: Relationship to its parent: CONTAINS, HAS OBS CONTEXT, ...
         children: Nested content items, in order.
-        links: Images it refers to; for an SCOORD those that it was selected from.
-        shapes: What an SCOORD draws, in pixels of each of its `links`.
+        links: Images it refers to; for an SCOORD the images that it was drawn on.
+        shapes: Shapes of an SCOORD, in pixels of each of its `links`.
         continuous: Whether the items of a container are to be read as one running text.
     """
 
@@ -58,10 +58,10 @@ class Report:
     """A whole document.
 
     Attributes:
-        title: Of the document, e.g. "CT Abdomen Report".
+        title: Title of the document, e.g. "CT Abdomen Report".
         facts: (name, value) pairs of its header: completion, verification, observer, date.
         root: The root container.
-        warnings: What could not be read.
+        warnings: Parts that could not be read.
     """
 
     title: str
@@ -107,8 +107,8 @@ def _line(name: str, value: str, depth: int) -> str:
 def key_images(report: Report) -> tuple[ImageLink, ...]:
     """Return the images and other objects that the document refers to, each once, in order.
 
-    For a key object selection these are the selected ones (PS3.3 A.35.4). A presentation state in
-    which an image is to be seen is not one of them.
+    For a key object selection these are the selected ones (PS3.3 A.35.4), without the presentation
+    states that an image refers to.
     """
     found: dict[ImageLink, None] = {}
     for node in nodes_of(report.root):

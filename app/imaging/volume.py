@@ -30,10 +30,10 @@ class Volume:
             else modality values as float32.
         affine: [4, 4] float64: (i, j, k, 1) -> patient mm, LPS. Voxel centres have integer
             coordinates.
-        template: A frame of it, for rescale, windows and names; its pixels are not used.
-        slices: Which of the frames that it was made from each k is, by their place in the series;
-            () where it was resampled.
-        warnings: E.g. "resampled to a slice distance of 1.08 mm: the acquired one changes".
+        template: One of its frames, for rescale, windows and names; its pixels are not used.
+        slices: Position in the series of the frame at each k; () where it was resampled.
+        warnings: For example "resampled to a slice distance of 1.08 mm: the acquired one
+            changes".
     """
 
     voxels: NDArray[Any]

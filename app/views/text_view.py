@@ -32,30 +32,22 @@ BLOCK = 8_000  # characters after which a paragraph is split, since Qt lays it o
 NEAR_END = 24  # px from the end within which the view follows new text
 
 
-class TextView(QTextBrowser):
-    """Selectable text that grows to its full height instead of scrolling.
+class PlainTextBrowser(QTextBrowser):
+    """A text browser that reaches nothing beyond its text.
 
-    `QTextBrowser` brings links and selection. Whatever would let it reach beyond its text is
-    switched off: loading of resources, navigation, rich clipboard content.
+    `QTextBrowser` brings links and selection. Loading of resources, navigation and rich clipboard
+    content are switched off.
 
     Args:
         parent: Qt parent.
-        max_height: Height in px from which the text scrolls by itself; 0 for no limit.
 
     Attributes:
-        finding_clicked: Id of the finding whose link was activated.
-        result_clicked: Number of the result whose citation was activated.
         more_actions: Called with the context menu to add further actions.
     """
 
-    finding_clicked = Signal(str)
-    result_clicked = Signal(int)
-
-    def __init__(self, parent: QWidget | None = None, *, max_height: int = 0) -> None:
+    def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._max_height = max_height
         self.more_actions: Callable[[QMenu], object] | None = None
-        self.setObjectName("chatText")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setOpenLinks(False)
         self.setOpenExternalLinks(False)
@@ -68,6 +60,66 @@ class TextView(QTextBrowser):
             | Qt.TextInteractionFlag.LinksAccessibleByMouse
             | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
         )
+
+    def loadResource(self, kind: int, name: QUrl) -> Any:
+        """Load nothing, whatever the document asks for."""
+        return None
+
+    def doSetSource(self, name: QUrl, kind: Any = None) -> None:
+        """Ignore navigation."""
+
+    def createMimeDataFromSelection(self) -> QMimeData:
+        """Return the selection as plain text only."""
+        # Qt's own object, emptied: the clipboard may outlive the Python interpreter, and an object
+        # made in Python would then crash the process.
+        data = super().createMimeDataFromSelection()
+        data.data("text/plain")  # makes Qt fill the object now instead of later
+        data.clear()
+        data.setText(self.textCursor().selection().toPlainText())
+        return data
+
+    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
+        """Offer copying and selecting, and nothing that opens a link."""
+        menu = QMenu(self)
+        copy = menu.addAction("Copy", self.copy)
+        copy.setEnabled(self.textCursor().hasSelection())
+        menu.addAction("Copy all", self.copy_all)
+        menu.addSeparator()
+        menu.addAction("Select all", self.selectAll)
+        if self.more_actions is not None:
+            menu.addSeparator()
+            self.more_actions(menu)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.popup(event.globalPos())
+
+    def copy_all(self) -> None:
+        """Put the whole text on the clipboard."""
+        QGuiApplication.clipboard().setText(self.plain())
+
+    def plain(self) -> str:
+        """Return the whole text."""
+        return self.toPlainText()
+
+
+class TextView(PlainTextBrowser):
+    """Selectable text that grows to its full height instead of scrolling.
+
+    Args:
+        parent: Qt parent.
+        max_height: Height in px from which the text scrolls by itself; 0 for no limit.
+
+    Attributes:
+        finding_clicked: Id of the finding whose link was activated.
+        result_clicked: Number of the result whose citation was activated.
+    """
+
+    finding_clicked = Signal(str)
+    result_clicked = Signal(int)
+
+    def __init__(self, parent: QWidget | None = None, *, max_height: int = 0) -> None:
+        super().__init__(parent)
+        self._max_height = max_height
+        self.setObjectName("chatText")
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         if not max_height:
             self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -84,10 +136,6 @@ class TextView(QTextBrowser):
         self.setPlainText(clean(text))
         if BULLET in text:
             self._hang()
-
-    def plain(self) -> str:
-        """Return all text as it is shown."""
-        return self.toPlainText()
 
     def caret_to_start(self) -> None:
         """Move the caret to the start, where inserted text cannot move it along."""
@@ -123,43 +171,12 @@ class TextView(QTextBrowser):
         painter.drawRoundedRect(link, 4, 4)
         painter.end()
 
-    def loadResource(self, kind: int, name: QUrl) -> Any:
-        """Load nothing, whatever the document asks for."""
-        return None
-
-    def doSetSource(self, name: QUrl, kind: Any = None) -> None:
-        """Ignore navigation."""
-
-    def createMimeDataFromSelection(self) -> QMimeData:
-        """Return the selection as plain text only."""
-        # Qt's own object, emptied: the clipboard may outlive the Python interpreter, and an object
-        # made in Python would then crash the process.
-        data = super().createMimeDataFromSelection()
-        data.data("text/plain")  # makes Qt fill the object now instead of later
-        data.clear()
-        data.setText(self.textCursor().selection().toPlainText())
-        return data
-
     def wheelEvent(self, event: QWheelEvent) -> None:
         """Let the conversation scroll, unless this text scrolls by itself."""
         if self.verticalScrollBar().maximum() > 0 and self._max_height:
             super().wheelEvent(event)
         else:
             event.ignore()
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        """Offer copying and selecting, and nothing that opens a link."""
-        menu = QMenu(self)
-        copy = menu.addAction("Copy", self.copy)
-        copy.setEnabled(self.textCursor().hasSelection())
-        menu.addAction("Copy all", lambda: QGuiApplication.clipboard().setText(self.plain()))
-        menu.addSeparator()
-        menu.addAction("Select all", self.selectAll)
-        if self.more_actions is not None:
-            menu.addSeparator()
-            self.more_actions(menu)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(event.globalPos())
 
     def _on_anchor(self, url: QUrl) -> None:
         target = url.toString()

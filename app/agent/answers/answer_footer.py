@@ -21,7 +21,7 @@ from app.agent.messages import Message
 from app.agent.planning import Intent
 from app.agent.request import RunRequest
 from app.tools.planning import Plans
-from app.tools.telling import Disagreement, Given, has_words, one_line
+from app.tools.result_wording import CallResult, Disagreement, has_words, one_line
 
 Notes = Sequence[Mapping[str, Any]]
 
@@ -125,7 +125,7 @@ def disagreements(concerned: RelevantResults, plans: Plans) -> str:
     return "\n".join(["**The tools disagree:**", *lines, ADVICE]) if lines else ""
 
 
-def _found(given: Sequence[Given], plans: Plans) -> Iterator[Disagreement]:
+def _found(given: Sequence[CallResult], plans: Plans) -> Iterator[Disagreement]:
     for pack in plans.packs:
         if pack.disagreements is None:
             continue
@@ -146,10 +146,10 @@ def _sides(found: Disagreement, results: Sequence[LoggedCall]) -> Iterator[str]:
         yield cite(one_line(text), results[place].message.evidence)
 
 
-def _given(item: LoggedCall) -> Given:
+def _given(item: LoggedCall) -> CallResult:
     data = item.message.data
     output, metadata = (_table(data.get(key)) for key in ("output", "metadata"))
-    return Given(item.call.name, item.call.arguments, output, metadata, item.sources)
+    return CallResult(item.call.name, item.call.arguments, output, metadata, item.sources)
 
 
 def _table(value: Any) -> Mapping[str, Any]:

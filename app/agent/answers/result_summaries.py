@@ -15,7 +15,15 @@ from typing import Any
 from app.agent.answers.evidence import cite
 from app.agent.messages import Message, for_people
 from app.tools.planning import NO_PLANS, Plans
-from app.tools.telling import Data, Said, Teller, Told, number, one_line, said
+from app.tools.result_wording import (
+    AnswerContext,
+    Data,
+    ResultWording,
+    Sentence,
+    cited,
+    number,
+    one_line,
+)
 
 DISCLAIMER = "Not for diagnosis: a person has to look at the image."
 
@@ -65,7 +73,7 @@ def write_summary(
         plans: What the packs say of their tools' results.
     """
     ran = frozenset(message.tool for message in results if message.ok)
-    told = Told(frozenset(topics), ran, question)
+    told = AnswerContext(frozenset(topics), ran, question)
     head = _head(results, skipped, topics)
     blocks = [head, *_direct_answers(results, skipped, told, plans)]
     blocks += _blocks(results, skipped, notes, plans)
@@ -125,24 +133,24 @@ def _failure(message: Message) -> str:
 
 
 def _direct_answers(
-    results: Sequence[Message], skipped: Sequence[Skipped], told: Told, plans: Plans
+    results: Sequence[Message], skipped: Sequence[Skipped], told: AnswerContext, plans: Plans
 ) -> list[str]:
     """The answers that stand above all else."""
     done = {message.tool: message for message in results if message.ok}
     tried = {message.tool for message in results} | {item.tool for item in skipped}
     answers: list[str] = []
-    for teller in plans.tellers():
-        if not teller.kind or teller.kind not in told.kinds:
+    for wording in plans.wordings():
+        if not wording.kind or wording.kind not in told.kinds:
             continue
-        if teller.tool in done:
-            answers.append("\n".join(direct_answer(teller, done[teller.tool], told.question)))
-        elif teller.tool in tried:
-            text = f"I cannot say {teller.subject}: {teller.tool} gave no result (see below)."
+        if wording.tool in done:
+            answers.append("\n".join(direct_answer(wording, done[wording.tool], told.question)))
+        elif wording.tool in tried:
+            text = f"I cannot say {wording.subject}: {wording.tool} gave no result (see below)."
             answers.append(text)
     return [text for text in answers if text]
 
 
-def _limits(told: Told, plans: Plans) -> list[str]:
+def _limits(told: AnswerContext, plans: Plans) -> list[str]:
     """What was asked and no result above answers."""
     lines = [
         line
@@ -168,31 +176,31 @@ _IDENTIFYING = re.compile(r"patient|birth|accession|physician|operator|instituti
 
 def render_result(message: Message, plans: Plans) -> list[str]:
     """The lines on one successful call, each with its evidence."""
-    teller = plans.teller(message.tool)
-    lines = _told(teller, message) or said(_generic(_part(message, "output"), _summary(message)))
-    return [heading(teller), *(f"- {written([line], message.evidence)}" for line in lines)]
+    wording = plans.wording(message.tool)
+    lines = _told(wording, message) or cited(_generic(_part(message, "output"), _summary(message)))
+    return [heading(wording), *(f"- {written([line], message.evidence)}" for line in lines)]
 
 
-def direct_answer(teller: Teller, message: Message, question: str) -> list[str]:
+def direct_answer(wording: ResultWording, message: Message, question: str) -> list[str]:
     """What a result answers directly, a line each; nothing where its pack does not say."""
-    if teller.answer is None:
+    if wording.answer is None:
         return []
     try:
-        answer = teller.answer(_part(message, "output"), question)
+        answer = wording.answer(_part(message, "output"), question)
         return [written(line, message.evidence) for line in answer]
     except Exception as error:
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))
         return []
 
 
-def written(sentences: Sequence[Said], number_: int) -> str:
+def written(sentences: Sequence[Sentence], number_: int) -> str:
     """Sentences in a line, those that rest on a result with its number."""
     return " ".join(cite(item.text, number_) if item.cites else item.text for item in sentences)
 
 
-def heading(teller: Teller) -> str:
+def heading(wording: ResultWording) -> str:
     """What the lines below it are about, and the tool that they rest on."""
-    return f"**{teller.title}** ({teller.tool})" if teller.title else f"**{teller.tool}**"
+    return f"**{wording.title}** ({wording.tool})" if wording.title else f"**{wording.tool}**"
 
 
 def warnings_of(data: Data) -> list[str]:
@@ -205,11 +213,11 @@ def warnings_of(data: Data) -> list[str]:
     return list(dict.fromkeys(found))
 
 
-def _told(teller: Teller, message: Message) -> Sequence[Said]:
-    if teller.lines is None:
+def _told(wording: ResultWording, message: Message) -> Sequence[Sentence]:
+    if wording.lines is None:
         return ()
     try:
-        return teller.lines(_part(message, "output"), _part(message, "metadata"))
+        return wording.lines(_part(message, "output"), _part(message, "metadata"))
     except Exception as error:  # a pack's own code, on whatever the tool returned
         _log.warning("A pack could not tell a result of %s (%s)", message.tool, type(error))
         return ()

@@ -28,10 +28,10 @@ def color_from_cielab(values: Sequence[float]) -> RGB | None:
     Args:
         values: L*, a*, b* as 16-bit numbers: L* of 0 to 100 is 0 to 65535, a* and b* of -128 to
             127 are 0 to 65535 (0x8080 is 0). The white point is D50, as in ICC profiles. Some
-            writers take D65; that makes a few levels of difference.
+            writers use D65, which differs by a few levels.
 
     Returns:
-        8 bits a channel, clipped to what sRGB can show; None when the value is none.
+        8 bits a channel, clipped to the gamut of sRGB; None when the value is invalid.
     """
     if len(values) != 3 or not all(math.isfinite(v) and 0 <= v <= 65535 for v in values):
         return None

@@ -203,7 +203,7 @@ def fitted(array: Array, layout: Layout) -> Array:
     """Convert a decoder's result to unsigned words of the declared size.
 
     Raises:
-        ValueError: It has another shape, or values too large for the declared size.
+        ValueError: The shape differs, or values are too large for the declared size.
     """
     if array.dtype.kind not in "iu":
         raise ValueError(f"decoded as {array.dtype}")
@@ -219,7 +219,7 @@ def shaped_like(array: Array, layout: Layout) -> Array:
     """Return the array unchanged when its shape is [rows, columns(, samples)].
 
     Raises:
-        ValueError: It is not.
+        ValueError: The shape differs.
     """
     expected = (layout.rows, layout.columns) + ((layout.samples,) if layout.samples > 1 else ())
     if array.shape != expected:
@@ -247,9 +247,9 @@ class Decoder:
     """The decoder of a transfer syntax.
 
     Attributes:
-        library: The package that does it, with the C library beneath.
-        licence: Of that library.
-        why: Why this one.
+        library: The package, with the C library that it wraps.
+        licence: Licence of the library.
+        why: Reason for the choice.
         decode: (header, layout, a frame's bytes) -> words and their photometric interpretation;
             None for uncompressed pixels.
     """
@@ -365,7 +365,7 @@ def decode(header: Header, layout: Layout, index: int) -> tuple[Array, str]:
 
     Returns:
         Stored values [rows, columns] or [rows, columns, samples] in native byte order, and the
-        photometric interpretation that they are in (the code stream may differ from the header).
+        photometric interpretation of the result (the code stream may differ from the header).
 
     Raises:
         FileProblem: The frame is missing, damaged, or compressed in a way that is not supported.

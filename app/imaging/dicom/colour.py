@@ -31,13 +31,13 @@ def to_rgb(header: Header, layout: Layout, stored: Array, photometric: str) -> A
     """Convert colour pixels to RGB of at most 16 bits.
 
     Args:
-        header: For its name in errors.
-        layout: Of the file.
+        header: The file, for errors.
+        layout: The checked figures of its pixels.
         stored: [rows, columns, samples] unsigned.
-        photometric: What `stored` is in.
+        photometric: Photometric interpretation of `stored`.
 
     Raises:
-        FileProblem: The colour model cannot be shown.
+        FileProblem: The colour model is not supported.
     """
     if photometric in _RETIRED or layout.samples != 3:
         raise guards.problem(

@@ -84,7 +84,7 @@ def _possible(factor: float | None) -> float | None:
 def modality_of(attributes: FrameAttributes) -> tuple[Rescale, Lut | None]:
     """Return the rescale and the Modality LUT, if there is one (PS3.3 C.11.1).
 
-    None for X-ray angiography and fluoroscopy, whose windows are meant for the stored values.
+    X-ray angiography and fluoroscopy have none, since their windows apply to the stored values.
     """
     if attributes.header.text("SOPClassUID") in _STORED_VALUES_SHOWN:
         return Rescale(), None
@@ -181,7 +181,7 @@ _DIMENSIONLESS = ("1", "{no units}", "NO UNITS", "UNITLESS", "{ratio}")
 def real_world_of(attributes: FrameAttributes) -> tuple[RealWorldMap, ...]:
     """Return a frame's usable real world value maps: own, else shared, else top-level ones.
 
-    Maps of other images (a Real World Value Mapping object) are not looked for.
+    Real World Value Mapping objects in other files are not searched.
     """
     sequence: Any = attributes.value("RealWorldValueMappingSequence")
     if not isinstance(sequence, Sequence):

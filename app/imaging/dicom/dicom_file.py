@@ -82,9 +82,9 @@ class PixelSpan:
 
     Attributes:
         keyword: PixelData, FloatPixelData or DoubleFloatPixelData.
-        vr: Its VR, "" in implicit files.
-        offset: Of the value's first byte in the file; in `inflated` for a deflated data set.
-        length: Bytes there really are (the declared length, cut at the end of the file).
+        vr: VR of the element, "" in implicit files.
+        offset: Position of the value's first byte in the file, or in `inflated`.
+        length: Bytes that exist (the declared length, cut at the end of the file).
         declared: Declared length; `UNDEFINED_LENGTH` for encapsulated pixels.
     """
 
@@ -103,8 +103,8 @@ class Header:
         path: The file.
         dataset: All elements before the pixel data.
         syntax: Transfer syntax, guessed from the encoding where the file does not say.
-        pixels: Where the pixels are, or None for an object without.
-        inflated: A deflated file as if it had never been deflated, else None.
+        pixels: Position of the pixels, or None for an object without pixels.
+        inflated: All bytes of a deflated file after inflating it, else None.
     """
 
     path: Path
@@ -152,7 +152,7 @@ class Header:
         """Return a whole number that decoding depends on, or `default` when it is absent.
 
         Raises:
-            FileProblem: It is not a number.
+            FileProblem: The value is no number.
         """
         raw = self.value(keyword)
         if raw is None:
@@ -232,7 +232,7 @@ def value_text(value: Any) -> str:
 def be_quiet() -> None:
     """Silence pydicom's warnings, which quote values that may identify a patient.
 
-    Nor does it look for what to warn of, which takes longer than to read the values.
+    Validation is turned off too, since it takes longer than reading the values.
     """
     warnings.simplefilter("ignore")
     config.settings.reading_validation_mode = config.IGNORE
@@ -315,7 +315,7 @@ def _parse_any(path: Path, file: BinaryIO, size: int) -> Dataset:
 def _is_object(dataset: Dataset) -> bool:
     """Return whether a parsed data set is a DICOM object and not other bytes taken for one.
 
-    With the prefix "DICM" a known element is enough; without it, one that every object has.
+    After the prefix "DICM" any known element is enough; otherwise one that every object has.
     """
     if any(tag in dataset for tag in ("SOPClassUID", "Rows", "DirectoryRecordSequence")):
         return True
@@ -406,12 +406,12 @@ def inflated_file(path: Path, file: BinaryIO, extent: Extent) -> bytes:
     """Return a deflated file's bytes as if it were in explicit VR little endian.
 
     Args:
-        path: For errors.
+        path: The file, for errors.
         file: The deflated file.
-        extent: Says how far the pixels reach, once the header is there.
+        extent: Returns where the pixels end, once the header is inflated.
 
     Raises:
-        FileProblem: It is damaged, or inflates to more than it can need.
+        FileProblem: It is damaged, or inflates to more than its pixels need.
     """
     file.seek(0)
     begin = file.read(_START)

@@ -32,9 +32,9 @@ class Fragments:
     """The positions of all fragments of a file.
 
     Attributes:
-        base: Position of the first fragment's item, which offsets count from.
-        spans: (position of the data, its length) of each.
-        starts: Whether each begins a code stream.
+        base: Position of the first fragment's item, from which offsets count.
+        spans: (position, length) of each fragment's data.
+        starts: Whether each fragment begins a code stream.
         offsets: The Basic Offset Table, "" when empty.
     """
 
@@ -49,11 +49,11 @@ def find_fragments(source: BinaryIO, position: int, length: int) -> Fragments:
 
     Args:
         source: The file.
-        position: Of the pixel data element's value.
-        length: Bytes there are at most.
+        position: Position of the pixel data element's value.
+        length: Limit of its bytes.
 
     Raises:
-        ValueError: There are very many, and nothing in them.
+        ValueError: There are very many empty fragments.
     """
     end = position + length
     spans: list[tuple[int, int]] = []
@@ -97,7 +97,7 @@ def frame_spans(
     """Return the spans that make up frame `index`; empty when the frame is missing.
 
     Args:
-        fragments: Of the pixel data.
+        fragments: All fragments of the pixel data.
         frames: The declared number of frames.
         index: Frame from 0.
         extended: Extended Offset Table and its lengths, as bytes, where the file has them.

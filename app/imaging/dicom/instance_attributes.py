@@ -81,7 +81,7 @@ _MOST = 16
 def view_code(dataset: Dataset) -> str:
     """Return scheme and value of View Code Sequence joined by a space, or "".
 
-    Where there are several items, against the standard, the first that names no frontal view.
+    Of several items, which the standard forbids, the first that is no frontal view counts.
     """
     found = [code for item in items_of(dataset, KEYWORD)[:_MOST] if (code := _code(item))]
     return next(filter(_not_frontal, found), found[0] if found else "")

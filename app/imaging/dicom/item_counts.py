@@ -57,16 +57,16 @@ _FROM_BYTES = 2**18
 class CountedFile:
     """A file that raises once far more is read from it than any real object needs.
 
-    Reads are counted, since the parser reads each element by itself; and none is longer than the
-    file, whatever length an element declares.
+    The parser reads each element separately, so reads are counted. No read is longer than the file,
+    whatever length an element declares.
 
     Args:
-        path: For the error.
-        file: What is read, from its beginning.
-        size: Its bytes.
+        path: The file, for the error.
+        file: The open file, at its beginning.
+        size: Size of the file in bytes.
 
     Attributes:
-        refusal: What was raised; the parser makes an error of its own of it, here and there.
+        refusal: The error that was raised, since the parser sometimes replaces it by its own.
 
     Raises:
         FileProblem: By `read`.
@@ -120,9 +120,9 @@ def check_items(path: Path, data: bytes, tag: int | None = None) -> None:
     """Refuse an unparsed sequence of very many items, or of many without content.
 
     Args:
-        path: For the error.
-        data: As it stands in the file.
-        tag: Of the sequence; None for a part of a file with any sequences.
+        path: The file, for the error.
+        data: Bytes of the sequence as in the file.
+        tag: Tag of the sequence; None for a part of a file with any sequences.
 
     Raises:
         FileProblem: It holds too many.
@@ -149,9 +149,9 @@ def check_unparsed(path: Path, dataset: Any, read: int) -> None:
     """Refuse a data set with absurdly long sequences or values that are not converted yet.
 
     Args:
-        path: For the error.
-        dataset: What was parsed.
-        read: Bytes of the file that were read for it: small ones cannot hold so many.
+        path: The file, for the error.
+        dataset: The parsed data set.
+        read: Bytes of the file that were read; a small file cannot exceed the limits.
 
     Raises:
         FileProblem: See `check_items`; or an element has very many values.
@@ -202,7 +202,7 @@ _BYTES_EACH = {
 def count_values() -> None:
     """Make pydicom refuse elements of absurdly many values when it converts them.
 
-    That of the character set is converted while a data set is parsed, past its hooks.
+    The character set is converted during parsing, without pydicom's hooks, so that is patched too.
     """
     hooks.register_callback("raw_element_value", _converted)
     pydicom.values.convert_string = _converted_string
@@ -221,7 +221,7 @@ def _converted(raw: Any, data: dict[str, Any], **options: Any) -> None:
     """Convert a value as pydicom does.
 
     Raises:
-        ValueError: It is one of too many.
+        ValueError: There are too many values.
     """
     if holds_too_many(data["VR"], raw.value):
         raise ValueError("too many values")
@@ -232,9 +232,9 @@ def holds_too_many(vr: str | None, value: Any, tag: int = 0) -> bool:
     """Return whether an unconverted value exceeds the limits.
 
     Args:
-        vr: Its VR; None for that of the dictionary.
-        value: Its bytes.
-        tag: For the dictionary.
+        vr: VR of the element; None for the one in the dictionary.
+        value: Unconverted bytes of the element.
+        tag: Tag of the element, for the dictionary.
     """
     if not isinstance(value, bytes) or len(value) <= MAX_TEXTS:
         return False

@@ -21,9 +21,9 @@ def lut_of_item(item: Dataset, inputs: Range = ANY, *, little: bool = True) -> L
     """Return an item's table, or None when it cannot be used.
 
     Args:
-        item: With LUT Descriptor and LUT Data.
-        inputs: The lowest and highest value that the table can be asked for; tells whether its
-            first value is meant as a signed number.
+        item: Sequence item with LUT Descriptor and LUT Data.
+        inputs: Lowest and highest possible input; tells whether the table's first value is
+            signed.
         little: Byte order of the file.
     """
     descriptor = _descriptor(item)
@@ -54,8 +54,8 @@ def lut_data(
 
     Args:
         value: Bytes (OW, OB), or numbers (US, SS). 8-bit entries may be packed two to a word.
-        entries: As the descriptor says.
-        bits: Of an entry, as the descriptor says.
+        entries: Number of entries by the descriptor.
+        bits: Bits of an entry by the descriptor.
         little: Byte order of the file.
     """
     if value is None:

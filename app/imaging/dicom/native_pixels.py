@@ -81,8 +81,8 @@ def _mapped(source: BinaryIO, place: int, size: int) -> memoryview | None:
 def _in_likelier_order(words: Array, layout: Layout, *, little: bool, words_of_16: bool) -> Array:
     """Return big-endian 32-bit samples in the more plausible order of their 16-bit words.
 
-    In OW the bytes of each word are exchanged, the low word comes first (so writes dcmtk); others
-    exchange all four bytes (pydicom). Neighbours differ less the way that was meant.
+    dcmtk swaps the bytes of each 16-bit word and writes the low word first; pydicom swaps all four
+    bytes. Neighbouring samples differ less in the right order.
     """
     if little or not words_of_16 or layout.allocated != 32 or layout.floating:
         return words
@@ -158,8 +158,8 @@ def values_of(words: Array, layout: Layout) -> Array:
     """Keep only the value's bits of words, sign-extended where the pixels are signed.
 
     Args:
-        words: As `words_of` gives them.
-        layout: Its bits.
+        words: Result of `words_of`.
+        layout: The checked figures of the pixels.
     """
     if layout.floating or layout.allocated == 1:
         return words

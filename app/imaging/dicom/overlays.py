@@ -55,7 +55,7 @@ def overlays_of(header: Header, index: int, words: Array) -> tuple[OverlayPlane,
         words: The frame's words with all their bits, [rows, columns].
 
     Returns:
-        In order of their groups; damaged ones are left out.
+        The planes in order of their groups, without damaged ones.
     """
     planes: list[OverlayPlane] = []
     for number in GROUPS:
@@ -115,8 +115,8 @@ def _is_ow(group: _Group) -> bool:
 def _frame_of(group: _Group, index: int) -> int | None:
     """Return the overlay frame for image frame `index`, or None.
 
-    An overlay of several frames begins at Image Frame Origin, counted from 1; one without
-    frames lies on all of the image's.
+    A multi-frame overlay begins at Image Frame Origin, counted from 1; an overlay without frames
+    lies on all frames of the image.
     """
     frames = group.whole(0x0015, 0)
     origin = group.whole(0x0051, 1)

@@ -91,12 +91,12 @@ def _channel(header: Header, colour: str, entries: int, bits: int) -> NDArray[np
 def expand_segments(words: list[int], entries: int, *, small: bool = False) -> list[int]:
     """Expand a segmented table to at most `entries` plain values (PS3.3 C.7.9.2).
 
-    Malformed segments end the table; the caller sees that it is too short.
+    Malformed segments end the table, so it comes out too short.
 
     Args:
-        words: Its numbers: 16-bit words, or bytes.
-        entries: How many values the table has.
-        small: Whether they are bytes: an indirect segment's offset then takes four of them.
+        words: Segmented data: 16-bit words, or bytes.
+        entries: Number of values of the table.
+        small: Whether `words` are bytes; an indirect segment's offset then takes four of them.
     """
     values: list[int] = []
     begins: set[int] = set()

@@ -149,7 +149,7 @@ def _encapsulated_frames(header: Header, span: PixelSpan) -> int:
 def _is_subsampled(header: Header, photometric: str, plane_bits: int) -> bool:
     """Return whether uncompressed pixels really are 4:2:2.
 
-    A file that was decompressed often keeps the name, though all its samples are there.
+    A decompressed file often keeps the name although all its samples are there.
     """
     if header.encapsulated or photometric not in _SUBSAMPLED or header.pixels is None:
         return False

@@ -139,7 +139,7 @@ def _frame_position(
 ) -> tuple[float, float, float] | None:
     """Return the position of a frame in mm, computed for dose grids and reconstructed NM volumes.
 
-    None where the file contradicts itself, or does not say.
+    None where the position is missing or contradictory.
     """
     a, b, c, d, e, f = cosines
     normal = (b * f - c * e, c * d - a * f, a * e - b * d)
@@ -158,8 +158,8 @@ def _frame_position(
 def _dose_offset(attributes: FrameAttributes, z: float) -> float | None:
     """Return the distance of a dose frame from the first along the normal, mm (PS3.3 C.8.8.3.2).
 
-    The offsets are relative when the first is 0; else they are z coordinates of axial frames, and
-    the first is that of the position.
+    Offsets are relative when the first is 0; otherwise they are z coordinates of axial frames, the
+    first of which equals the position.
     """
     offsets = attributes.numbers("GridFrameOffsetVector")
     if attributes.index >= len(offsets):

@@ -53,8 +53,8 @@ class Section:
     """One optical path at one focal plane, shown as one stitched frame.
 
     Attributes:
-        tiles: Its tiles; where they overlap the later one is seen.
-        name: What tells it from the others, or "".
+        tiles: Its tiles; where they overlap the later one is shown.
+        name: Name that distinguishes it from other sections, or "".
     """
 
     tiles: tuple[Tile, ...]
@@ -66,8 +66,8 @@ class Slide:
     """A tiled image as it is shown.
 
     Attributes:
-        rows: Of the Total Pixel Matrix.
-        columns: Of the Total Pixel Matrix.
+        rows: Rows of the Total Pixel Matrix.
+        columns: Columns of the Total Pixel Matrix.
         sections: Its frames.
         stitched: False where the matrix is too large: frames are then the file's own tiles.
     """
@@ -169,13 +169,13 @@ def stitch(
     """Stitch the tiles of a section to one image.
 
     Args:
-        slide: Its size.
+        slide: The slide, for its size.
         section: Its tiles; parts beyond the matrix are cut off.
-        header: Says what pixels without a tile look like.
-        tile_of: Gives the stored values of a frame of the file; None for a damaged one.
+        header: The file, for the value of pixels without a tile.
+        tile_of: Returns the stored values of a frame of the file; None for a damaged one.
 
     Returns:
-        [rows, columns] or [rows, columns, 3]; None when no tile could be had.
+        [rows, columns] or [rows, columns, 3]; None when all tiles are damaged.
     """
     image: Array | None = None
     for tile in section.tiles:

@@ -26,8 +26,8 @@ _OVER.cancel()
 class Pending(Generic[T]):
     """One request that several callers wait for.
 
-    It lets go of the reply once that is handed on: a future keeps its callbacks, so the two would
-    hold each other, and pixels stay in memory until a full garbage collection finds them.
+    It drops its reference to the reply once that is handed on. A future keeps its callbacks, so the
+    two would form a cycle and pixels would stay in memory until a full garbage collection.
     """
 
     def __init__(self, reply: Reply, abandon: Callable[[], object]) -> None:

@@ -16,7 +16,7 @@ _LEAST = 256 * 2**20
 def limit_memory(extra: int) -> None:
     """Limit the address space to what is in use now plus `extra` bytes.
 
-    macOS accepts the limit without enforcing it; a lower one that holds already stays.
+    macOS accepts the limit without enforcing it. A lower existing limit is kept.
     """
     if sys.platform == "win32":
         return
@@ -33,8 +33,8 @@ def limit_memory(extra: int) -> None:
 def at_most(extra: int) -> Generator[None]:
     """Limit the memory of a call to a library that has no limits of its own.
 
-    A library that cannot go on without memory ends the process, which is replaced. A process that
-    holds much already, from earlier calls, gets less than `extra`, so that it stays below 1 GB.
+    A library may end the process when memory runs out; the process is then replaced. A process that
+    already holds much memory gets less than `extra`, so that it stays below 1 GB.
     """
     if sys.platform != "linux":
         yield

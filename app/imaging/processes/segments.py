@@ -160,7 +160,7 @@ def receive_handles(connection: Connection, count: int) -> list[int]:
     Raises:
         EOFError: The other side is gone.
         OSError: The same.
-        Refused: Others came.
+        Refused: Another number came.
     """
     handles: list[int] = []
     if not count:
@@ -251,7 +251,7 @@ def map_named(name: str, shape: tuple[int, ...], dtype: np.dtype[Any], size: int
     """Map the array in a named segment and remove the name.
 
     Raises:
-        Refused: There is none of that name, or it is too small.
+        Refused: It is missing or too small.
     """
     if not _NAME.fullmatch(name):
         raise Refused("not a segment's name")
@@ -284,7 +284,7 @@ def discard(prefix: str) -> int:
     """Remove named segments that were never received, e.g. because their sender was killed.
 
     Returns:
-        How many there were.
+        The number of segments removed.
     """
     count = 0
     while not ANONYMOUS and _remove(f"{prefix}{count}"):

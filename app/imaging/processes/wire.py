@@ -46,12 +46,11 @@ def send(connection: Connection, message: Mapping[str, Any], prefix: str) -> lis
     Args:
         connection: The pipe.
         message: JSON values and arrays (bool, integer, float or complex; any shape).
-        prefix: Where segments have names, prefix + "0", prefix + "1", ... so that the other side
-            can remove what a dead sender left (`segments.discard`).
+        prefix: Beginning of segments' names, so that the other side can remove those that a dead
+            sender left (`segments.discard`).
 
     Returns:
-        The segments to close (`segments.release`) when the other side has the message; none where
-        they are anonymous.
+        The named segments to close (`segments.release`) when the other side has the message.
 
     Raises:
         TypeError: The message holds something else.
@@ -144,7 +143,7 @@ class _Item:
     """An array as a message's header describes it.
 
     Raises:
-        WireError: It is none that is sent.
+        WireError: The description is invalid.
     """
 
     def __init__(self, described: dict[str, Any]) -> None:

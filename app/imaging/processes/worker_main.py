@@ -34,13 +34,13 @@ class WorkerConfig:
     """The settings of a worker process.
 
     Attributes:
-        prefix: Names the shared memory of this process, unique among processes.
+        prefix: Beginning of the names of its shared memory, unique among processes.
         allowed: Module prefixes whose functions may be called.
         env: Environment variables, set before anything heavy is imported.
         preload: Modules imported at the start, so that the first call is quick.
-        memory_limit_bytes: Address space beyond what a bare interpreter takes, or None.
-        nice: How much less urgent than the app's own process it is (0 to 19).
-        quiet: Drop what libraries print, instead of passing it on to standard error.
+        memory_limit_bytes: Address space beyond that of a bare interpreter, or None.
+        nice: Unix niceness above that of the app's own process (0 to 19).
+        quiet: Drop output of libraries instead of passing it on to standard error.
     """
 
     prefix: str
@@ -98,8 +98,7 @@ def lower_priority(amount: int) -> None:
 def _limit_cpu(timeout_s: float) -> None:
     """Make the system end a call that computes for longer than it may.
 
-    The app kills a late worker itself; this holds when the app is stopped or has died meanwhile,
-    and where a function computes in a place that no signal of ours reaches.
+    The app kills a late worker itself. This limit also works when the app is stopped or has died.
     """
     if sys.platform == "win32":
         return

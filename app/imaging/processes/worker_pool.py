@@ -45,8 +45,8 @@ _ASKED_FOR = (Priority.VOLUME, Priority.THUMBNAIL)
 class Answer(Future[dict[str, Any]]):
     """The future of a request.
 
-    Cancelling it drops a request that waits. One that runs already goes on, since its answer is
-    usually close and then worth keeping; but not for long.
+    Cancelling drops a queued request. A running one goes on for a short time (`UNWANTED_S`), since
+    its answer is usually near and worth keeping.
     """
 
     def __init__(self, number: int, dropped: Callable[[int], object]) -> None:
@@ -195,17 +195,16 @@ def _drop(reference: weakref.ref[Answer]) -> None:
 class WorkerPool:
     """Several workers behind one queue; requests with the lowest `Priority` value go first.
 
-    One worker more stands by for `Priority.VISIBLE` alone, once there has been such a request or
-    all were started ahead: whatever else runs, however long, and if every other process hangs, what
-    the user looks at next finds a process that is ready.
+    One more worker is reserved for `Priority.VISIBLE`, started with the first such request or by
+    `warm`. So the next visible image finds a ready process even if all others are busy or hang.
 
-    Its threads are daemons and its processes end with the app's, so that neither holds up exit.
+    Threads are daemons and processes end with the app, so neither delays exit.
 
     Args:
-        count: How many processes.
-        name: For messages.
-        stand_by: Modules that the worker in reserve imports when it starts; None for no reserve.
-        options: What `Worker` takes by keyword.
+        count: Number of processes.
+        name: Name for messages.
+        stand_by: Modules that the reserved worker imports when it starts; None for no reserve.
+        options: Keyword arguments of `Worker`.
     """
 
     def __init__(
@@ -251,8 +250,9 @@ class WorkerPool:
         """Queue a call (see `Worker.call`).
 
         Returns:
-            Its future: fails as `Worker.call` does; `cancel()` drops it while it is queued, and
-            ends one that runs if it still does a second later; the `cancel` token ends it at once.
+            The future of its reply, which fails as `Worker.call` does. `future.cancel()` drops a
+            queued request, and ends a running one a second later; the `cancel` token ends it at
+            once.
         """
         answer = Answer(next(self._numbers), self._forget)
         request = Request(entry, payload, timeout_s, cancel, answer)

@@ -73,8 +73,8 @@ class Lost(Exception):
     """The process is gone; the message continues a sentence that begins with its name.
 
     Attributes:
-        cancelled: Whether it was to be stopped.
-        by_itself: Whether it went without our doing.
+        cancelled: Whether it was being stopped.
+        by_itself: Whether it ended without being killed by us.
     """
 
     def __init__(self, how: str, *, cancelled: bool = False, by_itself: bool = False) -> None:

@@ -121,10 +121,10 @@ class _Pixels:
 
     Attributes:
         index: Frame of the instance.
-        source: Frame of the file whose attributes hold for it.
+        source: Frame of the file whose attributes apply.
         stored: As in `Frame`.
         photometric: Of `stored`, before colour became RGB.
-        words: With all their bits, for overlays that lie in them; None where there are none.
+        words: Words with all their bits, for overlays in unused bits; None without them.
     """
 
     index: int

@@ -39,11 +39,11 @@ class Compared:
     """The instances that remain after their files were compared.
 
     Attributes:
-        kept: Without copies. Those that are *not* copies, though UID and size agree, have their
-            content's digest among their attributes, so that nobody takes them for one.
-        problems: What was left out: a line a folder.
-        final: Whether another scan will find the same: all files could be read, and nothing that
-            was open before counted.
+        kept: Instances without copies. Different files that share UID and size have their digest as
+            an attribute, so that they are never taken for copies later.
+        problems: Messages about copies that were left out, one a folder.
+        final: Whether the next scan gives the same result: all files could be read, and no file
+            that was open before was involved.
     """
 
     kept: list[Instance]
@@ -55,8 +55,8 @@ class Copies:
     """Finds copies by comparing digests of files that share UID and size, in the workers.
 
     Args:
-        pool: Where they are read.
-        cancel: Ends it.
+        pool: Workers that read the files.
+        cancel: Token that ends the comparison.
     """
 
     def __init__(self, pool: WorkerPool, cancel: CancelLike | None) -> None:
@@ -69,8 +69,8 @@ class Copies:
         """Remove copies; an open file is kept first, otherwise the one with the lowest path.
 
         Args:
-            instances: What the scan found.
-            opened: What is open already, compared with the former but not among what is kept.
+            instances: Instances that the scan found.
+            opened: Instances that are open already; they are compared but not returned.
 
         Returns:
             None when there is nothing to compare.

@@ -24,9 +24,9 @@ class FolderState:
     """Compares the files behind paths with those that a scan has read, or had read earlier.
 
     Args:
-        pool: Where the files are asked for size and times.
-        paths: What was opened.
-        cancel: Ends it.
+        pool: Workers that read sizes and times.
+        paths: Opened paths.
+        cancel: Token that ends the check.
     """
 
     def __init__(self, pool: WorkerPool, paths: Sequence[Path], cancel: CancelLike | None) -> None:

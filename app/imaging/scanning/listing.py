@@ -56,9 +56,9 @@ class Listing:
     Attributes:
         files: (root, folder or archive, names below it) in order.
         problems: (root, problem).
-        todo: What is left to do.
+        todo: Remaining tasks.
         archives: Archive -> its status before it was opened.
-        links: Links that are not followed.
+        links: Links that were not followed.
         unsure: Whether the next listing may differ though no file has changed.
     """
 
@@ -76,11 +76,11 @@ def list_entry(payload: dict[str, Any]) -> dict[str, Any]:
     """List files for about `STEP_S`, in a worker, since a network drive may block for long.
 
     Args:
-        payload: "todo": what is to be listed.
+        payload: "todo": tasks of `opened_paths.start`.
 
     Returns:
         "files": [root, folder, names] in order. "problems": [root, path, reason, remedy]. "todo":
-        what is left. "others": see `state_entry`. "unsure": as in `Listing`.
+        remaining tasks. "others": see `state_entry`. "unsure": as in `Listing`.
     """
     found = step(payload["todo"])
     return {
@@ -98,8 +98,8 @@ def state_entry(payload: dict[str, Any]) -> dict[str, Any]:
     Returns:
         "files": sum of the `file_mark` of files outside of archives, hexadecimal. "others": of
         archives and of links that are not followed. "count": of files. "archives": [time, size,
-        time of change] of each. "unsure": whether something could not be told in a short time.
-        "todo": what is left.
+        time of change] of each. "unsure": whether something failed or took too
+        long. "todo": remaining tasks.
     """
     found = step(payload["todo"], STATE_STEP_S)
     total = count = 0
@@ -157,7 +157,7 @@ def list_files(paths: Sequence[Path]) -> tuple[list[Path], list[Problem]]:
     """Return all files behind paths, each once, folders in natural order.
 
     Links to folders are not followed: they may lead out of the folder or back into it. A DICOMDIR
-    named by itself stands for the files that it names.
+    that is opened itself stands for the files that it names.
     """
     todo = start(paths)
     files: dict[Path, None] = {}

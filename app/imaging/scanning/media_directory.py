@@ -63,8 +63,8 @@ class Listed:
 
     Attributes:
         files: Existing files below its folder, in the order of the records, each once.
-        problems: What is missing or must not be read.
-        too_many: It names so many files that none is looked for.
+        problems: Named files that are missing or must not be read.
+        too_many: Whether it has so many records that none was read.
     """
 
     files: tuple[Path, ...]
@@ -75,7 +75,7 @@ class Listed:
 def files_named_by(path: Path) -> Listed:
     """Return the files that a DICOMDIR names.
 
-    Never fails: what is wrong with it is a problem, and a DICOMDIR that names nothing has no files.
+    Never raises: errors become problems of the result.
     """
     be_quiet()
     try:

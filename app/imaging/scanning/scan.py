@@ -69,14 +69,14 @@ class Scan:
     """One scan of opened paths, on a thread of its own.
 
     Args:
-        pool: Where files are listed and read.
+        pool: Workers that list and read files.
         paths: Absolute paths of files and folders.
-        cancel: Ends it.
+        cancel: Token that ends the scan.
         progress: Called with files done and files found so far.
-        found: Called with the studies that have grown, each as far as it is known.
-        index: Where to find and keep the index of opened files, or None.
-        opened: Gives what is open already when all is read, on the scan's thread: copies of it
-            are left out, and other images with its UIDs are marked as such.
+        found: Called with the studies that have grown, each as far as it is read.
+        index: File of the index, or None for no index.
+        opened: Returns the instances that are open already, once all files are read; called on the
+            scan's thread. Copies of them are left out, other images with their UIDs are marked.
     """
 
     def __init__(

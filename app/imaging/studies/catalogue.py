@@ -37,10 +37,10 @@ def group(
     """Group instances into studies and series in display order.
 
     Args:
-        instances: In any order.
-        problems: Of the scan so far; this adds images that are there twice, and folders in which
-            no image was found.
-        paths: What was opened; studies are listed in its order, then by their files' names.
+        instances: Instances in any order.
+        problems: Problems of the scan so far; duplicate images and folders without images are
+            added.
+        paths: Opened paths; studies are listed in their order, then by file name.
     """
     catalogue = Catalogue()
     catalogue.add(instances)
@@ -163,8 +163,7 @@ def _path_key(instance: Instance) -> tuple[str, int]:
 def _unique(instances: Iterable[Instance], problems: list[Problem]) -> list[Instance]:
     """Return each image once; report copies, and keep and note different images with one UID.
 
-    Copies have the same size and the same attributes: pixels are not compared, since headers alone
-    have been read.
+    Copies have the same size and attributes; pixels are not compared, since only headers are read.
     """
     shared: list[Problem] = []
     seen: dict[tuple[str, int], list[Instance]] = {}
@@ -216,8 +215,8 @@ def is_copy(first: Instance, second: Instance) -> bool:
 def with_shared_ids(studies: Sequence[Study]) -> list[Study]:
     """Add a warning to studies whose Patient ID belongs to another patient too.
 
-    Patients of one study are warned of by `build_study`, since their IDs may differ too. A warning
-    that another call gave is given anew, or taken back.
+    `build_study` warns of several patients in one study, since their IDs may differ too. Warnings
+    of earlier calls are renewed or removed.
     """
     studies = [_without_shared_id(study) for study in studies if study.series]
     sharing: dict[str, list[int]] = defaultdict(list)

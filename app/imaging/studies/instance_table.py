@@ -102,11 +102,11 @@ class TableReader:
         """Return the instances of a table.
 
         Args:
-            table: What `instance_table` gave.
-            paths: The file of each.
+            table: Result of `instance_table`.
+            paths: File of each instance.
 
         Raises:
-            TableError: It is none, or not of so many instances.
+            TableError: It is invalid, or has another number of instances.
         """
         try:
             shared = [self._texts.setdefault(text, text) for text in _all_of(str, table["texts"])]

@@ -25,9 +25,9 @@ _KEYS = (
 def ordered(instances: Sequence[Instance]) -> tuple[list[Instance], str]:
     """Return instances in display order, and what they are sorted by.
 
-    Images that all have a position of their own go along the normal of their plane (PS3.3
-    C.7.6.2.1.1), from its start or its end as their instance numbers count; others by the first
-    of instance number, time and file name that tells them apart.
+    Images that all have different positions are sorted along the normal of their plane (PS3.3
+    C.7.6.2.1.1), in the direction in which instance numbers increase. Other images are sorted by
+    the first of instance number, time and file name that differs.
     """
     start = by_tie_break(instances)
     if len(start) < 2:

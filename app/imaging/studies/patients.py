@@ -108,10 +108,9 @@ def _same_name(first: tuple[tuple[str, ...], ...], second: tuple[tuple[str, ...]
 def by_patient(instances: Iterable[Instance]) -> list[list[Instance]]:
     """Group the instances of one study by patient, independent of their order.
 
-    The first of each patient's is of those that say the most.
-
-    Files that name no patient, or only a part of what others say, belong to the one patient that
-    they fit; where they fit several, they stay by themselves.
+    Files without a patient, or with only a part of an identity, join the one patient that they
+    match; where they match several, they form a group of their own. The first instance of each
+    group is one with the fullest identity.
     """
     known: dict[Hashable, Identity] = {}
     members: dict[Identity, list[Instance]] = {}

@@ -45,8 +45,8 @@ class Part:
     """A part of a series.
 
     Attributes:
-        instances: Not yet in order.
-        names: Why it is one, from the coarsest reason to the finest; () when not split.
+        instances: Instances, not sorted yet.
+        names: Reasons of the split, coarsest first; () when not split.
     """
 
     instances: tuple[Instance, ...]
@@ -164,7 +164,7 @@ def _by_direction(part: Part) -> list[Part]:
 def clusters(features: NDArray[np.float64]) -> list[int]:
     """Label rows so that all values differ by less than 1 from the first row of the label.
 
-    The first is the lowest of those left, so that the labels do not depend on the order of rows.
+    The lowest remaining row begins each label, so that labels do not depend on the order of rows.
     Gives up after `_MAX_CLUSTERS` + 1 labels.
     """
     labels = np.full(len(features), -1)
@@ -216,8 +216,8 @@ def _planes(instances: Iterable[Instance]) -> list[FramePlane]:
 def _by_acquisition(part: Part) -> list[Part]:
     """Divide images at the same positions by the attribute that distinguishes them.
 
-    Images that all lie at one place are no stack that time could cut up: a beating heart's slice or
-    the tracking of a bolus is one series. Only groups of several images are taken out of it.
+    Images at a single position stay together over time, e.g. one slice of a beating heart or of a
+    passing bolus. Only groups of several images are taken out.
     """
     levels = _levels(part.instances)
     repeats = max(Counter(levels).values())
@@ -270,7 +270,7 @@ def _levels(instances: Sequence[Instance]) -> list[int]:
 def _separates(levels: list[int], values: Sequence[Hashable], repeats: int) -> bool:
     """Return whether a value distinguishes images at one position without cutting the stack.
 
-    A value that differs from slice to slice has more values than images lie at one place.
+    A value that differs from slice to slice has more values than there are images per position.
     """
     if not 2 <= len(set(values)) <= repeats:
         return False
@@ -280,7 +280,7 @@ def _separates(levels: list[int], values: Sequence[Hashable], repeats: int) -> b
 def _by_rank(part: Part, levels: list[int], repeats: int) -> list[Part]:
     """Divide into the first, second, ... image at each position: phases of a 4-D series.
 
-    Only where most places are taken equally often; a slice that is there twice is no phase.
+    Only where most positions have equally many images; a single repeated slice is no phase.
     """
     counts = Counter(levels)
     full = sum(count == repeats for count in counts.values())

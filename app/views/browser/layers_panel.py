@@ -7,12 +7,10 @@ from PySide6.QtGui import QColor
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
-    QHBoxLayout,
     QMenu,
     QSlider,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -20,6 +18,7 @@ from app.imaging.layers import LayerItem
 from app.imaging.types import Content, Instance
 from app.views import icons, wording
 from app.views.layer_loading import LayerLoading
+from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, label, plain_tip
 from app.workspace.layers import LayerEntry
@@ -74,15 +73,17 @@ class LayersPanel(QWidget):
             "Segmentations, structure sets, presentation states and overlays of the shown image "
             "appear here.",
         )
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE.s, 0, SPACE.s, SPACE.s)
-        column.setSpacing(SPACE.xs)
-        column.addWidget(self._state_row)
-        column.addWidget(self.tree, 1)
-        column.addWidget(self.empty, 1)
-        column.addStretch(0)
-        column.addWidget(self.notes)
-        column.addWidget(self._opacity_row)
+        column(
+            self._state_row,
+            (self.tree, 1),
+            (self.empty, 1),
+            0,
+            self.notes,
+            self._opacity_row,
+            spacing=SPACE.xs,
+            margins=(SPACE.s, 0, SPACE.s, SPACE.s),
+            parent=self,
+        )
         workspace.layers.changed.connect(self.refresh)
         self.refresh()
 
@@ -110,11 +111,12 @@ class LayersPanel(QWidget):
 
     def _row(self, name: str, widget: QWidget) -> QWidget:
         holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(SPACE.xs, SPACE.xs, SPACE.xs, SPACE.xs)
-        row.setSpacing(SPACE.s)
-        row.addWidget(label(name, "caption"))
-        row.addWidget(widget, 1)
+        row(
+            label(name, "caption"),
+            (widget, 1),
+            margins=(SPACE.xs, SPACE.xs, SPACE.xs, SPACE.xs),
+            parent=holder,
+        )
         return holder
 
     def refresh(self) -> None:

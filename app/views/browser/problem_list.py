@@ -9,11 +9,12 @@ from itertools import islice
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from app.imaging.types import Problem
 from app.views import wording
 from app.views.content_names import counted
+from app.views.layouts import column, row
 from app.views.theme import SPACE, THEME
 from app.views.widgets import ElidedLabel, IconLabel, label, plain_tip, rule, tool_button
 
@@ -107,19 +108,14 @@ class ProblemList(QFrame):
         self._scroll.setWidgetResizable(True)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setAccessibleName("Files that were not opened")
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.xs)
-        head.setSpacing(SPACE.s)
-        head.addWidget(IconLabel("triangle-alert", 14, THEME.warning))
-        head.addWidget(self.heading, 1)
-        head.addWidget(tool_button("copy", "Copy the whole list", self.copy, 14))
-        head.addWidget(tool_button("x", "Clear this list", clear, 14))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(rule())
-        column.addLayout(head)
-        column.addWidget(self._scroll)
+        head = row(
+            IconLabel("triangle-alert", 14, THEME.warning),
+            (self.heading, 1),
+            tool_button("copy", "Copy the whole list", self.copy, 14),
+            tool_button("x", "Clear this list", clear, 14),
+            margins=(SPACE.m, SPACE.s, SPACE.s, SPACE.xs),
+        )
+        column(rule(), head, self._scroll, spacing=0, parent=self)
         self.hide()
 
     def copy(self) -> None:

@@ -25,7 +25,6 @@ from PySide6.QtWidgets import (
     QListView,
     QMenu,
     QStackedLayout,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +34,7 @@ from app.views.browser.problem_list import ProblemList
 from app.views.browser.study_delegate import StudyDelegate
 from app.views.browser.study_rows import ROW, Row, SeriesRow, StudyRow, WarningRow, rows_of
 from app.views.canvas.image_layer import to_qimage
+from app.views.layouts import column
 from app.views.loader import Loader, Thumbnail
 from app.views.widgets import EmptyState, plain_tip
 from app.workspace.studies import key_of
@@ -69,11 +69,7 @@ class StudyList(QWidget):
         self._stack.addWidget(self.empty)
         self._stack.addWidget(self.view)
         self.view.viewport().installEventFilter(self)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(area, 1)
-        column.addWidget(self.problems)
+        column((area, 1), self.problems, spacing=0, parent=self)
         self.model.about_to_change.connect(self._keep_place)
         self.model.changed.connect(self._restore_place)
         workspace.studies.changed.connect(self.refresh)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QProgressBar
+from PySide6.QtWidgets import QFrame, QProgressBar
 
 from app.errors import SightlineError
 from app.imaging.pixels.windows import AUTO
@@ -14,6 +14,7 @@ from app.imaging.types import Instance, Series
 from app.imaging.volume import Plane
 from app.tools.api import CancelToken
 from app.views.canvas.canvas import Canvas
+from app.views.layouts import row
 from app.views.loader import Loader
 from app.views.theme import SPACE
 from app.views.widgets import label, push_button
@@ -189,12 +190,14 @@ class Banner(QFrame):
         self._bar.setTextVisible(False)
         self._bar.setFixedWidth(120)
         self.cancel_button = push_button("Cancel", cancel)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE.l, SPACE.s, SPACE.s, SPACE.s)
-        row.setSpacing(SPACE.m)
-        row.addWidget(self.text)
-        row.addWidget(self._bar)
-        row.addWidget(self.cancel_button)
+        row(
+            self.text,
+            self._bar,
+            self.cancel_button,
+            spacing=SPACE.m,
+            margins=(SPACE.l, SPACE.s, SPACE.s, SPACE.s),
+            parent=self,
+        )
         self._wait = QTimer(self, singleShot=True, interval=PATIENCE_MS)
         self._wait.timeout.connect(self._appear)
         canvas.installEventFilter(self)

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.imaging.findings import Finding
 from app.views import wording
@@ -37,7 +37,6 @@ class AnswerView(QWidget):
         self, on_finding: Callable[[str], object], on_result: Callable[[int], object]
     ) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.view = TextView()
         self.view.setAccessibleName("Assistant's answer")
         self.view.finding_clicked.connect(on_finding)
@@ -79,7 +78,6 @@ class ReasoningView(QWidget):
 
     def __init__(self, *, live: bool = True) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._pieces: list[str] = []
         self.length = 0
         self._began = time.monotonic() if live else None

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QLayout,
     QLineEdit,
     QPushButton,
-    QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
@@ -76,7 +75,6 @@ class RequestCard(QFrame):
         self.setObjectName("chatCard")
         self.setProperty("state", "approval")
         self.setAccessibleName(f"Approval needed: {one_line(event.title)}")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         head = self._make_head(event)
         self.what, self._choices = QWidget(), QWidget()
         self._fill_what(column(spacing=6, parent=self.what), event)
@@ -176,25 +174,20 @@ class RequestCard(QFrame):
         self._show.setAccessibleDescription("open" if opened else "closed")
 
 
-class SeenCard(RequestCard):
+class GuardedCard(RequestCard):
     """A question whose yes works only once the question was on the screen.
 
-    Subclasses add `allow` and the hint in `_fill_choices`, and may extend `_parts_to_see`.
+    Subclasses add `allow` and the hint in `_fill_choices`, and may override `_parts_to_see`.
     """
 
-    def __init__(
-        self,
-        event: ApprovalRequested,
-        answer: Answer,
-        texts: PackTexts | None = None,
-        *,
-        live: bool = True,
-    ) -> None:
-        super().__init__(event, answer, texts, live=live)
+    allow: QPushButton
+
+    def appear(self) -> None:
+        """Start to wait until the question was on the screen."""
         self._unseen = self._parts_to_see()
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
-        if live:
+        if self._live:
             self._arming.start()
 
     def _parts_to_see(self) -> list[QWidget]:
@@ -230,16 +223,12 @@ class SeenCard(RequestCard):
         self.allow.setEnabled(enabled)
 
     def _add_buttons(self, layout: QVBoxLayout, *buttons: QPushButton) -> None:
-        for button in buttons:
-            button.setAutoDefault(False)
         flow = Flow(SPACE.s)
         flow.add(*buttons)
         layout.addLayout(flow)
 
-    allow: QPushButton
 
-
-class ApprovalCard(SeenCard):
+class ApprovalCard(GuardedCard):
     """Asks whether a tool may run, with its exact arguments and all that it would reach.
 
     The keyboard reaches the reason and "Don't allow" before the buttons that allow.
@@ -247,13 +236,13 @@ class ApprovalCard(SeenCard):
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.arguments: ArgumentsView | None = None
-        self.touched: list[_Touched] = []
+        self.touched: list[_ReachedPlace] = []
         if event.tool:
             title = self._texts.title(event.tool)
             self.tool = Elided(f"{title}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
             layout.addWidget(self.tool)
-            self.touched = [_Touched(item) for item in event.touches]
+            self.touched = [_ReachedPlace(item) for item in event.touches]
             for item in self.touched:
                 layout.addWidget(item)
             self.arguments = ArgumentsView(_MAX_HEIGHT)
@@ -330,7 +319,7 @@ class ApprovalCard(SeenCard):
             self._hidden.setVisible(self.arguments.hidden)
 
 
-class OverrideCard(SeenCard):
+class OverrideCard(GuardedCard):
     """Asks whether a tool may use an image that it was not made for.
 
     The first answer that the keyboard reaches is no.
@@ -360,7 +349,7 @@ class OverrideCard(SeenCard):
         self.allow.setEnabled(False)
 
 
-class _Touched(QFrame):
+class _ReachedPlace(QFrame):
     """A file that would be written or a host that would be sent to, with its resolved name.
 
     Args:

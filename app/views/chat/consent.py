@@ -140,7 +140,7 @@ class SentPicture(QWidget):
 
     @property
     def seen(self) -> bool:
-        """Whether all of it was in view, at once or by scrolling."""
+        """Whether all of it was in view, at once or while scrolling."""
         return all(self._ends_seen)
 
     def look(self, viewport: QWidget) -> None:
@@ -445,8 +445,6 @@ class ConsentCard(RequestCard):
         layout.addWidget(label("The question waits for your answer.", "faint", wrap=True))
         self.deny = push_button("Don't send", lambda: self._say(Decision(granted=False)))
         self.ask = push_button("Show the question", self.appear)
-        for button in (self.deny, self.ask):
-            button.setAutoDefault(False)
         buttons = Flow(SPACE.s)
         buttons.add(self.deny, self.ask)
         layout.addLayout(buttons)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QContextMenuEvent, QGuiApplication, QResizeEvent
-from PySide6.QtWidgets import QFrame, QMenu, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QWidget
 
 from app.views.chat.widgets import HoverButton, icon_label, link_button
 from app.views.icons import icon
@@ -52,7 +52,6 @@ class UserBubble(QWidget):
         self.text = text
         self._menu = menu
         self.setAccessibleName("You asked")
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.more = HoverButton("ellipsis", "What can be done with this question", self)
         self.more.clicked.connect(lambda _checked=False: self._open(self._below()))
         self._frame = QFrame()
@@ -115,7 +114,6 @@ class Notice(QFrame):
         super().__init__()
         self.setObjectName("chatNotice")
         self.setProperty("tone", tone)
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._actions: Flow | None = None
         quiet = tone in ("muted", "done")
         self.view = literal(f"{text}\n{remedy}" if remedy else text, "muted" if quiet else "")

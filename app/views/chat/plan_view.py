@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QGridLayout, QLabel, QWidget
 
 from app.agent.events import Override, PlanUpdated
 from app.views.chat import missing_models
@@ -74,7 +74,6 @@ class PlanView(QWidget):
     def __init__(self, texts: PackTexts) -> None:
         super().__init__()
         self._texts = texts
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.head = link_button("Plan", "chevron-down", self.toggle)
         self.head.setAccessibleDescription("open")
         self.changed = link_button("", "shield-check", lambda: self.fold(False))

@@ -6,7 +6,7 @@ import math
 import time
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QSizePolicy, QWidget
+from PySide6.QtWidgets import QWidget
 
 from app.agent.events import ModelRetry, Noted, RunEvent, ToolProgress, Usage
 from app.views.chat.widgets import ThinProgress, icon_label
@@ -31,7 +31,6 @@ class NoteLine(QWidget):
 
     def __init__(self, icon: str = "info", tint: str = THEME.text_faint) -> None:
         super().__init__()
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self._label = label("", "caption", wrap=True)
         line = icon_row(icon_label(icon, tint, 14), self._label, 8)
         column(line, margins=(2, 0, 2, 0), parent=self)
@@ -78,7 +77,7 @@ class RetryLine(NoteLine):
         self._show(f"{self._reason}: {when} {self._count}")
 
 
-class Thinking(QWidget):
+class ActivityBar(QWidget):
     """A moving bar with a word: the run goes on and has nothing new to show."""
 
     def __init__(self) -> None:
@@ -103,7 +102,7 @@ class RunStatus:
 
     def __init__(self, insert: Callable[[QWidget], object], *, live: bool) -> None:
         self.line: NoteLine | None = None
-        self.bar = Thinking() if live else None
+        self.bar = ActivityBar() if live else None
         self._insert = insert
         self._live = live
         self._stopping = ""  # the text from the moment the user pressed stop

@@ -111,7 +111,6 @@ class ToolCard(QFrame):
         self._tools = tools
         self._cited: QTimer | None = None  # runs while the card stands out
         self._began = time.monotonic() if live else None
-        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
         self.progress = ThinProgress()
         self.progress_text = Elided("", "caption")
         self.progress_text.hide()
@@ -129,7 +128,7 @@ class ToolCard(QFrame):
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the call goes on."""
         return self.status == "running"
 
     @property

@@ -6,12 +6,9 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import Future
 from functools import partial
-from typing import Any
 
-from PySide6.QtCore import QMimeData, Qt, QTimer, QUrl, Signal
+from PySide6.QtCore import Qt, QTimer, QUrl, Signal
 from PySide6.QtGui import (
-    QContextMenuEvent,
-    QGuiApplication,
     QImage,
     QKeySequence,
     QResizeEvent,
@@ -22,13 +19,9 @@ from PySide6.QtGui import (
     QTextFrameFormat,
 )
 from PySide6.QtWidgets import (
-    QFrame,
     QHBoxLayout,
     QLineEdit,
-    QMenu,
-    QTextBrowser,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 from shiboken6 import isValid
@@ -53,8 +46,10 @@ from app.views.documents.report_document import (
     read_href,
     writing,
 )
+from app.views.layouts import column, row
 from app.views.loader import Loader, Thumbnail
 from app.views.style import color
+from app.views.text_view import PlainTextBrowser
 from app.views.theme import SPACE, THEME
 from app.views.widgets import ElidedLabel, IconLabel, label, push_button, rule, tool_button
 from app.workspace.workspace import Workspace
@@ -97,13 +92,7 @@ class ReportPage(QWidget):
         self.message.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.message.setContentsMargins(SPACE.xl, SPACE.xl, SPACE.xl, SPACE.xl)
         self.setFocusProxy(self.text)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(self._make_head())
-        column.addWidget(rule())
-        column.addWidget(self.message)
-        column.addWidget(self.text, 1)
+        column(self._make_head(), rule(), self.message, (self.text, 1), spacing=0, parent=self)
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self.focus_search)
@@ -128,19 +117,18 @@ class ReportPage(QWidget):
         self.search.textChanged.connect(self._search)
         self.search.returnPressed.connect(lambda: self._step_match(1))
         self.found = label("", "caption")
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE.m, SPACE.s, SPACE.s, SPACE.s)
-        head.setSpacing(SPACE.s)
-        head.addWidget(self._icon)
-        head.addWidget(self.title, 2)
-        head.addWidget(self.place)
-        head.addWidget(self.previous)
-        head.addWidget(self.next)
-        head.addWidget(self.first_key)
-        head.addWidget(self.found)
-        head.addWidget(self.search, 1)
-        head.addWidget(tool_button("copy", "Copy the whole text", self.text.copy_all, 16))
-        return head
+        return row(
+            self._icon,
+            (self.title, 2),
+            self.place,
+            self.previous,
+            self.next,
+            self.first_key,
+            self.found,
+            (self.search, 1),
+            tool_button("copy", "Copy the whole text", self.text.copy_all, 16),
+            margins=(SPACE.m, SPACE.s, SPACE.s, SPACE.s),
+        )
 
     def show_instance(self, instance: Instance) -> None:
         """Read an instance's report and show it."""
@@ -292,7 +280,7 @@ MOST_MATCHES = 1000
 SLICE_S = 0.012  # of writing between two turns of the window
 
 
-class ReportText(QTextBrowser):
+class ReportText(PlainTextBrowser):
     """Shows one report.
 
     Attributes:
@@ -310,18 +298,7 @@ class ReportText(QTextBrowser):
         self._current = -1
         self.across = 1
         self._draft: tuple[QTextDocument, Iterator[None]] | None = None
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setOpenLinks(False)
-        self.setOpenExternalLinks(False)
-        self.setUndoRedoEnabled(False)
-        self.setAcceptDrops(False)
         self.setAccessibleName("Report")
-        self.setTextInteractionFlags(
-            Qt.TextInteractionFlag.TextSelectableByMouse
-            | Qt.TextInteractionFlag.TextSelectableByKeyboard
-            | Qt.TextInteractionFlag.LinksAccessibleByMouse
-            | Qt.TextInteractionFlag.LinksAccessibleByKeyboard
-        )
         self.setProperty("surface", "report")
         self.anchorClicked.connect(self._on_anchor)
 
@@ -419,38 +396,6 @@ class ReportText(QTextBrowser):
             place.clearSelection()
             self.setTextCursor(place)
             self.ensureCursorVisible()
-
-    # Nothing reaches beyond the text
-
-    def loadResource(self, kind: int, name: QUrl) -> Any:
-        """Only pictures that were put in are shown; nothing is fetched, whatever asks."""
-        return None
-
-    def doSetSource(self, name: QUrl, kind: Any = None) -> None:
-        """There is nowhere to go."""
-
-    def createMimeDataFromSelection(self) -> QMimeData:
-        """What is copied is plain text."""
-        # Qt's own object, emptied: see `views.text_view`.
-        data = super().createMimeDataFromSelection()
-        data.data("text/plain")
-        data.clear()
-        data.setText(self.textCursor().selection().toPlainText())
-        return data
-
-    def contextMenuEvent(self, event: QContextMenuEvent) -> None:
-        menu = QMenu(self)
-        copy = menu.addAction("Copy", self.copy)
-        copy.setEnabled(self.textCursor().hasSelection())
-        menu.addAction("Copy all", self.copy_all)
-        menu.addSeparator()
-        menu.addAction("Select all", self.selectAll)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        menu.popup(event.globalPos())
-
-    def copy_all(self) -> None:
-        """Put the whole text on the clipboard."""
-        QGuiApplication.clipboard().setText(self.toPlainText())
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._set_margins()

@@ -18,13 +18,14 @@ from pathlib import Path
 from typing import Any
 
 from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
+from app.agent.llm.endpoint import Bounds
 from app.agent.llm.local.server_main import ServerConfig, run
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.messages import Message
 from app.imaging.processes.worker_process import death
 from app.log import get_logger
 from app.settings import ToolForm
-from app.tools.host import default_threads
+from app.tools.hosting.host import default_threads
 from app.tools.needs import missing_package
 
 _log = get_logger(__name__)
@@ -225,7 +226,7 @@ class LocalModel:
             tool_form=self._form_for(ready, tools),
             # Models write calls in the form they were trained on, whatever the server knows.
             text_calls=True,
-            first_timeout_s=FIRST_TIMEOUT_S,
+            bounds=Bounds(first_s=FIRST_TIMEOUT_S),
         )
 
     async def _failure(self, error: ModelFailed) -> ModelFailed:

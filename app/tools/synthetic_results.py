@@ -1,7 +1,7 @@
-"""What is said of every result that rests on an image which a model made: it shows no patient.
+"""Mark every result that rests on a synthetic image: it shows no patient.
 
-It is done here for all tools, so that none can forget it: a run of a tool notes which images it
-looked at, and the mark of a synthetic one goes on to all that it returns.
+This is done here for all tools, so that none can forget it: a call notes which images it read, and
+the mark of a synthetic one is added to everything that the call returns.
 """
 
 from __future__ import annotations
@@ -14,49 +14,49 @@ from typing import Any
 
 from app.imaging.files import synthetic
 from app.imaging.findings import Finding
-from app.tools.api import Artifact, Images, ImageSnapshot, LaidOn, ToolResult
+from app.tools.api import Artifact, Images, ImageSnapshot, RegistrationTarget, ToolResult
 
 
-class NotingImages:
-    """The images of one call; remembers which models made those that were looked at."""
+class CallImages:
+    """The images of one call; `models` lists the models that made the synthetic ones it read."""
 
     def __init__(self, images: Images) -> None:
         self._images = images
         self.models: list[str] = []
 
     def resolve(self, name: str, frame: int | None = None) -> ImageSnapshot:
-        """See `app.tools.api.Images`."""
+        """Return an image; see `app.tools.api.Images`."""
         snapshot = self._images.resolve(name, frame)
         model = snapshot.instance.get(synthetic.ATTRIBUTE)
-        if not model and snapshot.derived:  # of a patient's image, with a synthetic one in it
+        if not model and snapshot.derived:  # a patient's image with a synthetic one in it
             model = synthetic.file_model_title(snapshot.path)
         if model and model not in self.models:
             self.models.append(model)
         return snapshot
 
     def add_derived(
-        self, path: Path, source: ImageSnapshot | None, *, laid: LaidOn | None = None
+        self, path: Path, source: ImageSnapshot | None, *, target: RegistrationTarget | None = None
     ) -> None:
-        """See `app.tools.api.Images`; what shows a synthetic image carries its mark."""
-        if source is None:  # it may show any of those that were looked at
+        """Note a picture, and mark it if it shows a synthetic image; see `app.tools.api.Images`."""
+        if source is None:  # it may show any of the images that were read
             model = next(iter(self.models), "")
         else:
             model = source.instance.get(synthetic.ATTRIBUTE)
         if model:
             _mark(path, model)
-        self._images.add_derived(path, source, laid=laid)
+        self._images.add_derived(path, source, target=target)
 
     def names(self) -> tuple[str, ...]:
-        """See `app.tools.api.Images`."""
+        """Return the names of all images; see `app.tools.api.Images`."""
         return self._images.names()
 
     def __getattr__(self, name: str) -> Any:
-        # What else the images of a run can do stays within reach.
+        # The other methods of a run's images stay reachable.
         return getattr(self._images, name)
 
 
 def warning(models: Sequence[str]) -> str:
-    """The sentence that goes with every result."""
+    """Return the warning sentence for a result, naming the models."""
     return (
         f"a synthetic image, made by {' and '.join(models)}: this result says nothing of any "
         "patient"
@@ -64,7 +64,7 @@ def warning(models: Sequence[str]) -> str:
 
 
 def marked(result: ToolResult, models: Sequence[str]) -> ToolResult:
-    """The result of a call that looked at images made by `models`; as it is where there are none.
+    """Return a call's result with the mark of synthetic images made by `models`, if any.
 
     The warning is added to the summary, to metadata["warnings"] and to each finding; pictures get
     the mark in their files and in their options.

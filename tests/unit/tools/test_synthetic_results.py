@@ -20,7 +20,7 @@ from app.imaging.reading.image_entries import read_instance
 from app.tools.api import Artifact, ToolContext, ToolResult, ToolSpec
 from app.tools.files import save_png
 from app.tools.general.image_visualizer import ImageVisualizer
-from app.tools.pinned import PinnedTool
+from app.tools.registry import PinnedTool
 from tests.unit.tools.support import Bench, gradient, write_dicom
 
 GREYS = np.arange(48, dtype=np.uint8).reshape(6, 8)

@@ -12,13 +12,13 @@ import pytest
 from app.agent.context.model_pictures import risk_of
 from app.imaging.files import synthetic
 from app.imaging.types import SpacingSource
-from app.tools import lineage
-from app.tools.api import ImageSnapshot, LaidOn, ToolRetry
+from app.tools import picture_sources
+from app.tools.api import ImageSnapshot, RegistrationTarget, ToolRetry
 from app.tools.chest import gate
 from app.tools.chest.pictures import Hanging
 from app.tools.files import save_png
 from app.tools.images import RunImages
-from app.tools.synthetic import NotingImages
+from app.tools.synthetic_results import CallImages
 from tests.unit.tools.chest.synthetic import radiograph
 from tests.unit.tools.support import Bench, write_dicom
 
@@ -48,7 +48,7 @@ def opened(bench: Bench, **prior: Any) -> None:
 def laid(bench: Bench, scale: float | None = 1.1) -> Path:
     current, prior = (bench.images.resolve(f"image-{number}") for number in (1, 2))
     path = save_png(current.display[::-1].copy(), bench.out, "registered")
-    bench.images.add_derived(path, prior, laid=LaidOn(current, scale))
+    bench.images.add_derived(path, prior, target=RegistrationTarget(current, scale))
     return path
 
 
@@ -150,11 +150,11 @@ def test_with_one_of_the_two_closed_it_is_not_taken_for_a_nameless_picture(bench
 def test_a_note_with_no_scale_that_could_be_is_none(bench: Bench, scale: str):
     opened(bench)
     path = laid(bench)
-    note = bench.out / lineage.FILE
+    note = bench.out / picture_sources.FILE
     entry = json.loads(note.read_text())
     entry["scale"] = "HERE"
     note.write_text(json.dumps(entry).replace('"HERE"', scale) + "\n")
-    assert lineage.find(bench.out, path.name) is None
+    assert picture_sources.find(bench.out, path.name) is None
 
 
 def test_a_synthetic_prior_stays_synthetic(bench: Bench):
@@ -164,9 +164,9 @@ def test_a_synthetic_prior_stays_synthetic(bench: Bench):
     made = save_png((radiograph() >> 4).astype(np.uint8), folder, "generated")
     synthetic.mark(made, "RoentGen")
     bench.open(made)
-    images = NotingImages(bench.images)
+    images = CallImages(bench.images)
     current, prior = images.resolve("image-1"), images.resolve("image-2")
     path = save_png(current.display, bench.out, "registered")
-    images.add_derived(path, prior, laid=LaidOn(current, None))
+    images.add_derived(path, prior, target=RegistrationTarget(current, None))
     assert synthetic.file_model_title(path) == "RoentGen"
     assert seen(bench, path).instance.get(synthetic.ATTRIBUTE) == "RoentGen"

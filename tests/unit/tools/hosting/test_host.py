@@ -19,9 +19,8 @@ from app import paths
 from app.errors import Cancelled
 from app.imaging.processes.workers import Worker
 from app.tools.api import CancelToken, ToolFailed, ToolRetry
-from app.tools.host import ProcessHost, default_threads
-from app.tools.hosting.devices import likely_device
-from app.tools.hosting.lane import Lane
+from app.tools.hosting.device_queue import DeviceQueue, likely_device
+from app.tools.hosting.host import ProcessHost, default_threads
 from app.tools.hosting.states import ModelState, State
 from app.tools.needs import is_installed
 
@@ -207,7 +206,7 @@ def test_what_ran_on_the_processor_already_is_not_tried_there_once_more(host: Pr
 
 def test_an_idle_end_that_meets_the_closing_is_no_error():
     worker, ended = Worker("model"), threading.Event()
-    lane = Lane("cpu", worker, ended.set)
+    lane = DeviceQueue("cpu", worker, ended.set)
     worker.close()
     lane.end_when_idle(0.01)  # a thread that raised would fail the test
     assert ended.wait(60)
@@ -283,8 +282,8 @@ def test_unloading_looks_at_what_is_loaded_when_it_is_its_turn(host: ProcessHost
 
 
 def waiting_in(host: ProcessHost) -> list[str]:
-    (lane,) = host._open_lanes()  # pyright: ignore[reportPrivateUsage]
-    return [what for _, what in lane._line]  # pyright: ignore[reportPrivateUsage]
+    (lane,) = host._open_queues()  # pyright: ignore[reportPrivateUsage]
+    return [what for _, what in lane._calls]  # pyright: ignore[reportPrivateUsage]
 
 
 def test_another_idle_time_holds_at_once(host: ProcessHost):

@@ -9,10 +9,11 @@ import pytest
 
 from app.errors import Cancelled, WorkerDied
 from app.tools.api import ToolFailed
-from app.tools.hosting import devices, protocol
+from app.tools.hosting import protocol
+from app.tools.hosting.device_queue import device_name, likely_device
 from app.tools.hosting.estimates import Durations, Estimate, in_words
-from app.tools.hosting.following import Following
-from app.tools.hosting.states import ModelState, State, StateBoard, tool_states
+from app.tools.hosting.host import CallTracker
+from app.tools.hosting.states import ModelState, State, StateBoard
 
 
 class Clock:
@@ -113,7 +114,7 @@ def test_a_call_that_takes_long_tells_how_long_still(tmp_path: Path):
     durations.note("chest:entry|m|cpu|cold", 30.0)
     heard: list[str] = []
     board = StateBoard()
-    following = Following(board, "cpu", "m", lambda _, text: heard.append(text), durations)
+    following = CallTracker(board, "cpu", "m", lambda _, text: heard.append(text), durations)
     following.begin("chest:entry")
     following.progress(0.0, "Loading the model")
     assert heard == ["Loading the model (about 30 s left)"]
@@ -122,9 +123,9 @@ def test_a_call_that_takes_long_tells_how_long_still(tmp_path: Path):
 
 def test_an_event_of_the_process_is_no_text_for_people():
     heard: list[str] = []
-    following = Following(StateBoard(), "cpu", "m", lambda _, text: heard.append(text), None)
+    following = CallTracker(StateBoard(), "cpu", "m", lambda _, text: heard.append(text), None)
     following.begin("chest:entry")
-    following.progress(0.0, protocol.told(protocol.WORKING))
+    following.progress(0.0, protocol.event_text(protocol.WORKING))
     following.progress(0.0, "\x1e not what was agreed on")
     assert heard == []
 
@@ -175,7 +176,7 @@ def test_progress_is_told_rarely_and_a_change_of_state_always():
 def test_memory_that_runs_out_at_work_is_told_of_the_model():
     board = StateBoard()
     loaded(board, "a")
-    following = Following(board, "cpu", "a", None, None)
+    following = CallTracker(board, "cpu", "a", None, None)
     following.begin("chest:entry")
     following.failed(protocol.OutOfMemory("memory is too small"), alive=True)
     assert board.states()["a"].state is State.FAILED
@@ -184,9 +185,9 @@ def test_memory_that_runs_out_at_work_is_told_of_the_model():
 
 def test_a_model_that_never_said_that_it_is_loaded_is_not_told_ready():
     board = StateBoard()
-    following = Following(board, "cpu", "a", None, None)
+    following = CallTracker(board, "cpu", "a", None, None)
     following.begin("chest:entry")
-    following.progress(0.1, protocol.told(protocol.WORKING))
+    following.progress(0.1, protocol.event_text(protocol.WORKING))
     following.done()
     assert board.states() == {}
 
@@ -194,7 +195,7 @@ def test_a_model_that_never_said_that_it_is_loaded_is_not_told_ready():
 def test_a_process_that_ends_takes_its_models_along_but_not_the_reason_of_a_failure():
     board = StateBoard()
     loaded(board, "a")
-    following = Following(board, "cpu", "b", None, None)
+    following = CallTracker(board, "cpu", "b", None, None)
     following.begin("chest:entry")
     following.failed(WorkerDied("the model process crashed"), alive=False)
     states = board.states()
@@ -205,7 +206,7 @@ def test_a_process_that_ends_takes_its_models_along_but_not_the_reason_of_a_fail
 def test_an_image_that_a_model_refuses_is_no_failure_of_the_model():
     board = StateBoard()
     loaded(board, "a")
-    following = Following(board, "cpu", "a", None, None)
+    following = CallTracker(board, "cpu", "a", None, None)
     following.begin("chest:entry")
     following.failed(ToolFailed("this is no chest"), alive=True)
     assert board.states()["a"].state is State.READY
@@ -213,7 +214,7 @@ def test_an_image_that_a_model_refuses_is_no_failure_of_the_model():
 
 def test_a_cancel_while_it_loads_leaves_it_unloaded_and_unblamed():
     board = StateBoard()
-    following = Following(board, "cpu", "a", None, None)
+    following = CallTracker(board, "cpu", "a", None, None)
     following.begin("chest:entry")
     following.failed(Cancelled(), alive=True)
     assert board.states() == {}
@@ -251,25 +252,13 @@ def test_after_its_end_a_subscription_hears_nothing():
     assert heard == []
 
 
-def test_a_tool_is_what_the_most_telling_of_its_models_is():
-    states = {"a": ModelState("a", State.BUSY), "b": ModelState("b", State.FAILED)}
-    needs = {"one": ["a", "c"], "two": ["b", "a"], "three": ["c"], "four": ["d"], "five": []}
-    assert tool_states(needs, ["a", "b", "c"], states) == {
-        "one": State.BUSY,
-        "two": State.FAILED,
-        "three": State.INSTALLED,
-        "four": State.NOT_INSTALLED,
-        "five": State.INSTALLED,
-    }
-
-
 @pytest.mark.skipif(sys.platform == "darwin", reason="its accelerator cannot be hidden")
 def test_without_an_accelerator_auto_means_the_processor(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
-    devices.likely_device.cache_clear()
+    likely_device.cache_clear()
     try:
-        assert devices.lane_of("auto") == "cpu"
-        assert devices.lane_of("") == "cpu"
-        assert devices.lane_of("cuda") == "cuda"
+        assert device_name("auto") == "cpu"
+        assert device_name("") == "cpu"
+        assert device_name("cuda") == "cuda"
     finally:
-        devices.likely_device.cache_clear()
+        likely_device.cache_clear()

@@ -1,8 +1,8 @@
-"""Which open image each picture of an output folder shows, kept beside the pictures.
+"""Notes beside the pictures of an output folder: which open image each of them shows.
 
-An output folder serves a whole conversation, also one that is opened again another day. Without
-this note a picture of a CT slice would be a nameless picture to the next question: without its
-modality, spacing, orientation and identity.
+An output folder serves a whole conversation, even when it is opened again another day. Without a
+note, a picture of a CT slice would have no modality, spacing, orientation or identity for the next
+question.
 """
 
 from __future__ import annotations
@@ -24,31 +24,30 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """What a picture was made from.
+    """The source of a picture.
 
     Attributes:
-        ref: The pixels.
+        ref: The source's pixels.
         window: The window they were shown with; None for colour and pictures.
-        laid_on: The pixels that they were moved to lie on; None where the picture shows them as
-            they are.
-        scale: As of `app.tools.api.LaidOn`.
+        target: The pixels that the source was registered to; None if it was not moved.
+        scale: As in `app.tools.api.RegistrationTarget`.
     """
 
     ref: ImageRef
     window: Window | None
-    laid_on: ImageRef | None = None
+    target: ImageRef | None = None
     scale: float | None = None
 
 
 def record(folder: Path, name: str, origin: Origin) -> None:
-    """Note that `folder / name` shows `origin`. A failure is logged and never raised."""
+    """Note that `folder / name` shows `origin`; a failure is logged and not raised."""
     entry: dict[str, Any] = {
         "picture": name,
         "ref": _ref_json(origin.ref),
         "window": window_json(origin.window),
     }
-    if origin.laid_on is not None:
-        entry["laid_on"], entry["scale"] = _ref_json(origin.laid_on), origin.scale
+    if origin.target is not None:
+        entry["laid_on"], entry["scale"] = _ref_json(origin.target), origin.scale
     try:
         with (folder / FILE).open("a", encoding="utf-8") as stream:
             stream.write(json.dumps(entry) + "\n")
@@ -59,7 +58,7 @@ def record(folder: Path, name: str, origin: Origin) -> None:
 
 
 def find(folder: Path, name: str) -> Origin | None:
-    """What `folder / name` shows, by its latest note; None when there is none to be read."""
+    """Return the latest note on `folder / name`; None if there is none that can be read."""
     try:
         lines = (folder / FILE).read_text("utf-8").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -103,18 +102,18 @@ def _scale_of(value: Any) -> float | None:
 
 
 def window_json(window: Window | None) -> list[Any] | None:
-    """A window as a list for JSON."""
+    """Return a window as a list for JSON; None stays None."""
     if window is None:
         return None
     return [window.center, window.width, str(window.function), window.explanation, window.lut]
 
 
 def window_of(parts: Any) -> Window | None:
-    """The window of `window_json`.
+    """Return the window that `window_json` turned into a list; None for an empty value.
 
     Raises:
-        ValueError: It is none.
-        TypeError: It is none.
+        ValueError: It is not such a list.
+        TypeError: It is not such a list.
     """
     if not parts:
         return None
