@@ -20,7 +20,7 @@ from app.agent.image_reference import image_reference, name_of
 from app.agent.messages import Message
 from app.agent.planning import Intent
 from app.agent.request import RunRequest
-from app.tools.planning import Plans
+from app.tools.pack_plan import Plans
 from app.tools.result_wording import CallResult, Disagreement, has_words, one_line
 
 Notes = Sequence[Mapping[str, Any]]

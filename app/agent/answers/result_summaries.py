@@ -14,7 +14,7 @@ from typing import Any
 
 from app.agent.answers.evidence import cite
 from app.agent.messages import Message, for_people
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 from app.tools.result_wording import (
     AnswerContext,
     Data,

@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator
 from app.agent.context.prompts import load_prompt
 from app.agent.llm.base import ModelInfo
 from app.agent.loop.tool_execution import Tools
-from app.tools.planning import AnyOf, Plans, Priority, QuestionKind
+from app.tools.pack_plan import AnyOf, Plans, Priority, QuestionKind
 
 _MOST = 40  # lines
 

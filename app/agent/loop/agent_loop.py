@@ -47,7 +47,7 @@ from app.agent.privacy.consents import Consents
 from app.agent.privacy.send_consent import SendConsent
 from app.agent.request import Approve, Limits, RunRequest
 from app.errors import Cancelled, SightlineError
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 
 __all__ = ["AgentLoop", "Approve", "Audit", "Limits", "RunRequest"]
 

@@ -11,7 +11,7 @@ from app.agent.enforcement.rulings import INSERTED
 from app.agent.llm.base import Call, ModelEvent, ModelInfo, Plan, Text, ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Blocked, Intent, Planner, Scene, ToolPlan, resolve
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 
 _PREFIX = "Offline planner (no language model): "
 _CALL_ID = re.compile(r"offline-(\d+)-(\d+)-.*")

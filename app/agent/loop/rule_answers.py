@@ -18,7 +18,7 @@ from app.agent.loop.limits import Stop
 from app.agent.loop.transcript import Transcript
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Blocked, Intent, Scene, Step, ToolPlan, resolve
-from app.tools.planning import Plans
+from app.tools.pack_plan import Plans
 
 BY_RULES = "Answered by rules, no language model was asked: "
 """How an answer begins that no model gave."""
