@@ -51,8 +51,8 @@ class ReasoningDelta(_Event):
 class ModelRetry(_Event):
     """The endpoint failed and is asked once more, after `wait_s`.
 
-    All text and reasoning streamed since the last event of another kind is void and must no longer be
-    shown; `withdrawn` says whether there was any.
+    All text and reasoning streamed since the last event of another kind is void and must no longer
+    be shown; `withdrawn` says whether there was any.
     """
 
     kind: Literal["model_retry"] = "model_retry"
@@ -98,8 +98,9 @@ class PlanUpdated(_Event):
 
     A step has "tool" (or the title of a model's own step), "why" and "state" (pending, running,
     done, incomplete, failed, skipped); where it applies also "by" ("rules", "model", "enforced"),
-    "verdict" (the reason for its state) and "after" (numbers from 1 of the steps that it waits for).
-    `goal` is "" during the run, then "done" or "incomplete", and `goal_why` says what is missing.
+    "verdict" (the reason for its state) and "after" (numbers from 1 of the steps that it waits
+    for). `goal` is "" during the run, then "done" or "incomplete", and `goal_why` says what is
+    missing.
     """
 
     kind: Literal["plan_updated"] = "plan_updated"
@@ -156,20 +157,21 @@ class ApprovalRequested(_Event):
     """The run waits for the user's yes or no. `title` and `detail` are plain text.
 
     For a tool call, `tool`, `arguments` and `effect` (an `app.tools.api.Approval`) say exactly what
-    would be done; they are empty for the consent to a remote model. `scopes` are the answers offered
-    besides no: "once", and "session" for the same tool with the same arguments; a no for "session"
-    is a no to the tool, whatever its arguments. `touches` are the files and hosts that the call
-    names, as they will really be reached: what ("writes" or "sends to"), argument, shown (the whole
-    path with links followed, or the host in its plain spelling) and note ("", or what is unusual).
+    would be done; they are empty for the consent to a remote model. `scopes` are the answers
+    offered besides no: "once", and "session" for the same tool with the same arguments; a no for
+    "session" is a no to the tool, whatever its arguments. `touches` are the files and hosts that
+    the call names, as they will really be reached: what ("writes" or "sends to"), argument, shown
+    (the whole path with links followed, or the host in its plain spelling) and note ("", or what is
+    unusual).
 
     `about` says what is asked: a call ("tool"); whether a running tool may use `image` (the app's
     id) although it is unsuitable ("override": the default is no, and a yes holds for this image in
     this conversation); whether a conversation may be sent ("conversation"); whether these pictures
     may be sent ("pictures"), and once more for those that may show who the patient is
-    ("risky_pictures"). For the last three, `host` and `model` say where to, `sent` names the kinds of
-    data in plain words, and `pictures` are exactly those that would be sent: path of the PNG,
-    caption, image_id and risk (why it needs a second yes, else ""). `warning` says what is wrong with
-    the connection; "" for nothing.
+    ("risky_pictures"). For the last three, `host` and `model` say where to, `sent` names the kinds
+    of data in plain words, and `pictures` are exactly those that would be sent: path of the PNG,
+    caption, image_id and risk (why it needs a second yes, else ""). `warning` says what is wrong
+    with the connection; "" for nothing.
     """
 
     kind: Literal["approval_requested"] = "approval_requested"
@@ -217,8 +219,8 @@ class DataSent(_Event):
 class Usage(_Event):
     """The tokens of one answer of the language model, and of the run so far.
 
-    `estimated`: the endpoint gave no counts, so these are our own estimate. `cost` is that of the run
-    so far in US dollars, None where the model's prices are not known.
+    `estimated`: the endpoint gave no counts, so these are our own estimate. `cost` is that of the
+    run so far in US dollars, None where the model's prices are not known.
     """
 
     kind: Literal["usage"] = "usage"
@@ -234,10 +236,10 @@ class RunFinished(_Event):
     """Terminal: the answer.
 
     `stopped_by` names the limit that ended the run ("steps", "tool_calls", "tokens", "cost",
-    "wall_time", "repeated_call", "cycle"); "" when the model ended it. At a limit the answer sums up
-    what was found so far. `cited` are the numbers of the results that the run's texts cite,
-    `unknown` the cited numbers that no result has. `by_rules` says that rules alone answered, without
-    a language model.
+    "wall_time", "repeated_call", "cycle"); "" when the model ended it. At a limit the answer sums
+    up what was found so far. `cited` are the numbers of the results that the run's texts cite,
+    `unknown` the cited numbers that no result has. `by_rules` says that rules alone answered,
+    without a language model.
     """
 
     kind: Literal["run_finished"] = "run_finished"

@@ -162,8 +162,8 @@ class ToolCalls:
 
         Args:
             call: The requested call.
-            beside: Other calls came with it. A call that asks the user is made alone; for a single call
-                this need not be found out beforehand.
+            beside: Other calls came with it. A call that asks the user is made alone; for a single
+                call this need not be found out beforehand.
         """
         order = self.director.order(call)
         if order.outcome is not None:

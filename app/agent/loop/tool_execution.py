@@ -55,7 +55,8 @@ class Outcome:
     """The outcome of a call, with everything for the event, the model and the session file.
 
     `wrong_arguments` says that other arguments might have worked (ToolRetry). `kept` holds findings
-    and artifacts in the form of the session file. `refused` tells the user why the call was not run.
+    and artifacts in the form of the session file. `refused` tells the user why the call was not
+    run.
     """
 
     status: Literal["ok", "failed", "cancelled"]
