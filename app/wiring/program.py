@@ -151,7 +151,7 @@ class Program:
         work = partial(self.audit.note, action, facts)
         threading.Thread(target=work, name="audit").start()
 
-    def note_endpoint_test(self, wanted: providers.Wanted) -> None:
+    def note_endpoint_test(self, wanted: providers.ModelChoice) -> None:
         """Record that an endpoint is tested from the settings."""
         self.note("endpoint_tried", kind=wanted.kind, host=_host(wanted.url))
 
@@ -201,7 +201,7 @@ class Program:
         fields = chosen.of(chosen.kind)
         key = self._key(chosen.kind, fields)
         return self.models.get(
-            providers.Wanted(chosen.kind, fields, key, plans=self.registry.plans)
+            providers.ModelChoice(chosen.kind, fields, key, plans=self.registry.plans)
         )
 
     def _key(self, kind: str, fields: ProviderSettings) -> str:

@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
     )
     rules = PolicySettings(tools={"chest_xray_classifier": "ask"})
     dialog = SettingsDialog(Settings(policy=rules), sources, lambda _: None, lambda _: None)
-    dialog.show_page("permissions")
+    dialog.show_page("tools")
     dialog.resize(780, 1110)
     dialog.show()
     settled(lambda: not dialog.tools.isVisible())

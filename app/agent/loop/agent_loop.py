@@ -307,7 +307,7 @@ class _Run:
                 self.transcript.say(Message(role="assistant", text=text, tool_calls=turn))
                 text = ""
                 stop = self.meter.spent() or await self.calls.execute(turn)
-                waiting.extendleft(reversed(self.director.after()))
+                waiting.extendleft(reversed(self.director.follow_ups()))
         finally:
             if waiting:  # the model asked for them: they get their results, as every call does
                 self.transcript.end_calls(f"Not run: {stop.text}." if stop else NOT_RUN)

@@ -29,7 +29,7 @@ from app.agent.llm.base import (
     Text,
     Tokens,
     ToolSchema,
-    on_resending,
+    set_resend_check,
 )
 from app.agent.loop.available_tools import cleaned as without_paths
 from app.agent.loop.emitter import Emitter
@@ -226,7 +226,7 @@ class ModelTurns:
         pump.result()
 
     async def _pump(self, prompt: Prompt, reply: Reply) -> None:
-        on_resending(lambda: self._tell_again(prompt))
+        set_resend_check(lambda: self._tell_again(prompt))
         stream = self.model.stream(prompt.messages, self.offered)
         try:
             async for event in stream:

@@ -135,7 +135,7 @@ class ToolCalls:
             plan = self.plan
             self.emitter.emit(
                 PlanUpdated,
-                steps=plan.told(),
+                steps=plan.event_steps(),
                 overrides=list(plan.overrides),
                 goal=plan.goal,
                 goal_why=plan.goal_why,
@@ -291,7 +291,7 @@ class ToolCalls:
         message = outcome.message(call)
         if not ready.own:
             message = self.evidence.take(message)
-        judged = self.director.ended(call, message)
+        judged = self.director.judge_result(call, message)
         if judged.note or judged.advice:
             message = with_note(message, judged.note, judged.advice)
         if not ready.own:

@@ -122,6 +122,7 @@ class Archive:
             raise guards.problem(self.path, reason, guards.COPY_AGAIN)
 
     def _take(self, info: zipfile.ZipInfo) -> None:
+        # Members are opened by name only, so an unsafe name is refused at once.
         name = safe_name(info.filename)
         if name is None:
             self.refused.append(("", OUTSIDE))
@@ -188,6 +189,7 @@ def count_members(path: Path) -> int:
         tail = min(size, _TAIL)
         file.seek(size - tail)
         end = file.read(tail)
+        # A comment may follow the record, hence the search from the end.
         at = end.rfind(b"PK\x05\x06")
         if at < 0 or at + 20 > len(end):
             return 0
@@ -200,6 +202,7 @@ def count_members(path: Path) -> int:
         if length > MAX_MEMBERS * _MOST_BYTES_A_MEMBER:
             return MAX_MEMBERS + 1
         file.seek(begin)
+        # Each entry begins with this signature; counting is faster than parsing.
         return file.read(length).count(b"PK\x01\x02")
 
 

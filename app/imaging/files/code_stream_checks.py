@@ -76,6 +76,7 @@ def _jpeg_2000(data: bytes) -> CodeStreamFigures:
         raise ValueError("an impossible SIZ segment")
     tiles = -(-(x1 - first_x) // tile_x) * -(-(y1 - first_y) // tile_y)
     sides = min(tile_x, x1 - x0), min(tile_y, y1 - y0)
+    # Thousands of tiny tiles cost more to set up than their pixels do to decode.
     small = math.prod(sides) < _SMALL_TILE or min(sides) < _NARROW_TILE
     if tiles > MAX_TILES or (tiles > _MANY_TILES and small):
         raise ValueError(f"{tiles} tiles")

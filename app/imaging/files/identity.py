@@ -16,5 +16,6 @@ def content_uid(data: bytes) -> str:
 
 def pixel_sha256(stored: NDArray[Any]) -> str:
     """Return the SHA-256 of stored values in C order and little endian, hexadecimal."""
+    # One digest for equal pixels, however the file encodes them.
     plain = np.ascontiguousarray(stored, stored.dtype.newbyteorder("<"))
     return hashlib.sha256(plain.reshape(-1).view(np.uint8).data).hexdigest()

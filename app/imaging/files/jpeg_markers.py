@@ -48,6 +48,7 @@ def start_of_frame(data: bytes) -> StartOfFrame | None:
         if position < 0 or position + 5 > len(data):
             return found
         marker = data[position + 1]
+        # A stuffed byte or padding, no marker.
         if marker in (0x00, 0xFF):
             position += 1
             continue

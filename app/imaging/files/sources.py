@@ -50,6 +50,7 @@ def status(path: Path) -> FileStatus:
     member = None
     try:
         found = path.stat()
+    # A path into an archive: its parent is a file, not a folder.
     except (FileNotFoundError, NotADirectoryError) as error:
         member = _member(path, error)
         if member.size == 0:

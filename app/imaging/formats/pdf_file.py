@@ -205,6 +205,7 @@ def _inflates_too_far(data: bytes) -> bool:
 
     The PDF library inflates a stream as a whole, so its size is measured before.
     """
+    # Twice deflated, a few kilobytes may become terabytes.
     if _DOUBLE_DEFLATE.search(data):
         return True
     for found in _STREAM.finditer(data):
@@ -212,6 +213,7 @@ def _inflates_too_far(data: bytes) -> bool:
         end = data.find(b"endstream", begin)
         end = len(data) if end < 0 else end
         is_zlib = data[begin : begin + 1] == b"\x78"
+        # Short streams cannot exceed the limit: deflate gains a factor of 1032 at most.
         may = is_zlib and (end - begin) * _MOST_BYTES_A_BYTE > _MAX_STREAM_BYTES
         if may and _inflated_size(memoryview(data)[begin:end]) > _MAX_STREAM_BYTES:
             return True

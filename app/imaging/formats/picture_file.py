@@ -222,6 +222,7 @@ def decode_picture(path: Path, data: bytes, index: int = 0) -> tuple[Array, int]
             if guards.holds_too_little(image.width * image.height, len(data)):
                 raise guards.problem(path, "the picture is cut short", guards.COPY_AGAIN)
             turn = _orientation(image)
+            # Seeking also decodes the earlier frames on which this one is drawn.
             if index:
                 image.seek(index)
             array = _decode_16_bit_png(data) if depth == 16 else _decode_8_bit(image)
@@ -244,6 +245,7 @@ def _open_picture(path: Path, data: bytes) -> Image.Image:
     """Open a picture without decoding it, after the checks that no decoder makes."""
     Image.MAX_IMAGE_PIXELS = guards.MAX_SAMPLES // 2
     kind = picture_format(data[:18])
+    # Pillow has no limit of its own for these three.
     if kind == "JPEG" and has_too_many_scans(data):
         raise guards.problem(path, "the picture is damaged: it has too many scans")
     if kind == "PNG" and png_has_too_many_chunks(data):

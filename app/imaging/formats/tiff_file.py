@@ -207,6 +207,7 @@ class _PlaneStack:
 def _plane_stack(path: Path, tif: tifffile.TiffFile, part: int) -> _PlaneStack:
     """Return the planes of a series; raise FileProblem if it is too large or cannot be shown."""
     levels: list[Any] = list(tif.series[part].levels)
+    # Levels come largest first; the first that fits shows the most detail.
     fitting = [n for n, level in enumerate(levels) if _plane_size(level)[2] <= guards.MAX_SAMPLES]
     number = fitting[0] if fitting else 0
     level = levels[number]
@@ -411,6 +412,7 @@ def _parse(path: Path) -> _ParsedFile:
     logging.getLogger("tifffile").setLevel(logging.CRITICAL + 1)
     handle = _ReopenableFile(path)
     try:
+        # Micro-Manager files name other files, which would be opened.
         flags: dict[str, Any] = {"is_mmstack": False, "is_ndtiff": False}
         tif = tifffile.TiffFile(cast("BinaryIO", handle), _multifile=False, **flags)
         if tif.is_ome:
@@ -562,6 +564,7 @@ def _imagej(tif: tifffile.TiffFile, page: Any, turn: int) -> Metadata:
     stated: dict[str, Any] = dict(tif.imagej_metadata or {})
     unit = str(stated.get("unit", "")).strip().lower()
     scale = _MM.get(unit, 0.0)
+    # ImageJ stores pixels per unit in the resolution tags.
     x, y = _resolution(page, _X_RESOLUTION), _resolution(page, _Y_RESOLUTION)
     spacing = Spacing(note="ImageJ gives no unit of length")
     if scale and x > 0 and y > 0:
@@ -596,6 +599,7 @@ def _ome(tif: tifffile.TiffFile, number: int, turn: int) -> Metadata:
     spacing = Spacing(note="the OME description gives no pixel size")
     row, column = (_ome_mm(pixels, axis) for axis in "YX")
     sizes = (_number(pixels.get("SizeX")), _number(pixels.get("SizeY")))
+    # Tools that crop or shrink an image often copy its description unchanged.
     if sizes != (page.imagewidth, page.imagelength):
         spacing = Spacing(note="the OME description is of an image of another size")
     elif row and column:

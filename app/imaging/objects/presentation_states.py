@@ -130,6 +130,7 @@ class _StateReader:
         for key in self._keys:
             single = [items.first_for(key) for items in (self._areas, self._vois, self._modalities)]
             graphics = self._graphics.all_for(key)
+            # The items live as long as the reader, so their ids identify them.
             same = tuple(id(item) for item in (*single, *graphics))
             if same not in known:
                 known[same] = self._image(common, single, graphics)
@@ -213,6 +214,7 @@ class _StateReader:
             self._warn("its rotation is not by quarter turns and not applied")
             degrees = 0
         flip = text_of(self._dataset, "ImageHorizontalFlip").upper() == "Y"
+        # A flip after the turns equals a flip before the opposite turns.
         turns = degrees // 90 % 4
         return flip, -turns % 4 if flip else turns
 
@@ -438,6 +440,7 @@ class Placement:
         if units != "DISPLAY" or self.area is None:
             return None
         u, v = point
+        # Undo the turns, then the flip, in the reverse of their order.
         for _ in range(self.quarter_turns):
             u, v = v, 1 - u
         if self.flip_h:
@@ -529,6 +532,7 @@ def _graphic_points(item: Dataset, units: str, placement: Placement) -> list[XY]
     given = coordinate_pairs(numbers(value_of(item, "GraphicData")))
     if given is None or (whole(item, "GraphicDimensions") or 2) != 2:
         return []
+    # Some writers pad Graphic Data.
     count = whole(item, "NumberOfGraphicPoints")
     if count is not None and 0 < count < len(given):
         given = given[:count]

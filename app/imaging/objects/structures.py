@@ -108,6 +108,7 @@ def _contours_on_frame(
             if abs(middle[number]) <= _reach_mm(index, number, target, half)
         ]
         astray += _count_misplaced(index, mine[flat[mine]], near, target)
+        # Of contours on both sides of the frame only the nearest plane's are drawn.
         least = float(np.abs(middle[near]).min()) if near else 0.0
         chosen += [n for n in near if abs(middle[n]) <= least + SAME_PLANE_MM]
     if crossing:
@@ -126,6 +127,7 @@ def _half_slab(target: Target, depths: Floats) -> float:
     planes.
     """
     assert target.grid is not None
+    # Rounded to 0.01 mm, so that noise in positions makes no extra planes.
     steps = np.diff(np.unique(np.round(depths, 2)))
     steps = steps[steps > SAME_PLANE_MM]
     known = [float(steps.min())] if steps.size else []
@@ -353,6 +355,7 @@ def _layer_items(
         detail = ". ".join(part for part in parts if part)
         color = colors.get(number) or palette_color(number)
         items.setdefault(number, LayerItem(number, label, color, detail))
+    # A region without description is still drawn: hiding it could hide a finding.
     nameless = sorted({contour.roi for contour in contours} - items.keys())
     for number in nameless:
         color = colors.get(number) or palette_color(number)

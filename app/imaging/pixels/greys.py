@@ -47,10 +47,12 @@ def apply_window(values: Floats, window: Window) -> Floats:
     """Return modality values as levels 0..1 (C.11.2.1.2 and C.11.2.1.3)."""
     center, width = window.center, window.width
     if window.function is VoiFunction.SIGMOID:
+        # exp overflows beyond 709.
         exponent = np.clip(-4.0 * (values - center) / width, -700, 700)
         return 1.0 / (1.0 + np.exp(exponent))
     if window.function is VoiFunction.LINEAR_EXACT:
         return np.clip((values - center) / width + 0.5, 0.0, 1.0)
+    # The formula would divide by 0; the standard asks for a threshold.
     if width == 1:
         return (values > center - 0.5).astype(np.float64)
     return np.clip((values - (center - 0.5)) / (width - 1.0) + 0.5, 0.0, 1.0)
@@ -101,6 +103,7 @@ def grey_table(
     Only entries within a linear window are computed; the others are black or white.
     """
     table = np.empty(count, np.uint8)
+    # A narrow window maps most of 65,536 entries to black or white.
     start, stop = _varying_entries(frame, window, first, count, step)
     for edge, outside in ((0, table[:start]), (count - 1, table[stop:])):
         if outside.size:

@@ -117,6 +117,7 @@ def _cover_shutter(frame: Frame, pixels: Bytes) -> Bytes:
     cover: Any = level
     if pixels.ndim == 3:
         cover = shutter.color if shutter.color is not None else (level, level, level)
+    # For 8-bit colour the picture is a view of the frame's own pixels.
     pixels = pixels.copy()
     for row in range(0, frame.rows, _STRIP):
         rows = range(row, min(row + _STRIP, frame.rows))
@@ -181,6 +182,7 @@ def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
         x: Column; pixel centres are integers.
         y: Row.
     """
+    # round() would round halves to even, and so to the wrong pixel.
     column, row = math.floor(x + 0.5), math.floor(y + 0.5)
     if not (0 <= column < frame.columns and 0 <= row < frame.rows):
         return None
@@ -203,6 +205,7 @@ def grey_at(frame: Frame, x: float, y: float) -> Grey | None:
     if real is None:
         return Grey(stored, value, units, _with_units(value, units) + hidden)
     found, mapping = real
+    # A real-world value that equals the modality value is not shown twice.
     same = math.isclose(found, value, rel_tol=1e-9, abs_tol=1e-12)
     if not same or (units and mapping.units not in ("", units)):
         meant = _with_units(found, mapping.units, mapping.label)

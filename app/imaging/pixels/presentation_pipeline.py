@@ -60,6 +60,7 @@ def _apply_greys(frame: Frame, presentation: ImagePresentation) -> Frame:
         low, high = _output_range(frame)
         luts = tuple(_signed_lut(lut, (low, high)) for lut in voi.luts)
         windows = voi.windows
+        # Without a VOI transformation the full output range is shown (PS3.4 N.2).
         if not windows and not luts and frame.stored.dtype.kind in "iu":
             windows = (_full_window(low, high),)
         frame = replace(frame, voi=Voi(windows, luts)) if windows or luts else frame

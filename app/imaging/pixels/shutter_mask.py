@@ -40,6 +40,7 @@ def hidden_pixels(shutter: Shutter, rows: range, columns: int, aspect: float = 1
         hidden |= (x < left) | (x > right) | (y < top) | (y > bottom)
     if shutter.circle is not None:
         cx, cy, radius = shutter.circle
+        # Rows are scaled to the width of a pixel, or a circle would become an ellipse.
         hidden |= (x - cx) ** 2 + ((y - cy) * aspect) ** 2 > radius**2
     if shutter.polygon:
         hidden |= ~_inside_polygon(shutter.polygon, rows, columns)
@@ -63,6 +64,7 @@ def _inside_polygon(corners: Sequence[tuple[float, float]], rows: range, columns
         for (x0, y0), (x1, y1) in edges:
             if y0 == y == y1:
                 spans.append((min(x0, x1), max(x0, x1)))
+            # Even-odd filling alone leaves out corners that only touch the row.
             elif y in (y0, y1):
                 corner = x0 if y == y0 else x1
                 spans.append((corner, corner))

@@ -117,9 +117,11 @@ class StoredLevels:
             pairs = part[::2].astype(np.int32)
             pairs += part[1::2]
             total = pairs[:, ::2] + pairs[:, 1::2]
+            # Stored values become codes from 0 with the fractions that 16 bits have room for.
             if first:
                 total -= _FOUR * self._low
                 total *= self.scale
+            # Rounds to nearest instead of down.
             total += _FOUR // 2
             total >>= 2
             result[row : row + height] = total

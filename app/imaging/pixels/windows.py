@@ -73,11 +73,13 @@ def auto_window(frame: Frame) -> Window:
     Padding and a constant border (collimation, the background of a scan) do not count. 8-bit
     images are shown as they are, unless they use a small part of their range.
     """
+    # A quarter of a million pixels give nearly the same percentiles in a few milliseconds.
     step = max(1, math.ceil(math.sqrt(frame.stored.size / _AUTO_SAMPLES)))
     sample = frame.stored[::step, ::step].reshape(-1)
     kept = _drop_padding(frame, sample)
     inner = _drop_border(frame, kept)
     low, high = _range(frame, inner)
+    # A nearly constant image: percentiles may hide its only different pixels.
     if low == high:
         low, high = _range(frame, kept, percentiles=(0, 100))
     plain = frame.modality_lut is None and frame.rescale.slope == 1 and not frame.rescale.intercept
@@ -106,9 +108,11 @@ def _drop_border(frame: Frame, sample: Array) -> Array:
     edge = np.concatenate((s[0], s[-1], s[:, 0], s[:, -1]))
     values, counts = np.unique(edge, return_counts=True)
     border = values[counts.argmax()]
+    # A value in the middle of the range is tissue, not a border.
     if counts.max() < _BORDER_SHARE * edge.size or border not in (sample.min(), sample.max()):
         return sample
     inner = sample[sample != border]
+    # Too few pixels say nothing about the image.
     return inner if inner.size >= max(16, sample.size // 100) else sample
 
 
@@ -157,6 +161,7 @@ def frame_presets(frame: Frame, modality: str) -> tuple[Window, ...]:
         name = window.explanation or ("File" if number == 1 else f"File {number}")
         named.append(Window(window.center, window.width, window.function, name))
     named += [lut_window(lut, number) for number, lut in enumerate(frame.voi.luts)]
+    # CT presets are in HU and useless in other units.
     units = frame.rescale.units in ("HU", "")
     return (*named, auto_window(frame), *(presets(modality) if units else ()))
 

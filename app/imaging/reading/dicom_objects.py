@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from pydicom.config import IGNORE
 from pydicom.dataset import Dataset
 from pydicom.uid import UID
 
@@ -89,7 +90,7 @@ _NEW_NAMES = {
 
 def standard_name(uid: str) -> str:
     """The SOP Class's name without "Storage", e.g. "RT Plan"; "" when it is not known."""
-    name = _NEW_NAMES.get(uid) or UID(uid).name
+    name = _NEW_NAMES.get(uid) or UID(uid, IGNORE).name
     if not name or name == uid:
         return ""
     return name.removesuffix(" SOP Class").replace(" Storage - ", " - ").removesuffix(" Storage")
@@ -121,7 +122,7 @@ def content_of_class(uid: str, *, has_pixels: bool, has_rows: bool) -> Content:
 
 def is_image_class(uid: str) -> bool:
     """Whether objects of this SOP Class always have pixels."""
-    return uid in _IMAGES_BY_ANOTHER_NAME or "Image Storage" in UID(uid).name
+    return uid in _IMAGES_BY_ANOTHER_NAME or "Image Storage" in UID(uid, IGNORE).name
 
 
 def not_displayable(uid: str) -> str:

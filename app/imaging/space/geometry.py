@@ -84,6 +84,7 @@ def _length_in_region(region: Region, dx: float, dy: float) -> Length:
     shown = [f"{_figure(value)} {units}" for value, units in figures if units]
     if not shown:
         return _pixels(math.hypot(dx, dy))
+    # The vertical axis usually carries the measured quantity, e.g. the velocity.
     value, units = figures[1] if region.y_units else figures[0]
     return Length(value, units, source, _with_source(", ".join(shown), source))
 
@@ -127,6 +128,7 @@ def angle(frame: Frame, first: XY, vertex: XY, second: XY) -> Length | None:
             if not _is_in_mm(region):
                 return None
             tall, source = abs(region.dy / region.dx), SpacingSource.REGION
+    # Only the ratio of the pixel's sides matters to an angle.
     ax, ay = first[0] - vertex[0], (first[1] - vertex[1]) * tall
     bx, by = second[0] - vertex[0], (second[1] - vertex[1]) * tall
     if (ax, ay) == (0, 0) or (bx, by) == (0, 0):
@@ -186,6 +188,7 @@ def edge_letters(
         (left, right, top, bottom); "" where the file does not say.
     """
     row, column = orientation.row, orientation.column
+    # Letters of the file (PatientOrientation) win: a projection has no cosines.
     if orientation.cosines is not None and not (row or column):
         row = direction_letters(orientation.cosines[:3])
         column = direction_letters(orientation.cosines[3:])

@@ -121,6 +121,7 @@ def _read_pixels(file: FileIO, span: PlainSpan, room: memoryview) -> None:
 def _strip_unused_bits(out: Array, layout: PlainLayout) -> None:
     """Remove the bits of each word that are not the value's, in place."""
     words = out.view(f"u{out.dtype.itemsize}")
+    # Without unused bits below the value a mask is enough.
     if out.dtype.kind == "u" and layout.up == layout.down:
         words &= words.dtype.type((1 << (8 * words.itemsize - layout.down)) - 1)
         return

@@ -99,6 +99,7 @@ def plane_of(
     image in a standard space are those of that space.
     """
     cosines, position = orientation.cosines, orientation.position
+    # Without all three, points of two images must not be compared.
     if cosines is None or position is None or spacing.source not in IN_SPACE:
         return None
     if spacing.row_mm is None or spacing.column_mm is None or not is_rotation(cosines):

@@ -110,6 +110,7 @@ def projection_for_code(code: str) -> Projection | None:
 
 def projection_name(instance: Instance) -> str:
     """Return the view for display: View Position as in the file, else the code's meaning."""
+    # The file's own term is what the user finds elsewhere, so it is shown unchanged.
     said, projection = instance.get("ViewPosition"), coded_projection(instance)
     if said or projection is None:
         return said

@@ -167,6 +167,7 @@ def section(volume: Volume, plane: Plane, index: int, uid: str = "") -> Frame:
     known = volume.template.orientation
     animal = is_quadruped(known)
     letters = direction_letters((a, b, c), animal), direction_letters((d, e, f), animal)
+    # An animal's axes without sure names must not get a human's.
     if UNLABELLED in (known.row, known.column):
         letters = UNLABELLED, UNLABELLED
     return replace(
@@ -223,6 +224,7 @@ def reformat(source: Series | Instance, plane: Plane, volume: Volume) -> Instanc
     counts = volume.voxels.shape[::-1]
     kept = {key: text for key, text in first.attributes.items() if key not in _STALE}
     described = kept.get("SeriesDescription") or kept.get("ProtocolName", "")
+    # Sections are listed beside their series, so they need a name of their own.
     kept["SeriesDescription"] = f"{described} ({plane.value})".strip()
     frame = section(volume, plane, 0)
     kept["ImageOrientationPatient"] = "\\".join(f"{v:.9g}" for v in frame.orientation.cosines or ())

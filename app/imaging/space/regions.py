@@ -84,6 +84,7 @@ def regions_of(
         kind = _KINDS.get(item.spatial_format, "")
         region = Region(x0, y0, x1, y1, dx, dy, x_units, y_units, kind)
         found.append((item.low_priority, (x1 - x0 + 1) * (y1 - y0 + 1), region))
+    # Position breaks ties, so that the order does not depend on the file's.
     found.sort(key=lambda one: (one[0], one[1], one[2].y0, one[2].x0))
     return tuple(region for _, _, region in found), ""
 

@@ -67,6 +67,7 @@ def spacing_of(attributes: SpacingAttributes) -> Spacing:
         return _spacing(pixel, SpacingSource.SPECIMEN, "on the slide, not in a patient")
     if pixel and a.cross_sectional:
         return _spacing(pixel, SpacingSource.PATIENT)
+    # PixelSpacing that differs from ImagerPixelSpacing was calibrated (10.7.1.3).
     if pixel and (a.calibration or (imager and not _is_same_spacing(pixel, imager))):
         return _spacing(pixel, SpacingSource.CALIBRATED)
     if beam:
@@ -83,6 +84,7 @@ def spacing_of(attributes: SpacingAttributes) -> Spacing:
         return _spacing(portal, SpacingSource.DETECTOR, "in the plane of the RT image")
     if a.regions:  # before PixelSpacing, which cannot hold for all of them
         return _region_spacing(a.regions, _aspect(a.aspect))
+    # Without a type of calibration PixelSpacing is taken at the detector, the safe choice.
     if pixel and not a.problem:
         return _spacing(pixel, SpacingSource.DETECTOR, "the file does not say where it holds")
     if nominal:
@@ -135,6 +137,7 @@ def _region_spacing(regions: Sequence[UltrasoundRegion], aspect: float) -> Spaci
             x, y = (abs(delta) * 10 for delta in region.delta)
             pair = _valid_pair((y, x), "", [])
             if pair:
+                # Rounded to nm: devices repeat one scale with noise in the last digits.
                 scales.add((round(pair[0], 6), round(pair[1], 6)))
     if len(scales) == 1:
         note = "holds inside the ultrasound image, not in scales or traces beside it"

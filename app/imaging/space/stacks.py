@@ -136,6 +136,7 @@ def stack_of(planes: Sequence[FramePlane], rows: int, columns: int) -> Stack:
     if len({plane.frame_of_reference for plane in planes}) > 1:
         raise NotAStackError("its images have several frames of reference")
     directions = np.array([(*plane.row, *plane.column) for plane in planes])
+    # A coarse check first: the lowest image is not known before sorting.
     if np.abs(directions - directions[0]).max() > 2 * PARALLEL:
         raise NotAStackError("its images are not parallel")
     spacings = np.array([plane.spacing for plane in planes])
@@ -199,10 +200,12 @@ def voxel_grid(stack: Stack) -> VoxelGrid:
     affine = plane.affine
     if stack.regular:
         sideways = stack.aside[-1] * np.array(plane.spacing[::-1])
+        # The step is the mean of all steps, so that rounding does not add up.
         last = stack.along[-1] * np.array(plane.normal)
         last += sideways[0] * np.array(plane.row) + sideways[1] * np.array(plane.column)
         affine[:3, 2] = last / (count - 1)
         return VoxelGrid((count, stack.rows, stack.columns), affine, stack.along, (0, 0))
+    # 0.01 pixels of tolerance, so that rounding adds no rows or columns.
     low = np.floor(stack.aside.min(axis=0) + 0.01).astype(int)
     high = np.ceil(stack.aside.max(axis=0) - 0.01).astype(int)
     columns, rows = stack.columns + int(high[0] - low[0]), stack.rows + int(high[1] - low[1])
@@ -245,6 +248,7 @@ def series_stack(instances: Sequence[Instance]) -> Stack:
     known = [plane for plane in planes if plane is not None]
     if len(known) < len(planes) or not known:
         raise NotAStackError("its images do not say where they lie in the patient")
+    # Localisers may be parallel by chance, but show no volume.
     if any("LOCALIZER" in one.get("ImageType").upper() for one in instances):
         raise NotAStackError("it is a localiser")
     return stack_of(known, instances[0].rows, instances[0].columns)

@@ -264,12 +264,14 @@ class SliceGathering:
 
     def _put(self, place: int, answer: SliceAnswer) -> None:
         span = answer.span
+        # The worker decoded the slice and sent its pixels.
         if span is None:
             assert answer.pixels is not None
             self._assembly.put(place, answer.frame, answer.pixels)
             return
         shape, dtype = (span.layout.rows, span.layout.columns), np.dtype(span.layout.dtype)
         room = self._assembly.room(place, answer.frame, shape, dtype)
+        # Read straight into the volume unless its type is wider.
         if room.dtype == dtype:
             read_plain(span, room)
         else:
@@ -540,6 +542,7 @@ class VolumeStore:
     def _keep(self, key: Key, volume: Volume) -> None:
         self._volumes[key] = volume
         used = sum(one.voxels.nbytes for one in self._volumes.values())
+        # The newest volume stays even if it exceeds the budget alone.
         while used > self._budget and len(self._volumes) > 1:
             _, oldest = self._volumes.popitem(last=False)
             used -= oldest.voxels.nbytes
@@ -563,6 +566,7 @@ def _slices(source: Source) -> list[tuple[Instance, int]]:
     path = instances[0].path
     if any(not one.has_frames for one in instances):
         raise guards.problem(path, "this series is no volume: it holds no images")
+    # Frames of several objects may be different phases or echoes.
     if len(instances) > 1 and any(one.frames > 1 for one in instances):
         reason = "this series is no volume: it holds several images of many frames each"
         raise guards.problem(path, reason, "Choose one of them")

@@ -112,6 +112,7 @@ class Assembly:
             self._pixels = np.empty((count, *shape), dtype)
         if self._pixels.shape[1:] != shape:
             raise self._refused("its images have different sizes")
+        # Slices may differ in type, e.g. where only some have negative values.
         common = np.result_type(self._pixels.dtype, dtype)
         if common != self._pixels.dtype:
             self._check_memory(count, shape, common.itemsize)
@@ -158,6 +159,7 @@ class Assembly:
         keep = [keep[i] for i in chosen]
         stack = stack_of([planes[i] for i in keep], *pixels.shape[1:])
         order = [keep[i] for i in stack.order]
+        # A mean of two labels would be a third one.
         if self._labels and not stack.regular:
             raise NotAStackError("its labels lie on slices that are not evenly spaced")
         grid = voxel_grid(stack)
@@ -177,6 +179,7 @@ class Assembly:
         self, pixels: Array, frames: Sequence[Frame], check: Callable[[], None]
     ) -> tuple[Array, Frame]:
         """Return stored values if one rescale holds for all slices, else modality values."""
+        # The middle slice is typical of the series: its window suits most slices.
         template = _common_template(frames[len(frames) // 2], frames)
         first = frames[0]
         same = all(
@@ -303,6 +306,7 @@ def resample(
     aligned: dict[int, Floats] = {}
     for place, along in enumerate(grid.along):
         check()
+        # 1e-9 mm: an acquired position must find its own slice in spite of rounding.
         below = int(np.searchsorted(stack.along, along + 1e-9, side="right")) - 1
         below = min(max(below, 0), len(stack.along) - 2)
         part = (along - stack.along[below]) / (stack.along[below + 1] - stack.along[below])

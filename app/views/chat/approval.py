@@ -174,25 +174,20 @@ class RequestCard(QFrame):
         self._show.setAccessibleDescription("open" if opened else "closed")
 
 
-class SeenCard(RequestCard):
+class GuardedCard(RequestCard):
     """A question whose yes works only once the question was on the screen.
 
-    Subclasses add `allow` and the hint in `_fill_choices`, and may extend `_parts_to_see`.
+    Subclasses add `allow` and the hint in `_fill_choices`, and may override `_parts_to_see`.
     """
 
-    def __init__(
-        self,
-        event: ApprovalRequested,
-        answer: Answer,
-        texts: PackTexts | None = None,
-        *,
-        live: bool = True,
-    ) -> None:
-        super().__init__(event, answer, texts, live=live)
+    allow: QPushButton
+
+    def appear(self) -> None:
+        """Start to wait until the question was on the screen."""
         self._unseen = self._parts_to_see()
         self._arming = QTimer(self, singleShot=True, interval=ARM_MS)
         self._arming.timeout.connect(self._arm)
-        if live:
+        if self._live:
             self._arming.start()
 
     def _parts_to_see(self) -> list[QWidget]:
@@ -232,10 +227,8 @@ class SeenCard(RequestCard):
         flow.add(*buttons)
         layout.addLayout(flow)
 
-    allow: QPushButton
 
-
-class ApprovalCard(SeenCard):
+class ApprovalCard(GuardedCard):
     """Asks whether a tool may run, with its exact arguments and all that it would reach.
 
     The keyboard reaches the reason and "Don't allow" before the buttons that allow.
@@ -243,13 +236,13 @@ class ApprovalCard(SeenCard):
 
     def _fill_what(self, layout: QVBoxLayout, event: ApprovalRequested) -> None:
         self.arguments: ArgumentsView | None = None
-        self.touched: list[_Touched] = []
+        self.touched: list[_ReachedPlace] = []
         if event.tool:
             title = self._texts.title(event.tool)
             self.tool = Elided(f"{title}  ·  {event.tool}", "label")
             self.tool.setAccessibleName(f"Tool: {one_line(event.tool)}")
             layout.addWidget(self.tool)
-            self.touched = [_Touched(item) for item in event.touches]
+            self.touched = [_ReachedPlace(item) for item in event.touches]
             for item in self.touched:
                 layout.addWidget(item)
             self.arguments = ArgumentsView(_MAX_HEIGHT)
@@ -326,7 +319,7 @@ class ApprovalCard(SeenCard):
             self._hidden.setVisible(self.arguments.hidden)
 
 
-class OverrideCard(SeenCard):
+class OverrideCard(GuardedCard):
     """Asks whether a tool may use an image that it was not made for.
 
     The first answer that the keyboard reaches is no.
@@ -356,7 +349,7 @@ class OverrideCard(SeenCard):
         self.allow.setEnabled(False)
 
 
-class _Touched(QFrame):
+class _ReachedPlace(QFrame):
     """A file that would be written or a host that would be sent to, with its resolved name.
 
     Args:

@@ -158,7 +158,7 @@ class Composer(QFrame):
             self.submitted.emit(text[:QUESTION_CHARS])
 
     def remember(self, text: str) -> None:
-        """Let Up bring back a question that was asked in another way."""
+        """Keep a question that was not typed here, for Up to bring back."""
         self._last = text
 
     def set_text(self, text: str) -> None:

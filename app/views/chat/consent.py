@@ -140,7 +140,7 @@ class SentPicture(QWidget):
 
     @property
     def seen(self) -> bool:
-        """Whether all of it was in view, at once or by scrolling."""
+        """Whether all of it was in view, at once or while scrolling."""
         return all(self._ends_seen)
 
     def look(self, viewport: QWidget) -> None:

@@ -173,7 +173,7 @@ class Conversation(QScrollArea):
         self._steer()
 
     def follow(self) -> None:
-        """Scroll to the content that comes next."""
+        """Scroll to the end, and follow the content that comes next."""
         self._follow = Follow.READING
         bar = self.verticalScrollBar()
         self._move_to(bar.maximum())

@@ -77,7 +77,7 @@ class RetryLine(NoteLine):
         self._show(f"{self._reason}: {when} {self._count}")
 
 
-class Thinking(QWidget):
+class ActivityBar(QWidget):
     """A moving bar with a word: the run goes on and has nothing new to show."""
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class RunStatus:
 
     def __init__(self, insert: Callable[[QWidget], object], *, live: bool) -> None:
         self.line: NoteLine | None = None
-        self.bar = Thinking() if live else None
+        self.bar = ActivityBar() if live else None
         self._insert = insert
         self._live = live
         self._stopping = ""  # the text from the moment the user pressed stop

@@ -128,7 +128,7 @@ class ToolCard(QFrame):
 
     @property
     def running(self) -> bool:
-        """Whether it has not ended."""
+        """Whether the call goes on."""
         return self.status == "running"
 
     @property

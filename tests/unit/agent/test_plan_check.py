@@ -185,7 +185,7 @@ def test_a_recommended_step_is_used_by_the_call_that_follows_it():
     assert not plan.recommend("describe", "recommended")
     plan.start("2", "describe")
     plan.finish("2", ok=True)
-    assert [(step["tool"], step["state"]) for step in plan.told()] == [
+    assert [(step["tool"], step["state"]) for step in plan.event_steps()] == [
         ("draw", "done"),
         ("describe", "done"),
     ]
@@ -195,7 +195,7 @@ def test_what_rules_put_in_stands_before_what_is_still_to_come():
     plan = PlanState(live=True)
     plan.set([("crop", "")], by="rules")
     plan.start("1", "outline", CallOrigin("enforced", "needed"))
-    assert [(step["tool"], step["state"], step["by"]) for step in plan.told()] == [
+    assert [(step["tool"], step["state"], step["by"]) for step in plan.event_steps()] == [
         ("outline", "running", "enforced"),
         ("crop", "pending", "rules"),
     ]

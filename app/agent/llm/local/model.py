@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from app.agent.llm.base import ModelEvent, ModelFailed, ModelInfo, Note, ToolSchema
+from app.agent.llm.endpoint import Bounds
 from app.agent.llm.local.server_main import ServerConfig, run
 from app.agent.llm.openai_model import OpenAIModel
 from app.agent.messages import Message
@@ -225,7 +226,7 @@ class LocalModel:
             tool_form=self._form_for(ready, tools),
             # Models write calls in the form they were trained on, whatever the server knows.
             text_calls=True,
-            first_timeout_s=FIRST_TIMEOUT_S,
+            bounds=Bounds(first_s=FIRST_TIMEOUT_S),
         )
 
     async def _failure(self, error: ModelFailed) -> ModelFailed:
