@@ -88,7 +88,7 @@ class ContextWindow:
 
     @property
     def _factor(self) -> float:
-        """Return the calibration factor, in steps, so that results are not shortened anew each time."""
+        """Return the calibration factor, rounded up in steps so that it seldom changes."""
         return math.ceil(self._calibration.factor * _STEPS - 1e-9) / _STEPS
 
     @property
