@@ -17,7 +17,7 @@ from app.agent.llm.base import LanguageModel, ModelInfo
 from app.agent.loop.offline_model import OfflineModel
 from app.errors import UsageError
 from app.settings import ANTHROPIC_URL, AZURE_API_VERSION, OPENAI_URL, Kind, ProviderSettings
-from app.tools.planning import NO_PLANS, Plans
+from app.tools.pack_plan import NO_PLANS, Plans
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
 OWN_URLS: Mapping[str, str] = {"openai": OPENAI_URL, "anthropic": ANTHROPIC_URL}

@@ -20,7 +20,7 @@ from app.imaging.findings import Box, Finding, Mask
 from app.imaging.types import ImageRef
 from app.tools import picture_sources
 from app.tools.api import Approval, Artifact, CancelToken, ToolContext, ToolResult
-from app.tools.planning import PackPlan, Plans, Priority, ToolRule
+from app.tools.pack_plan import PackPlan, Plans, Priority, ToolRule
 from tests.support.fake_tools import (
     FakeRegistry,
     FakeTool,
