@@ -24,9 +24,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from io import FileIO
 from pathlib import Path
-from typing import Any, NamedTuple
-
-from filelock import FileLock, Timeout
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from app.audit.entries import (
     GENESIS,
@@ -48,6 +46,9 @@ from app.audit.entries import (
 from app.errors import SightlineError
 from app.secrets import Secrets
 from app.settings import write_atomic
+
+if TYPE_CHECKING:
+    from filelock import FileLock
 
 _log = logging.getLogger(__name__)
 
@@ -163,7 +164,7 @@ class AuditLog:
             reason, remedy = error.reason.rstrip("."), error.remedy
         else:
             reason = error.strerror or type(error).__name__
-            if isinstance(error, Timeout):
+            if isinstance(error, TimeoutError):
                 reason = "another program holds the audit log"
             remedy = "Make room on the disk, or ask for the right to write into its folder."
         failed = AuditFailed(f"the audit log cannot be written ({reason})", remedy=remedy)
@@ -192,8 +193,10 @@ class AuditLog:
 def folder_lock(folder: Path) -> FileLock:
     """Return the lock that keeps other programs from writing to a folder meanwhile.
 
-    Entering it raises `filelock.Timeout`, an OSError, if another program keeps it for 2 s.
+    Entering it raises `filelock.Timeout`, a TimeoutError, if another program keeps it for 2 s.
     """
+    from filelock import FileLock  # takes 30 ms, which a command that records nothing saves
+
     return FileLock(folder / "lock", timeout=_LOCK_WAIT_S, mode=0o600, poll_interval=0.002)
 
 
@@ -395,7 +398,7 @@ def audit_key(file: Path, keyring: Secrets) -> bytes:
         reason = error.strerror or type(error).__name__
         raise SightlineError(
             f"its key cannot be read or kept ({reason})",
-            remedy="Ask whoever looks after this computer for the right to the settings folder.",
+            remedy="Ask this computer's administrator for the right to the settings folder.",
         ) from error
     return found
 

@@ -27,8 +27,8 @@ if TYPE_CHECKING:
     from app.views.main_window import MainWindow
 
 _UNSAVED = (
-    "They hold until Sightline is closed. Make room on the disk, or ask whoever looks after this "
-    "computer for the right to write into the settings folder."
+    "They hold until Sightline is closed. Make room on the disk, or ask this computer's "
+    "administrator for the right to write into the settings folder."
 )
 
 
@@ -85,7 +85,7 @@ def build_window(program: Program, request: ViewRequest) -> MainWindow:
     from app.views.audit.audit_window import CopyRecorder, show_audit
     from app.views.chat.dock import ChatDock
     from app.views.main_window import MainWindow
-    from app.views.models.window import close_models, show_models
+    from app.views.models.models_window import close_models, show_models
     from app.views.pack_texts import PackTexts
     from app.views.startup_actions import StartupActions, StartupRequest
 
@@ -180,7 +180,9 @@ class _ActiveModel:
             self._end_unused(agent)
 
         def show(page: str) -> None:
-            probe = Probe(program.models.to_try, program.models.is_kept, program.note_endpoint_test)
+            probe = Probe(
+                program.models.trial_model, program.models.is_cached, program.note_endpoint_test
+            )
             specs = tuple(tool.spec for tool in program.registry.all())
             sources = SettingsSources(
                 program.secrets,

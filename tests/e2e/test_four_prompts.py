@@ -76,7 +76,7 @@ def ask(program: Program, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsy
 
     def run(prompt: str, *images: Path, folder: Path, model: Following | None = None) -> Events:
         monkeypatch.setenv("SIGHTLINE_MODELS", str(folder))
-        monkeypatch.setattr(runs, "program_of", shared)
+        monkeypatch.setattr(runs, "open_program", shared)
         if model is not None:
             monkeypatch.setattr(program, "language_model", lambda _name: model)
         asked = AskRequest(prompt, images, "offline", tmp_path / "out", as_json=True)

@@ -13,7 +13,7 @@ from app.tools.hosting.states import ModelState, State
 from app.tools.models.store import ModelStore
 from app.views import startup_actions
 from app.views.application import create_application, use_offscreen
-from app.views.models.window import ModelsWindow
+from app.views.models.models_window import ModelsWindow
 from tests.gui.models_support import FakeHost
 from tests.gui.settling import settled
 

@@ -25,7 +25,7 @@ def main(folder: Path) -> None:
     specs = [tool.spec for tool in load_packs(()).all()]
     send = replace(specs[0], name="send_report", approval=Approval.SEND)
     grants = Grants()
-    grants.give("thread", send, {})
+    grants.grant("thread", send, {})
     grants.refuse("thread", "export_report")
     site = Policy.from_data({"tools": {"send_report": "deny"}})
     sources = SettingsSources(
@@ -33,7 +33,7 @@ def main(folder: Path) -> None:
     )
     rules = PolicySettings(tools={"chest_xray_classifier": "ask"})
     dialog = SettingsDialog(Settings(policy=rules), sources, lambda _: None, lambda _: None)
-    dialog.show_page("permissions")
+    dialog.show_page("tools")
     dialog.resize(780, 1110)
     dialog.show()
     settled(lambda: not dialog.tools.isVisible())

@@ -1,9 +1,10 @@
-"""What the loop asks between two answers: what runs next, what came of it, and is the goal reached.
+"""Direction of a run: the next call, the verdict on a result, and whether the goal is reached.
 
-    the model's calls -> `turn` -> what runs now, rules applied -> `ended` -> `after` -> ...
-    the model's answer -> `before_answer` -> what must still run -> `finish`
+    the model's calls -> `turn` -> calls to make now -> `judge_result` -> `follow_ups` -> ...
+    the model's answer -> `before_answer` -> calls that must still be made -> `finish`
 
-Whoever plans, a model or rules, the same holds. Without plans of packs nothing is changed.
+The same rules hold whether a model or the offline planner plans. Without plans of packs nothing
+is changed.
 """
 
 from __future__ import annotations
@@ -38,40 +39,40 @@ from app.agent.loop.tool_execution import Outcome, Tools, not_run
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, Planner, Scene, Step
 from app.agent.request import RunRequest
-from app.tools.planning import Plans, ToolRule
+from app.tools.pack_plan import Plans, ToolRule
 
 _log = logging.getLogger(__name__)
 
 OFFLINE = "offline-"
 _PUT_IN = "Sightline's rules put this call in: go on from its result, and do not repeat it."
 _MOST_FIRST = 12
-"""Calls that rules put before one turn, at most: packs' data may go in circles."""
+"""The most calls that rules put before one turn, since packs' rules may form a circle."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Look:
-    """A call that looks what there really is, for one that found nothing."""
+    """A call that lists what exists, made because another call found nothing."""
 
     rule: ToolRule
     empty: ToolCall
 
 
 class Director:
-    """Directs one run.
+    """Directs one run by the packs' rules.
 
     Args:
-        plans: What the packs tell.
+        plans: The packs' rules.
         request: The question.
         tools: The packs' tools.
-        plan: The checklist.
+        plan: The checklist of the run.
 
     Attributes:
-        intent: What is asked.
-        by_rules: Rules plan, not a model: asking it again would change nothing.
+        intent: What the question asks for.
+        by_rules: Rules plan this run, not a model, so asking again would change nothing.
         results: The results of this run, in the order in which they came.
-        notes: What rules that answer have to say of what was looked up.
-        seen: The model was sent pictures of this question.
-        record: The calls of the conversation that have ended, with what they rest on.
+        notes: What the answer should say about names that were looked up.
+        seen: The model was sent pictures with this question.
+        record: The finished calls of the conversation.
     """
 
     def __init__(self, plans: Plans, request: RunRequest, tools: Tools, plan: PlanState) -> None:
@@ -97,14 +98,14 @@ class Director:
         self._checked = False
 
     def begin(self, planner: Planner, schemas: Sequence[ToolSchema]) -> Intent:
-        """Interpret the question, before it is part of the conversation.
+        """Interpret the question. Called before the question becomes part of the conversation.
 
         Args:
-            planner: Reads it.
-            schemas: Those of the packs' tools.
+            planner: The planner that interprets it.
+            schemas: The schemas of the packs' tools.
 
         Returns:
-            What is asked.
+            The intent of the question.
         """
         question, notes = self._request.question, self._request.image_notes
         history = list(self._request.thread.history)
@@ -121,10 +122,12 @@ class Director:
         return self.intent
 
     def check_plan(self, steps: Sequence[PlannedStep]) -> tuple[list[PlannedStep], list[str]]:
-        """The model's own plan as it may be followed, and what was mended; called in its thread.
+        """Check the model's own plan, and return it corrected, with notes on the corrections.
+
+        Called in the tool's thread.
 
         Raises:
-            ToolRetry: It cannot be followed.
+            ToolRetry: The plan cannot be followed.
         """
         if self._enforcer is None:
             return list(steps), []
@@ -136,7 +139,7 @@ class Director:
         return checked.steps, checked.notes
 
     def turn(self, waiting: deque[ToolCall]) -> list[ToolCall]:
-        """Take from what waits the calls that are made next, side by side, as rules have them."""
+        """Take from the waiting calls those to make now, side by side, as the rules change them."""
         turn: list[ToolCall] = []
         firsts = 0
         while waiting and (not turn or self._joins(waiting[0], turn)):
@@ -155,11 +158,11 @@ class Director:
         return turn
 
     def order(self, call: ToolCall) -> CallOrder:
-        """How a call of the turn is to be made."""
+        """Return how a call of this turn is to be made."""
         return self._orders.get(call.id, PLAIN)
 
-    def ended(self, call: ToolCall, message: Message) -> CallVerdict:
-        """Judge a result, before anybody is told of it."""
+    def judge_result(self, call: ToolCall, message: Message) -> CallVerdict:
+        """Judge a result before it is shown."""
         order = self.order(call)
         if order.own or self._tools.get(call.name) is None:
             return CallVerdict(note=order.note, advice=order.advice)
@@ -183,13 +186,13 @@ class Director:
         state = "skipped" if order.outcome is not None else verdict.state
         return CallVerdict(state, verdict.why, _joined(notes), _joined(advice))
 
-    def after(self) -> list[ToolCall]:
-        """What rules want to run next, because of what the turn gave."""
+    def follow_ups(self) -> list[ToolCall]:
+        """Return the calls that rules want next because of the results of this turn."""
         following, self._next = self._next, []
         return following
 
     def before_answer(self) -> list[ToolCall]:
-        """What must run before the model's answer counts; nothing where it does."""
+        """Return the calls that must be made before the model's answer counts; [] if it counts."""
         if self._enforcer is None or self._goal is None:
             return []
         ruling = self._enforcer.before_answer()
@@ -209,16 +212,16 @@ class Director:
         return [self._check(verdict.why, remedy, missing)]
 
     def finish(self, stopped: str = "") -> None:
-        """The run ends with an answer, or at a limit: say in the plan whether its goal is reached.
+        """End the plan: say whether the goal was reached.
 
         Args:
-            stopped: Which limit, a clause.
+            stopped: The limit that ended the run, as a clause; "" if none did.
         """
         if self._goal is None:
             return
         verdict = self._goal.verdict(self._needed(), self.results, self._plan.waiting())
         self._plan.close(not stopped)
-        short = self._plan.short()
+        short = self._plan.unreached()
         if stopped:
             self._plan.end("incomplete", f"Stopped: {stopped}.")
         elif not verdict.complete:
@@ -231,7 +234,7 @@ class Director:
             self._plan.end("done", _sentence(verdict.why))
 
     def planned_results(self) -> list[Message]:
-        """Return the results of this run, without those of calls that rules put in."""
+        """Return the results of this run, without those of calls that rules inserted."""
         return [
             item
             for item in self.results
@@ -239,20 +242,20 @@ class Director:
         ]
 
     def rules_call(self, step: Step) -> ToolCall:
-        """The call of a step that rules alone, and no model, decided on."""
+        """Return the call for a step that rules alone, without a model, decided on."""
         call = ToolCall(id=f"rules-{uuid4().hex[:20]}", name=step.tool, arguments=step.arguments)
         self._orders[call.id] = CallOrder(CallOrigin("rules", step.why))
         return call
 
     def _needed(self) -> Intent:
-        """What is asked, without what eyes suffice for where the model has them."""
+        """Return what is asked, without the tools that a model with eyes can do without."""
         return self.intent.with_eyes() if self.seen and not self.by_rules else self.intent
 
     def _joins(self, call: ToolCall, turn: Sequence[ToolCall]) -> bool:
-        """Whether a call may run beside those of the turn: nothing of them concerns it."""
+        """Return whether a call may run beside those of the turn, because they do not affect it."""
         if self._enforcer is None:
             return True
-        return call.id not in self._orders and self._enforcer.free(call, turn)
+        return call.id not in self._orders and self._enforcer.may_run_beside(call, turn)
 
     def _put_first(self, ruling: RunFirst, waiting: deque[ToolCall]) -> None:
         first = ruling.call
@@ -265,7 +268,7 @@ class Director:
         waiting.appendleft(first)
 
     def _settle(self, call: ToolCall, ruling: Proceed | RunFirst | Refusal) -> ToolCall:
-        """The call as it is made."""
+        """Return the call as it is to be made, and note how."""
         self._settled.add(call.id)
         order = self.order(call)
         match ruling:
@@ -296,7 +299,7 @@ class Director:
         )
 
     def _check(self, why: str, remedy: str, missing: Sequence[str]) -> ToolCall:
-        """A call of the loop's own that tells the model why its answer does not count yet."""
+        """Return a call of the loop's own that tells the model why its answer does not count."""
         call = ToolCall(id=new_id(), name=CHECK_ANSWER, arguments={})
         told = f"The question is not answered yet: {_sentence(why)} {remedy}"
         outcome = Outcome("ok", told, output={"complete": False, "missing": list(missing)})
@@ -314,7 +317,7 @@ class Director:
         return " ".join(told)
 
     def _look(self, rule: ToolRule, call: ToolCall, message: Message) -> None:
-        """Have it looked up what there really is, once for a tool."""
+        """Have a call list what exists, at most once for each tool."""
         if rule.tool in self._looked:
             return
         wanted = listing_call(rule, call, message, self.intent, self._schemas)
@@ -329,7 +332,7 @@ class Director:
         )
 
     def _adapt(self, looked: _Look, message: Message) -> str:
-        """Have the empty call made once more with a name that exists; else say what exists."""
+        """Have the empty call repeated with a name that exists; else return what exists."""
         again = adapted_retry(looked.rule, looked.empty, message)
         tool = looked.rule.tool
         reason = _sentence(again.why)
@@ -352,7 +355,10 @@ class Director:
         self._next.append(known)
 
     def _tell(self, override: Override) -> None:
-        """Show what a rule changed, and log it: names of tools, nothing of a patient."""
+        """Show and log what a rule changed.
+
+        Only names of tools are logged, nothing of a patient.
+        """
         if self._plan.override(override):
             _log.info(
                 "Override (%s): %s -> %s",

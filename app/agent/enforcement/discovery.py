@@ -18,20 +18,23 @@ from app.agent.image_reference import image_arguments
 from app.agent.llm.base import ToolSchema
 from app.agent.messages import Message, ToolCall
 from app.agent.planning import Intent, edits
-from app.tools.planning import ToolRule
+from app.tools.pack_plan import ToolRule
 
 LOOK = "-look"
-"""Ends the id of a call that looks what there is."""
+"""Suffix of the id of a call that lists what exists."""
 AGAIN = "-again"
-"""Ends the id of an adapted retry: there is never a second one."""
+"""Suffix of the id of an adapted retry. There is never a second retry."""
 
 _EDITS = ((9, 2), (5, 1))
-"""(least letters of a word, most of them that may be wrong); shorter ones must be the same."""
+"""Pairs of a word's least length and the most letters that may be wrong in it."""
 _PREFIXES = (
     *("hyper", "hypo", "inter", "intra", "extra", "pre", "post", "supra", "infra", "super"),
     *("sub", "micro", "macro", "endo", "exo", "ab", "ad"),
 )
-"""Words that begin with different ones of these are different words, however alike."""
+"""Prefixes that change a word's meaning:
+
+words that differ in one are never taken for each other.
+"""
 _UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
 _NEGATIONS = frozenset(("no", "non", "not", "un", "without", "ohne", "nicht", "kein", "keine"))
 _NAMED_BY = ("name", "label", "value", "id")
@@ -39,11 +42,11 @@ _NAMED_BY = ("name", "label", "value", "id")
 
 @dataclass(frozen=True, slots=True)
 class AdaptedRetry:
-    """The one retry, or why there is none.
+    """The one retry of a call that found nothing, or why there is none.
 
     Attributes:
-        call: The same call with the argument set to what exists; None where nothing is near.
-        why: What was changed, or what there is instead: for the plan and for the answer.
+        call: The same call with the argument set to an existing name; None where none is near.
+        why: What was changed, or what exists instead, for the plan and the answer.
     """
 
     call: ToolCall | None
@@ -57,14 +60,14 @@ def listing_call(
     asked: Intent,
     tools: Mapping[str, ToolSchema],
 ) -> ToolCall | None:
-    """Return the call that lists what there is, or None where there is no reason to look.
+    """Return the call that lists what exists, or None where there is no reason to look.
 
     Args:
-        rule: What is known of the tool that was called.
+        rule: The rule of the tool that was called.
         call: The call.
         message: Its result.
-        asked: The question; what it leaves out is not called.
-        tools: The tools there are, by name.
+        asked: The intent of the question; tools that it leaves out are not called.
+        tools: The tools' schemas, by name.
     """
     seek = rule.discovery
     if seek is None or not asked.expects_data or not found_nothing(rule, message):
@@ -81,12 +84,12 @@ def listing_call(
 
 
 def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetry:
-    """The retry with the nearest name that exists.
+    """Return the retry with the nearest name that exists.
 
     Args:
-        rule: What is known of the tool that found nothing.
+        rule: The rule of the tool that found nothing.
         call: Its call.
-        found: The result of the call that `listing_call` made.
+        found: The result of the call made by `listing_call`.
     """
     seek = rule.discovery
     if seek is None or call.id.endswith(AGAIN):
@@ -120,11 +123,12 @@ def adapted_retry(rule: ToolRule, call: ToolCall, found: Message) -> AdaptedRetr
 
 
 def nearest(wanted: str, names: Sequence[str]) -> list[str]:
-    """The existing names that `wanted` may mean: one, several that are as near, or none.
+    """Return the existing names that `wanted` may mean: one, several equally near, or none.
 
-    First the same name but for case, accents and signs; then names that have all its words (or it
-    all theirs); then names that are misspelt by a letter or two. A name with other digits is
-    another one ("T1", "T2"), and so is one that a prefix turns round ("asymmetric").
+    Names that differ only in case, accents and punctuation come first; then names that contain all
+    its words, or it all of theirs; then names that are misspelt by a letter or two. A name with
+    other digits is a different one ("T1", "T2"), and so is one with a negating prefix
+    ("asymmetric").
     """
     folded = _folded(wanted)
     if not folded:
@@ -140,7 +144,7 @@ def nearest(wanted: str, names: Sequence[str]) -> list[str]:
 
 
 def _shared(call: ToolCall, caller: ToolSchema | None, schema: ToolSchema) -> dict[str, Any] | None:
-    """The call's arguments as far as the listing tool takes them; None if it needs others."""
+    """Return the call's arguments that the listing tool takes too; None if it needs others."""
     properties: Mapping[str, Any] = schema.parameters.get("properties", {})
     arguments = {name: value for name, value in call.arguments.items() if name in properties}
     given = image_arguments(caller) if caller else []
@@ -155,7 +159,7 @@ def _shared(call: ToolCall, caller: ToolSchema | None, schema: ToolSchema) -> di
 
 
 def _names(value: Any, argument: str) -> list[str]:
-    """The names in a listing: a list of them, of tables with a name, or a table by name."""
+    """Return the names in a listing, which is a list or a table of names."""
     if isinstance(value, Mapping):
         inner: Any = value.get(argument)
         items: list[Any] = inner if isinstance(inner, list) else list(value)
@@ -171,7 +175,7 @@ def _names(value: Any, argument: str) -> list[str]:
 
 
 def _folded(name: str) -> tuple[str, ...]:
-    """Its words in small letters, without accents and signs."""
+    """Return the words of a name in small letters, without accents and punctuation."""
     text = unicodedata.normalize("NFC", name).casefold().translate(_UMLAUTS)
     text = "".join(c for c in unicodedata.normalize("NFKD", text) if not unicodedata.combining(c))
     return tuple(re.findall(r"[^\W\d_]+|\d+", text))
@@ -182,7 +186,7 @@ def _equal(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _contained(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether one has all words of the other, and what it has besides does not turn it round."""
+    """Return whether one name contains all words of the other, with none that negates it."""
     few, many = sorted((frozenset(one), frozenset(other)), key=len)
     besides = many - few
     telling = any(len(word) > 2 for word in few)
@@ -190,7 +194,7 @@ def _contained(one: Sequence[str], other: Sequence[str]) -> bool:
 
 
 def _edits(one: Sequence[str], other: Sequence[str]) -> int | None:
-    """Letters wrong in all, word by word; None where any word has more wrong than it may."""
+    """Return the number of wrong letters in all words; None where a word has too many."""
     if len(one) != len(other):
         return None
     total = 0
@@ -208,7 +212,7 @@ def _prefix(word: str) -> str:
 
 
 def _turned(a: str, b: str) -> bool:
-    """Whether one is the other with something before it: it may say the contrary."""
+    """Return whether one word is the other with a prefix, which may negate it."""
     return a.endswith(b) or b.endswith(a)
 
 
@@ -217,6 +221,6 @@ def _digits(words: Sequence[str]) -> tuple[str, ...]:
 
 
 def _digits_agree(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether they have the same numbers, or one of them has none."""
+    """Return whether two names have the same numbers, or one of them has none."""
     a, b = _digits(one), _digits(other)
     return a == b or not a or not b

@@ -1,7 +1,7 @@
-"""Which tools may run for a question, and on which images, whatever runs before or after them.
+"""Eligibility of tools: which may run for a question, and on which images.
 
-A tool that its pack excludes, that the question leaves out or that is not for an image is refused,
-and rules bring none of these in by themselves.
+A tool is refused if its pack excludes it, if the question leaves it out, or if it is not for the
+image. Rules never insert such a tool by themselves.
 """
 
 from __future__ import annotations
@@ -16,18 +16,18 @@ from app.agent.image_reference import unsuitable_image
 from app.agent.loop.tool_execution import Tools
 from app.agent.messages import ToolCall
 from app.agent.planning import Intent
-from app.tools.planning import Plans, Priority
+from app.tools.pack_plan import Plans, Priority
 
 
 @dataclass(frozen=True)
 class Eligibility:
-    """Says which tools may run in one run.
+    """Decides which tools may run in one run.
 
     Attributes:
-        plans: What the packs tell.
-        intent: What is asked.
+        plans: The packs' rules.
+        intent: What the question asks for.
         tools: The packs' tools.
-        record: What ran.
+        record: The finished calls.
     """
 
     plans: Plans
@@ -36,13 +36,13 @@ class Eligibility:
     record: CallLog
 
     def may(self, tool: str) -> bool:
-        """Whether rules may bring this tool in at all."""
+        """Return whether rules may insert this tool at all."""
         excluded = self.plans.rule(tool).priority is Priority.EXCLUDED
         there = self.tools.get(tool) is not None
         return there and not excluded and tool not in self.intent.left_out
 
     def barred(self, call: ToolCall) -> Refusal | None:
-        """Why the call does not go on any image; None where it may."""
+        """Return the refusal of a call on any image; None where it may run."""
         name = call.name
         if self.plans.rule(name).priority is Priority.EXCLUDED:
             reason = f"{name} is excluded by its pack: it never runs for a question."
@@ -55,7 +55,7 @@ class Eligibility:
         return None
 
     def unsuitable(self, call: ToolCall, images: Collection[str]) -> Refusal | None:
-        """Why the call does not go on one of these images; None where it may."""
+        """Return the refusal of a call on one of these images; None where it may run."""
         accepts = self.plans.rule(call.name).accepts
         if accepts.asks:
             return None  # it refuses by itself, unless the user wants it
@@ -69,7 +69,7 @@ class Eligibility:
         return None
 
     def blocked(self, name: str, images: Collection[str]) -> str:
-        """Why nothing is to be had of a tool for these images, a clause; "" where it may run."""
+        """Return why a tool can give nothing for these images, as a clause; "" where it may run."""
         if self.tools.get(name) is None:
             return f"{name} is not installed"
         if name in self.intent.left_out:
@@ -82,7 +82,7 @@ class Eligibility:
         return f"{name} is not for this image: {why}" if why else ""
 
     def preferred(self, names: Sequence[str], images: Collection[str]) -> list[str]:
-        """Those of the tools that may run, the one that the question is about first."""
+        """Return those of the tools that may run, the one that the question is about first."""
 
         def rank(name: str) -> tuple[bool, bool, bool, int]:
             rule = self.plans.rule(name)
@@ -94,5 +94,5 @@ class Eligibility:
         return sorted(fit, key=rank)
 
     def fit(self, name: str, images: Collection[str]) -> bool:
-        """Whether rules may bring this tool in for these images."""
+        """Return whether rules may insert this tool for these images."""
         return self.may(name) and not self.blocked(name, images)

@@ -1,11 +1,11 @@
-"""The packs' rules, held against each call that a model asks for, whoever planned it.
+"""Enforcement of the packs' rules on each call, whoever asked for it.
 
     left out, excluded, unsuitable: the call is refused
     low priority: a better tool runs in its place
     mandatory successor, dependency: another tool runs first
 
-What is decided here rests on the packs' data, the user's question and what really ran; never on
-what a model says of itself, nor on the text of a result.
+Decisions rest on the packs' data, the user's question and the calls that really ran; never on
+what a model says about itself, nor on the text of a result.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from app.agent.llm.base import ToolSchema
 from app.agent.loop.tool_execution import schema_of
 from app.agent.messages import ToolCall
 from app.tools.api import Tool
-from app.tools.planning import AllOf, AnyOf, Priority, Successor
+from app.tools.pack_plan import AllOf, AnyOf, Priority, Successor
 
 
 class Enforcer:
     """Judges the calls of one run.
 
     Args:
-        eligible: Which tools may run, and what that rests on.
+        eligible: Decides which tools may run.
     """
 
     def __init__(self, eligible: Eligibility) -> None:
@@ -54,11 +54,11 @@ class Enforcer:
         self._roots: dict[str, str] = {}  # a call that rules put in -> the model's that led to it
 
     def judge(self, call: ToolCall, coming: Sequence[ToolCall] = ()) -> Ruling:
-        """What becomes of a call that is to run now.
+        """Return the ruling on a call that is to run now.
 
         Args:
-            call: What was asked for.
-            coming: What was asked for together with it, and runs after it.
+            call: The call.
+            coming: Calls that were requested together with it, and run after it.
         """
         tool = self._tools.get(call.name)
         if tool is None:
@@ -82,12 +82,12 @@ class Enforcer:
             return waits
         return self._fed(ruled)
 
-    def free(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
-        """Whether a call may run at the same time as others: it waits for none of them.
+    def may_run_beside(self, call: ToolCall, beside: Sequence[ToolCall]) -> bool:
+        """Return whether a call may run beside others because it depends on none of them.
 
         Args:
-            call: What was asked for.
-            beside: What runs then.
+            call: The call.
+            beside: The calls that run at that time.
         """
         rule, names = self.plans.rule(call.name), {other.name for other in beside}
         images = self.images_of(call)
@@ -102,9 +102,9 @@ class Enforcer:
         return all(call.name in self._leading_to(item) for item in following)
 
     def before_answer(self) -> RunFirst | Refusal | None:
-        """The mandatory successor that must run before an answer is given.
+        """Return the mandatory successor that must run before an answer is given, or None.
 
-        A `Refusal` names one whose arguments nothing gives: the model has to call it.
+        A `Refusal` names one whose arguments are unknown: the model has to call it.
         """
         for item in self.pending():
             ruling = self._force(item, "")
@@ -113,9 +113,9 @@ class Enforcer:
         return None
 
     def pending(self) -> Iterator[PendingSuccessor]:
-        """The mandatory successors that have not run since the call that they follow."""
+        """Yield the mandatory successors that have not run since the call that they follow."""
         seen: set[tuple[str, frozenset[str]]] = set()
-        for cause in self.record.here():
+        for cause in self.record.of_this_run():
             if not cause.message.ok:
                 continue
             for rule in self._follow(cause.call.name):
@@ -126,7 +126,7 @@ class Enforcer:
                     yield PendingSuccessor(rule, self._latest(rule, cause))
 
     def recommended(self, tool: str) -> tuple[Successor, ...]:
-        """What the packs recommend after this tool, for this question."""
+        """Return the tools that the packs recommend after this one, for this question."""
         return tuple(
             rule
             for rule in self.plans.successors(tool, self.intent.kinds)
@@ -134,16 +134,16 @@ class Enforcer:
         )
 
     def images_of(self, call: ToolCall) -> frozenset[str]:
-        """The open images that a call is about; the current one where it names none."""
+        """Return the open images that a call is about; the current one if it names none."""
         named = self.record.images_of(call.arguments)
         return named or frozenset(filter(None, (self.record.current,)))
 
     def bound(self, tool: Tool, images: Collection[str], **given: Any) -> Bound:
-        """The arguments of a call of a tool that nobody wrote."""
+        """Return arguments for a call of a tool that rules make."""
         return bind(tool.spec, self.plans, self.record, images, **given)
 
     def _follow(self, tool: str) -> list[Successor]:
-        """What must come after this tool, once it ended well."""
+        """Return the rules that say what must follow this tool after it succeeded."""
         after = self.plans.successors(tool, self.intent.kinds)
         # Nothing follows itself: that would never end.
         return [r for r in after if r.mandatory and r.then != tool and self._eligible.may(r.then)]
@@ -152,7 +152,7 @@ class Enforcer:
         return self.record.latest(rule.after, cause.images) or cause
 
     def _better(self, call: ToolCall, tool: Tool) -> Proceed | Refusal | None:
-        """A better tool in place of one of low priority, unless the user named that."""
+        """Return the better tool that replaces one of low priority which the user did not name."""
         name = call.name
         chosen = name in self.intent.named or call.id.startswith(INSERTED)
         if self.plans.rule(name).priority is not Priority.LOW or chosen:
@@ -179,7 +179,7 @@ class Enforcer:
         return None
 
     def _successor_before(self, call: ToolCall) -> RunFirst | Refusal | None:
-        """What must follow an earlier call before this one may run."""
+        """Return the successor of an earlier call that must run before this call."""
         for item in self.pending():
             if call.name == item.rule.then or call.name in self._leading_to(item.rule):
                 continue
@@ -189,7 +189,7 @@ class Enforcer:
         return None
 
     def _leading_to(self, rule: Successor) -> set[str]:
-        """Tools that prepare more for a successor: those it follows, and what those need."""
+        """Return the tools that prepare a successor: those it follows, and what those need."""
         found: set[str] = set()
         left = [*rule.after, rule.then]
         while left:
@@ -201,7 +201,7 @@ class Enforcer:
     def _force(
         self, item: PendingSuccessor, wanted: str, call: ToolCall | None = None
     ) -> RunFirst | Refusal | None:
-        """The successor's own call; None where it was forced for this cause already."""
+        """Return the successor's own call; None where it was inserted for this cause already."""
         then, cause = item.rule.then, item.cause
         if not self._eligible.fit(then, cause.images):
             return None
@@ -235,7 +235,7 @@ class Enforcer:
         coming: Sequence[ToolCall] = (),
         above: tuple[str, ...] = (),
     ) -> RunFirst | Refusal | None:
-        """What the call needs, run first where its arguments are known."""
+        """Return the call that this one depends on, to run first if its arguments are known."""
         for need in self.plans.rule(call.name).requires:
             lacking = self._lacking(need, images)
             if lacking:
@@ -283,7 +283,7 @@ class Enforcer:
         return self._refused(call, need, lacking, images, unmet)
 
     def _names_no_image(self, call: ToolCall) -> bool:
-        """Whether the image that a call names is neither open nor made of what is."""
+        """Return whether the image named by a call is neither open nor made from an open one."""
         tool = self._tools.get(call.name)
         schema = ToolSchema(call.name, "", schema_of(tool.spec.Input)) if tool else None
         name = image_argument(schema) if schema else ""
@@ -292,7 +292,7 @@ class Enforcer:
         return named and not self.record.images_of(given)
 
     def _serves(self, other: ToolCall, lacking: Collection[str], above: Collection[str]) -> bool:
-        """Whether a call that the model asked for anyway is one that is needed."""
+        """Return whether a call that the model requested anyway provides what is needed."""
         if other.name not in lacking or other.name in above:
             return False
         return (
@@ -322,7 +322,7 @@ class Enforcer:
         return Refusal(call, override, unmet or GO_ON_WITHOUT)
 
     def _fed(self, ruled: Proceed) -> Proceed:
-        """Arguments that nobody gave, or that a call put in before has newer values for."""
+        """Set arguments that are not given, or for which an inserted call has newer values."""
         call = ruled.call
         tool, rule = self._tools.get(call.name), self.plans.rule(call.name)
         fresh = self._fed_by.pop(call.id, set())
@@ -341,13 +341,13 @@ class Enforcer:
     def _inserted(
         self, tool: str, root: str, arguments: Mapping[str, Any] | None = None
     ) -> ToolCall:
-        """A call that rules put in, because of the model's call `root`."""
+        """Return a call that rules insert because of the model's call `root`."""
         call = ToolCall(id=new_id(), name=tool, arguments=dict(arguments or {}))
         self._roots[call.id] = root
         return call
 
     def _once(self, rule: str, tool: str, cause: str) -> bool:
-        """Whether a rule brings this tool in for the first time, for this cause."""
+        """Return whether a rule inserts this tool for the first time for this cause."""
         key = (rule, tool, cause)
         if key in self._forced:
             return False

@@ -1,4 +1,4 @@
-"""Rulings on a call: it goes, another goes first, or it is refused; and how it is then made."""
+"""Rulings on a call: it proceeds, another runs first, or it is refused; and how it is then made."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from app.agent.enforcement.plan_checklist import CallOrigin
 from app.agent.events import Override
 from app.agent.loop.tool_execution import Outcome
 from app.agent.messages import ToolCall
-from app.tools.planning import AllOf, AnyOf, Successor
+from app.tools.pack_plan import AllOf, AnyOf, Successor
 
 INSERTED = "rule-"
-"""How the id of a call begins that rules put in."""
+"""Prefix of the ids of calls that rules insert."""
 
 
 @dataclass(frozen=True, slots=True)
 class Proceed:
-    """The call is made, as it was asked for or changed.
+    """The call is made, as requested or changed.
 
     Attributes:
-        call: What runs.
-        override: What rules changed.
-        note: What the model is told of it, with the result.
+        call: The call to make.
+        override: The change made by a rule, or None.
+        note: Told to the model together with the result.
     """
 
     call: ToolCall
@@ -33,7 +33,7 @@ class Proceed:
 
 @dataclass(frozen=True, slots=True)
 class RunFirst:
-    """Another call is made before."""
+    """Another call is made first."""
 
     call: ToolCall
     override: Override
@@ -44,8 +44,8 @@ class Refusal:
     """The call is not made.
 
     Attributes:
-        call: What was asked for.
-        override: Which rule, and why.
+        call: The requested call.
+        override: Which rule refused it, and why.
         remedy: What the model should do instead.
     """
 
@@ -62,7 +62,7 @@ class PendingSuccessor:
     """A mandatory successor that has not run yet.
 
     Attributes:
-        rule: What the pack says.
+        rule: The pack's rule.
         cause: The call that it follows.
     """
 
@@ -76,13 +76,13 @@ GO_ON_WITHOUT = (
 
 
 def listed(need: AnyOf | AllOf) -> str:
-    """The tools that are needed, in words."""
+    """Return the needed tools as text."""
     joined = " or " if isinstance(need, AnyOf) else " and "
     return joined.join(need.tools)
 
 
 def new_id() -> str:
-    """An id for a call that rules put in."""
+    """Return an id for a call that rules insert."""
     return f"{INSERTED}{uuid4().hex[:20]}"
 
 
@@ -92,10 +92,10 @@ class CallOrder:
 
     Attributes:
         made: Who makes it, and why.
-        outcome: What became of it already: it is not run.
-        note: What the model is told with its result: material, since it may quote a file.
-        advice: What Sightline itself asks of the model: names of tools and fixed words.
-        own: It is the loop's own, and counts as no call of a tool.
+        outcome: Its outcome if it is not to run.
+        note: Told to the model with its result as data, since it may quote a file.
+        advice: Sightline's own advice to the model: only names of tools and fixed words.
+        own: It is a call of the loop's own tool, and does not count as a tool call.
     """
 
     made: CallOrigin = field(default_factory=CallOrigin)
@@ -107,12 +107,12 @@ class CallOrder:
 
 @dataclass(frozen=True, slots=True)
 class CallVerdict:
-    """What came of a call.
+    """The verdict on a finished call.
 
     Attributes:
-        state: "done", "incomplete" or "failed"; "" where nobody judged it.
-        verdict: Why.
-        note: What the model is told with the result, "" for nothing; as `CallOrder.note`.
+        state: "done", "incomplete" or "failed"; "" if it was not judged.
+        verdict: The reason.
+        note: Told to the model with the result, as `CallOrder.note`.
         advice: As `CallOrder.advice`.
     """
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, cast
 
 from app.agent.llm.base import Call, ModelEvent, Reasoning, Text, Tokens
-from app.agent.llm.endpoint import Allowance, Bounds
-from app.agent.llm.failures import Endpoint, cut, too_much, unreadable
+from app.agent.llm.endpoint import Bounds
+from app.agent.llm.failures import Endpoint, cut_off_answer, oversized_answer, unreadable_answer
 from app.agent.llm.repair import parse_arguments
 from app.agent.messages import ToolCall
 
@@ -77,7 +77,8 @@ class Assembly(ABC):
     def __init__(self, at: Endpoint, bounds: Bounds) -> None:
         self.started = False
         self._at = at
-        self._allowed = Allowance(bounds, at)
+        self._chars_left = bounds.chars
+        self._text_chars_left = bounds.text_chars
         self._finish: Finish = ""
         self._calls: list[CallParts] = []
         self._usage: Tokens | None = None
@@ -97,9 +98,9 @@ class Assembly(ABC):
             ModelFailed: The answer itself has not ended: the stream was cut off, or was none.
         """
         if not self.started:
-            raise unreadable(self._at, "an empty stream")
+            raise unreadable_answer(self._at, "an empty stream")
         if not self._finish:
-            raise cut(self._at)
+            raise cut_off_answer(self._at)
         complete = self._finish != "length"
         text_calls: list[ModelEvent] = []
         for event in self._rest(complete):
@@ -121,18 +122,29 @@ class Assembly(ABC):
         """Return what was held back of the text, and the calls in it."""
         return ()
 
+    def _spend(self, chars: int, *, text: int = 0) -> None:
+        """Count characters of reasoning or calls, and of text.
+
+        Raises:
+            ModelFailed: The answer is too long.
+        """
+        self._chars_left -= chars + text
+        self._text_chars_left -= text
+        if min(self._chars_left, self._text_chars_left) < 0:
+            raise oversized_answer(self._at)
+
     def _text(self, text: str) -> Iterable[ModelEvent]:
-        self._allowed.spend(0, text=len(text))
+        self._spend(0, text=len(text))
         return [Text(text)] if text else []
 
     def _reasoning(self, text: str) -> Iterable[ModelEvent]:
-        self._allowed.spend(len(text))
+        self._spend(len(text))
         return [Reasoning(text)] if text else []
 
     def _new_call(self, call_id: str = "", name: str = "") -> CallParts:
         self._calls.append(CallParts(call_id, name))
         if len(self._calls) > MAX_CALLS:
-            raise too_much(self._at)
+            raise oversized_answer(self._at)
         return self._calls[-1]
 
 
@@ -170,7 +182,7 @@ class ChatAssembly(Assembly):
         thought, text = _reasoning_and_text(delta)
         yield from self._reasoning(thought)
         if text:
-            self._allowed.spend(0, text=len(text))
+            self._spend(0, text=len(text))
             yield from self._filtered(self._tags.take(text))
         for part in getattr(delta, "tool_calls", None) or ():
             self._add(part)
@@ -202,7 +214,7 @@ class ChatAssembly(Assembly):
         if not isinstance(arguments, str):  # some servers send the object itself
             arguments = json.dumps(arguments)
         call_id = str(getattr(part, "id", None) or "")
-        self._allowed.spend(len(name) + len(arguments) + len(call_id))
+        self._spend(len(name) + len(arguments) + len(call_id))
         call = self._call(getattr(part, "index", None), call_id, name, arguments)
         call.id = call_id or call.id
         call.name = call.name or name
@@ -241,7 +253,7 @@ def _reasoning_and_text(delta: Any) -> tuple[str, str]:
             break
     content = getattr(delta, "content", None) or ""
     if isinstance(content, str):
-        return thought, content + _plain(getattr(delta, "refusal", None))
+        return thought, content + _string(getattr(delta, "refusal", None))
     texts: list[str] = []
     # Mistral's reasoning models send a list of parts.
     for part in cast("list[Any]", content if isinstance(content, list) else []):
@@ -249,14 +261,14 @@ def _reasoning_and_text(delta: Any) -> tuple[str, str]:
         thinking = fields.get("thinking")
         if isinstance(thinking, list):
             pieces = cast("list[Any]", thinking)
-            thought += "".join(_plain(p.get("text")) for p in pieces if isinstance(p, dict))
+            thought += "".join(_string(p.get("text")) for p in pieces if isinstance(p, dict))
         else:
-            thought += _plain(thinking)
-        texts.append(_plain(fields.get("text")))
+            thought += _string(thinking)
+        texts.append(_string(fields.get("text")))
     return thought, "".join(texts)
 
 
-def _plain(value: Any) -> str:
+def _string(value: Any) -> str:
     return value if isinstance(value, str) else ""
 
 

@@ -1,4 +1,4 @@
-"""Anthropic's API through its own package, which is an optional extra of this program."""
+"""Models behind Anthropic's API, by its own package, an optional extra of this program."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ class AnthropicModel(HostedModel):
         model: The model's name.
         key: The key.
         base_url: The API's address; "" for Anthropic's own.
-        info: What the loop must know of the model; its `output_tokens` bound each answer.
-        bounds: How long and how much it may answer.
+        info: Size, abilities and prices of the model; `output_tokens` bounds each answer.
+        bounds: Limits of time and size for an answer.
 
     Raises:
         UsageError: The package is not installed, or `base_url` is no http(s) address.
@@ -141,7 +141,7 @@ class _MessagesAssembly(Assembly):
             case "thinking_delta":
                 yield from self._reasoning(delta.thinking)
             case "input_json_delta":
-                self._allowed.spend(len(delta.partial_json))
+                self._spend(len(delta.partial_json))
                 if index in self._blocks:  # else a tool that Anthropic runs itself
                     self._blocks[index].arguments += delta.partial_json
             case _:  # signatures and citations
@@ -156,7 +156,7 @@ class _MessagesAssembly(Assembly):
 
 
 def wire_messages(messages: Sequence[Message], *, images: bool) -> list[dict[str, Any]]:
-    """The transcript without its system message, as the Messages API expects it.
+    """Return the transcript without its system message, as the Messages API expects it.
 
     Results of tools are content of a user message there, and messages of one role in a row are one.
     """
@@ -202,15 +202,15 @@ def _blocks(message: Message, images: bool) -> list[dict[str, Any]]:
 
 
 def _text(text: str) -> list[dict[str, Any]]:
-    """A text block; the API refuses a blank one."""
+    """Return a text block, or none for blank text, which the API refuses."""
     return [{"type": "text", "text": text}] if text.strip() else []
 
 
 def _wire_id(call_id: str) -> str:
-    """A call's id in the characters that the API takes; other models' ids have more."""
+    """Return a call's id in the characters that the API accepts; other models' ids have more."""
     return re.sub(r"[^A-Za-z0-9_-]", "_", call_id) or "call"
 
 
 def _without_version(url: str) -> str:
-    """The package adds "/v1" itself; people paste it with the address."""
+    # The package adds "/v1" itself; people paste it with the address.
     return re.sub(r"/v1/?$", "", url.rstrip("/"))

@@ -14,8 +14,8 @@ from typing import Any, ClassVar
 
 from app.agent.llm.answer_assembly import Assembly
 from app.agent.llm.base import ModelEvent, ModelInfo, Note, ToolSchema
-from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load, patiently, place_of
-from app.agent.llm.failures import Endpoint, failure, unreadable
+from app.agent.llm.endpoint import Bounds, bounded_stream, host_of, is_loopback, load, place_of
+from app.agent.llm.failures import Endpoint, model_failure, unreadable_answer
 from app.agent.messages import Message
 
 _UNREADABLE = (AttributeError, KeyError, TypeError, ValueError, RecursionError)
@@ -80,7 +80,7 @@ class HostedModel(ABC):
         request = await asyncio.to_thread(self._request, messages, tools)
         with self._translated_errors(packages, self._at, answer):
             source = self._chunks(packages, request)
-            async with aclosing(patiently(source, self._bounds, self._at)) as chunks:
+            async with aclosing(bounded_stream(source, self._bounds, self._at)) as chunks:
                 async for chunk in chunks:
                     if isinstance(chunk, Note):
                         yield chunk
@@ -108,14 +108,14 @@ class HostedModel(ABC):
     ) -> Generator[None]:
         """Turn errors of the package, the transport and of reading into `ModelFailed`."""
         package, transport = packages
-        late = () if answer is not None else (TimeoutError,)  # of a stream `patiently` tells
+        late = () if answer is not None else (TimeoutError,)  # of a stream `bounded_stream` tells
         try:
             yield
         except (getattr(package, self.errors), *transport.ERRORS, *late) as error:
-            raise failure(error, at, answer is not None and answer.started) from error
+            raise model_failure(error, at, answer is not None and answer.started) from error
         except _UNREADABLE as error:
             started = answer is not None and answer.started
-            raise unreadable(self._at, type(error).__name__, started) from error
+            raise unreadable_answer(self._at, type(error).__name__, started) from error
 
     async def _chunks(self, packages: Any, request: dict[str, Any]) -> AsyncGenerator[Any]:
         async with self._client(packages) as client:

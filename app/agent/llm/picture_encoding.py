@@ -1,4 +1,4 @@
-"""Pictures of a message as an endpoint takes them: base64 of a PNG, or a note in their place."""
+"""Encodes the pictures of a message for an endpoint: base64 of a PNG, or a note in its place."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _SIGNATURE = b"\x89PNG\r\n\x1a\n"
 
 
 def encoded(picture: Picture) -> str:
-    """The PNG as base64; "" when the file is gone, too large, no PNG or not what its name says.
+    """Return the PNG as base64; "" if the file is gone, too large, no PNG or another one.
 
-    A file that is called by its digest (`context.model_pictures`) must have it: what was put in
-    the place of a picture that the user was shown and allowed is not sent.
+    A file whose name is a digest (`context.model_pictures`) must have that digest, so that only
+    the picture that the user was shown and allowed is sent.
     """
     try:
         with Path(picture.path).open("rb") as file:
@@ -38,7 +38,7 @@ def encoded(picture: Picture) -> str:
 
 
 def missing(picture: Picture, sees: bool) -> str:
-    """What stands in a picture's place.
+    """Return the note that stands in a picture's place.
 
     Args:
         picture: The picture.

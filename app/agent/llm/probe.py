@@ -39,9 +39,9 @@ from app.agent.llm.base import (
     ToolSchema,
 )
 from app.agent.llm.endpoint import Bounds, host_of, is_loopback, load
-from app.agent.llm.failures import Endpoint, no_connection
+from app.agent.llm.failures import Endpoint, connection_failure
 from app.agent.llm.openai_model import OpenAIModel
-from app.agent.llm.providers import OWN_URLS, Wanted
+from app.agent.llm.providers import OWN_URLS, ModelChoice
 from app.agent.messages import Message, Picture
 from app.errors import Cancelled, SightlineError, UsageError
 from app.settings import AZURE_API_VERSION, ToolForm
@@ -104,42 +104,42 @@ class Probe:
 
     def __init__(
         self,
-        build: Callable[[Wanted], LanguageModel],
+        build: Callable[[ModelChoice], LanguageModel],
         in_use: Callable[[LanguageModel], bool] = lambda _model: False,
-        before_request: Callable[[Wanted], object] = lambda _wanted: None,
+        before_request: Callable[[ModelChoice], object] = lambda _choice: None,
     ) -> None:
         self._build = build
         self._in_use = in_use
         self._before_request = before_request
 
-    def diagnose(self, wanted: Wanted, cancel: CancelToken) -> Report:
+    def diagnose(self, choice: ModelChoice, cancel: CancelToken) -> Report:
         """Test a model step by step.
 
         Raises:
             Cancelled: It was cancelled.
             SightlineError: It cannot even be tried.
         """
-        if wanted.kind == "local":
-            return run(self._one_word(wanted), cancel)
-        self._before_request(wanted)
-        fields = wanted.fields
+        if choice.kind == "local":
+            return run(self._one_word(choice), cancel)
+        self._before_request(choice)
+        fields = choice.fields
         tried = examine(
-            wanted.kind, wanted.url, fields.model, wanted.key, api_version=fields.api_version
+            choice.kind, choice.url, fields.model, choice.key, api_version=fields.api_version
         )
         return run(tried, cancel)
 
-    def models(self, wanted: Wanted, cancel: CancelToken) -> tuple[str, ...]:
+    def models(self, choice: ModelChoice, cancel: CancelToken) -> tuple[str, ...]:
         """Return the names of an endpoint's models.
 
         Raises:
             Cancelled: It was cancelled.
             SightlineError: The endpoint does not say.
         """
-        self._before_request(wanted)
-        fields = wanted.fields
+        self._before_request(choice)
+        fields = choice.fields
         if not fields.model.strip():  # not chosen yet, nor needed for a list
             fields = fields.model_copy(update={"model": "any"})
-        model = self._build(Wanted(wanted.kind, fields, wanted.key))
+        model = self._build(ModelChoice(choice.kind, fields, choice.key))
         listed = getattr(model, "models", None)
         return tuple(run(_in_time(listed()), cancel)) if listed is not None else ()
 
@@ -147,9 +147,9 @@ class Probe:
         """Return size and memory of a model file, and what is missing to run it."""
         return about_file(path)
 
-    async def _one_word(self, wanted: Wanted) -> Report:
+    async def _one_word(self, choice: ModelChoice) -> Report:
         """Start a model on this computer and have it say one word."""
-        model = self._build(wanted)
+        model = self._build(choice)
         began = time.monotonic()
         lines: list[str] = []
         said = False
@@ -399,7 +399,7 @@ class _Examination:
     async def models(self) -> None:
         """Test whether it speaks the API, accepts the key and knows the model."""
         try:
-            names = await self._made().models()
+            names = await self._new_model().models()
         except ModelFailed as error:
             await self._explain(error)
             return
@@ -482,7 +482,7 @@ class _Examination:
         schema: Mapping[str, Any] | None = None,
     ) -> _Answer:
         answer, began = _Answer(), time.monotonic()
-        async with aclosing(self._made(form, schema).stream([message], tools)) as events:
+        async with aclosing(self._new_model(form, schema).stream([message], tools)) as events:
             async for event in events:
                 if not isinstance(event, Note | Tokens) and not answer.first_s:
                     answer.first_s = max(time.monotonic() - began, 0.001)
@@ -520,7 +520,7 @@ class _Examination:
             return ""
         return better
 
-    def _made(
+    def _new_model(
         self, form: ToolForm = "native", schema: Mapping[str, Any] | None = None
     ) -> OpenAIModel | AnthropicModel:
         return _model(
@@ -588,7 +588,7 @@ def _unreachable(error: Exception, at: Endpoint) -> ModelFailed:
             f"{at.host} does not accept the connection in time",
             remedy="Check the address, and whether a firewall or a VPN is in between.",
         )
-    return no_connection(error, at)
+    return connection_failure(error, at)
 
 
 def _offered(model: str, names: Sequence[str]) -> str:

@@ -144,7 +144,7 @@ def relevant_scene(scene: Scene, which: ImageChoice) -> Scene:
     record = CallLog(scene.earlier, scene.images)
     notes = [scene.note(OpenImage(name)) for name in which.ids] or [scene.images[0]]
     keys = {image_reference(note) for note in notes if note is not None}
-    other = {item.message.call_id for item in record.elsewhere(keys)}
+    other = {item.message.call_id for item in record.on_other_images(keys)}
     if not other:
         return scene
     earlier = tuple(

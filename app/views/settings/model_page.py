@@ -9,7 +9,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from app.agent.llm.probe import Probe, Report
-from app.agent.llm.providers import Wanted, check, url_of
+from app.agent.llm.providers import ModelChoice, check, endpoint_url
 from app.errors import SightlineError
 from app.secrets import Secrets, key_name
 from app.settings import AZURE_API_VERSION, Kind, ModelSettings, ProviderSettings, bounds
@@ -108,12 +108,12 @@ class ModelPage(SettingsPage):
         tested = (self.privacy, self.test_button, self.steps, self.outcome)
         return [self.provider, *upper, *tested, *lower]
 
-    def entered_model(self) -> Wanted:
+    def entered_model(self) -> ModelChoice:
         """Return the model that is entered, with the typed key if there is one."""
         form = self.form
         fields = form.fields() if form is not None else self._settings.of(self.kind)
         typed = form.key.typed if form is not None and form.key is not None else ""
-        return Wanted(self.kind, fields, typed)
+        return ModelChoice(self.kind, fields, typed)
 
     def settings(self) -> ModelSettings:
         """Return the entered settings of all providers."""
@@ -160,10 +160,10 @@ class ModelPage(SettingsPage):
             lambda cancel: self._probe.models(self._with_key(wanted), cancel), self._offer_models
         )
 
-    def _with_key(self, wanted: Wanted) -> Wanted:
+    def _with_key(self, wanted: ModelChoice) -> ModelChoice:
         """Return the model with its stored key; slow, so it is called on a thread."""
         key = wanted.key or self._keys.get(_key_name(wanted), chosen=True)
-        return Wanted(wanted.kind, wanted.fields, key)
+        return ModelChoice(wanted.kind, wanted.fields, key)
 
     def _build(self) -> None:
         self.add_heading("Which model answers in the assistant?")
@@ -309,8 +309,8 @@ class ModelPage(SettingsPage):
             self._scroll_timer.start()
 
 
-def _key_name(wanted: Wanted) -> str:
-    return key_name(wanted.kind, url_of(wanted.kind, wanted.fields))
+def _key_name(wanted: ModelChoice) -> str:
+    return key_name(wanted.kind, endpoint_url(wanted.kind, wanted.fields))
 
 
 class ProviderForm(QWidget):

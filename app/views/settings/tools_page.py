@@ -174,7 +174,7 @@ def _argument_rules_text(policy: PolicySettings, site: Sequence[Policy]) -> str:
     own = describe(policy)
     lines = [*ALWAYS, *(f"From your settings file. {text}" for text in own)]
     for one in site:
-        lines += (f"By whoever looks after this computer. {text}" for text in describe(one.rules))
+        lines += (f"By this computer's administrator. {text}" for text in describe(one.rules))
     return "\n".join(f"•  {line}." for line in lines)
 
 
@@ -381,8 +381,8 @@ class AnswerList(QWidget):
         self._lines: dict[tuple[str, str], QWidget] = {}
         self._none = wrapped_label("None: every call that asks is asked about.", "muted")
         self._rows.addWidget(self._none)
-        given = Counter(item.tool for item in grants.listed())
-        refused = Counter(item.tool for item in grants.refusals())
+        given = Counter(item.tool for item in grants.active_grants())
+        refused = Counter(item.tool for item in grants.active_refusals())
         for tool, count in sorted(given.items()):
             calls = "one call" if count == 1 else f"{count} calls"
             self._add("allowed", tool, f"allowed: {calls}, exactly as asked", "Withdraw")

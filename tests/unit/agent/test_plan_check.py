@@ -11,7 +11,7 @@ from app.agent.context.planning_prompt import planning_text
 from app.agent.enforcement.plan_check import check_plan
 from app.agent.enforcement.plan_checklist import NOTHING_RAN, CallOrigin, PlannedStep, PlanState
 from app.tools.api import ToolRetry
-from app.tools.planning import Plans
+from app.tools.pack_plan import Plans
 from tests.support import cells_pack as cells
 from tests.support.cells_plan import PLAN
 from tests.support.intents import intent_of
@@ -185,7 +185,7 @@ def test_a_recommended_step_is_used_by_the_call_that_follows_it():
     assert not plan.recommend("describe", "recommended")
     plan.start("2", "describe")
     plan.finish("2", ok=True)
-    assert [(step["tool"], step["state"]) for step in plan.told()] == [
+    assert [(step["tool"], step["state"]) for step in plan.event_steps()] == [
         ("draw", "done"),
         ("describe", "done"),
     ]
@@ -195,7 +195,7 @@ def test_what_rules_put_in_stands_before_what_is_still_to_come():
     plan = PlanState(live=True)
     plan.set([("crop", "")], by="rules")
     plan.start("1", "outline", CallOrigin("enforced", "needed"))
-    assert [(step["tool"], step["state"], step["by"]) for step in plan.told()] == [
+    assert [(step["tool"], step["state"], step["by"]) for step in plan.event_steps()] == [
         ("outline", "running", "enforced"),
         ("crop", "pending", "rules"),
     ]

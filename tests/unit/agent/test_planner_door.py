@@ -16,7 +16,7 @@ from tests.support.fake_tools import collect, pack, request
 from tests.support.scripted_model import ScriptedModel, call
 
 QUESTION = "Where are the lungs, and is the heart enlarged?"
-CERTAIN = "Outline the lungs."
+CERTAIN = "Is the heart enlarged?"
 
 
 def runs_of(
@@ -58,7 +58,7 @@ def test_rules_that_answer_before_a_model_interpret_once(
     with ScriptedModel() as model:
         interpreted, tools = runs_of(model, tmp_path, monkeypatch, CERTAIN, rules_first=True)
     assert interpreted == [CERTAIN]
-    assert tools == ["chest_xray_segmentation"]
+    assert tools == ["cardiothoracic_ratio"]
 
 
 def test_with_a_language_model_goal_rules_and_footer_share_one_interpretation(

@@ -1,4 +1,4 @@
-"""How models and what they do are put into words. Plain text."""
+"""Plain texts on models for the models window: states, sizes, memory, files."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _DTYPES = {"float32": "32 bit", "bfloat16": "bfloat16", "float16": "16 bit"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A state in words.
+class StateText:
+    """A model's state as it is shown.
 
     Attributes:
-        text: Short, for the list.
-        tone: "ok", "busy", "faint", "warning" or "error".
-        icon: What stands for it.
-        more: What else is to be known, sentences; "" for nothing.
+        text: Short text for the list.
+        tone: Its colour: "ok", "busy", "faint", "warning" or "error".
+        icon: Name of its icon.
+        more: Further sentences, or "".
     """
 
     text: str
@@ -40,44 +40,49 @@ class Told:
     more: str = ""
 
 
-def told(status: ModelStatus, live: ModelState | None = None) -> Told:
-    """What a model is doing now; where it does nothing, whether it is there."""
+def state_text(status: ModelStatus, live: ModelState | None = None) -> StateText:
+    """Return the text on a model's activity, or else on its installation.
+
+    Args:
+        status: The installation.
+        live: The state in the model process, if it is in one.
+    """
     if live is not None and status.there:
         doing = _doing(live)
         if doing is not None:
-            return _beside(doing, status)
+            return _with_difference(doing, status)
     text, tone, icon = _STATES.get(status.state, (status.state, "warning", "triangle-alert"))
     more = wording.sentence(status.note)
     if status.there and not status.accepted:
-        return Told("Terms not accepted", "warning", "triangle-alert", more)
+        return StateText("Terms not accepted", "warning", "triangle-alert", more)
     if status.there and status.code == "changed":
-        return Told("Its code was changed", "error", "circle-alert", more)
-    return Told(text, tone, icon, more)
+        return StateText("Its code was changed", "error", "circle-alert", more)
+    return StateText(text, tone, icon, more)
 
 
-def _beside(doing: Told, status: ModelStatus) -> Told:
-    """What it does, and that its files are not the published ones, which holds all the same."""
+def _with_difference(doing: StateText, status: ModelStatus) -> StateText:
+    """Add to a model's activity that its files are not the published ones."""
     if status.state != "other":
         return doing
     what, tone, icon = _STATES["other"]
     more = ". ".join(part for part in (doing.more, wording.sentence(status.note) or what) if part)
     if doing.tone != "ok":
         return replace(doing, more=more)
-    return Told(f"{doing.text}, not as published", tone, icon, more)
+    return StateText(f"{doing.text}, not as published", tone, icon, more)
 
 
-def _doing(live: ModelState) -> Told | None:
+def _doing(live: ModelState) -> StateText | None:
     waiting = f" · {live.waiting} waiting" if live.waiting else ""
     if live.state is State.LOADING:
-        return Told(f"Loading{_left(live)}{waiting}", "busy", "loader-circle", live.doing)
+        return StateText(f"Loading{_left(live)}{waiting}", "busy", "loader-circle", live.doing)
     if live.state is State.BUSY:
         share = f" {live.fraction:.0%}" if live.fraction > 0 else ""
-        return Told(f"Busy{share}{_left(live)}{waiting}", "busy", "loader-circle", live.doing)
+        return StateText(f"Busy{share}{_left(live)}{waiting}", "busy", "loader-circle", live.doing)
     if live.state is State.READY:
-        return Told(f"Ready{waiting}", "ok", "circle-check", _where(live))
+        return StateText(f"Ready{waiting}", "ok", "circle-check", _where(live))
     if live.state is State.FAILED:
-        return Told(f"Failed{waiting}", "error", "circle-alert", wording.sentence(live.why))
-    return Told(f"Waiting{waiting}", "busy", "clock") if live.waiting else None
+        return StateText(f"Failed{waiting}", "error", "circle-alert", wording.sentence(live.why))
+    return StateText(f"Waiting{waiting}", "busy", "clock") if live.waiting else None
 
 
 def _left(live: ModelState) -> str:
@@ -94,14 +99,14 @@ def _where(live: ModelState) -> str:
 
 
 def device(name: str) -> str:
-    """A device for people."""
+    """Return a device's name for people."""
     return {"cpu": "the processor", "cuda": "the graphics card", "mps": "the graphics unit"}.get(
         name, name
     )
 
 
 def size(count: int) -> str:
-    """Bytes for people; "not known" for 0."""
+    """Return a number of bytes for people; "not known" for 0."""
     if count <= 0:
         return "not known"
     for unit, least in (("GB", 1e9), ("MB", 1e6), ("kB", 1e3)):
@@ -112,13 +117,13 @@ def size(count: int) -> str:
 
 
 def memory(card: ModelCard) -> str:
-    """What it takes in memory, by precision."""
+    """Return the memory that a model takes, by precision."""
     parts = [f"{size(count)} ({_DTYPES.get(dtype, dtype)})" for dtype, count in card.memory.items()]
     return ", ".join(parts) or "not known"
 
 
 def files(status: ModelStatus) -> str:
-    """The files on its card, a line each: name, size, digest as far as they are known."""
+    """Return the files on a card, a line each: name, size and digest as far as known."""
     lines: list[str] = []
     for file in status.card.files:
         facts = [

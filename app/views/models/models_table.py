@@ -1,4 +1,4 @@
-"""The models as rows of a table."""
+"""The table of models."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 from app.tools.hosting.states import ModelState
 from app.tools.models.status import ModelStatus
 from app.views import icons, wording
-from app.views.models import words
+from app.views.models import model_wording
 from app.views.pack_texts import PackTexts
 from app.views.theme import THEME
 from app.views.widgets import RowTable, plain_tip
@@ -45,7 +45,7 @@ class TitleDelegate(QStyledItemDelegate):
 
 
 class ModelsModel(QAbstractTableModel):
-    """One row a model, in the order of the cards: those that are there first."""
+    """One row a model: the installed ones first, each group by title."""
 
     def __init__(self, texts: PackTexts, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -54,7 +54,7 @@ class ModelsModel(QAbstractTableModel):
         self._live: dict[str, ModelState] = {}
 
     def show(self, statuses: Sequence[ModelStatus]) -> None:
-        """Show these; rows keep their places where the models are the same."""
+        """Show statuses; the rows keep their order if the models are the same."""
         ordered = sorted(statuses, key=lambda one: (not one.there, one.card.title.casefold()))
         known = [one.card.name for one in self._rows]
         found = {one.card.name: one for one in statuses}
@@ -67,35 +67,35 @@ class ModelsModel(QAbstractTableModel):
         self.endResetModel()
 
     def put(self, status: ModelStatus) -> None:
-        """One of them is as this says now."""
+        """Update the row of one model."""
         number = self.find(status.card.name)
         if number >= 0:
             self._rows[number] = status
             self._changed([number])
 
-    def follow(self, live: Mapping[str, ModelState]) -> list[str]:
-        """What the models do now; returns the names of those of which that is news."""
+    def update_live(self, live: Mapping[str, ModelState]) -> list[str]:
+        """Show the models' live states; return the names of those that changed."""
         news = [name for name in {*live, *self._live} if live.get(name) != self._live.get(name)]
         self._live = dict(live)
         self._changed([n for name in news if (n := self.find(name)) >= 0])
         return news
 
     def find(self, name: str) -> int:
-        """The row of a card, or -1."""
+        """Return the row of a card, or -1."""
         return next((n for n, one in enumerate(self._rows) if one.card.name == name), -1)
 
     def status(self, number: int) -> ModelStatus:
-        """Of a row."""
+        """Return the status shown in a row."""
         return self._rows[number]
 
     def live(self, name: str) -> ModelState | None:
-        """What a model does now, where it is in a process."""
+        """Return a model's live state; None if it is in no process."""
         return self._live.get(name)
 
-    def told(self, number: int) -> words.Told:
-        """A row's state in words."""
+    def state_text(self, number: int) -> model_wording.StateText:
+        """Return the text on a row's state."""
         status = self._rows[number]
-        return words.told(status, self._live.get(status.card.name))
+        return model_wording.state_text(status, self._live.get(status.card.name))
 
     def rowCount(self, parent: Index | None = None) -> int:
         return 0 if parent is not None and parent.isValid() else len(self._rows)
@@ -111,18 +111,18 @@ class ModelsModel(QAbstractTableModel):
         return None
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        column, told = index.column(), self.told(index.row())
+        column, state = index.column(), self.state_text(index.row())
         if role in (Qt.ItemDataRole.DisplayRole, Qt.ItemDataRole.ToolTipRole):
             text = self._text(index.row(), column)
             if role == Qt.ItemDataRole.DisplayRole:
                 return text
-            return plain_tip(f"{text}\n{told.more}".strip() if column == STATE else text)
+            return plain_tip(f"{text}\n{state.more}".strip() if column == STATE else text)
         if role == Qt.ItemDataRole.ForegroundRole:
             if column == STATE:
-                return QColor(TONES[told.tone])
+                return QColor(TONES[state.tone])
             return QColor(THEME.text if column == TITLE else THEME.text_muted)
         if role == Qt.ItemDataRole.DecorationRole and column == STATE:
-            return icons.icon(told.icon, TONES[told.tone])
+            return icons.icon(state.icon, TONES[state.tone])
         if role == Qt.ItemDataRole.AccessibleTextRole:
             status = self._rows[index.row()]
             return f"{COLUMNS[column]}: {self._text(index.row(), column)}, {status.card.title}"
@@ -133,9 +133,9 @@ class ModelsModel(QAbstractTableModel):
         if column == TITLE:
             return wording.one_line(status.card.title)
         if column == STATE:
-            return self.told(number).text
+            return self.state_text(number).text
         if column == SIZE:
-            return words.size(status.bytes) if status.bytes else "–"
+            return model_wording.size(status.bytes) if status.bytes else "–"
         if column == LICENCE:
             return wording.one_line(status.card.licence)
         return ", ".join(self._texts.title(tool) for tool in status.card.tools)
@@ -146,7 +146,7 @@ class ModelsModel(QAbstractTableModel):
 
 
 class ModelsTable(RowTable):
-    """Its last columns are left out where there is no room: the details say the same.
+    """The table of models; its last columns are hidden if there is no room for them.
 
     Args:
         model: The rows.
@@ -165,11 +165,11 @@ class ModelsTable(RowTable):
 
     @property
     def chosen(self) -> int:
-        """The row that is chosen, or -1."""
+        """The selected row, or -1."""
         return self.currentIndex().row()
 
     def choose(self, number: int) -> None:
-        """Choose a row and bring it into view."""
+        """Select a row and scroll to it."""
         self.selectRow(number)
         self.scrollTo(self._models.index(number, 0))
 

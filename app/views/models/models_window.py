@@ -1,4 +1,4 @@
-"""The window of the models: which there are, what they do now, install, check, remove."""
+"""The models window: lists the models with their state; installs, checks and removes them."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QMenu,
     QPushButton,
+    QScrollArea,
     QSplitter,
     QStackedLayout,
     QVBoxLayout,
@@ -25,16 +26,18 @@ from app.tools.hosting.states import ModelState
 from app.tools.models.install_plan import InstallPlan
 from app.tools.models.status import ModelStatus
 from app.tools.models.store import ModelStore
+from app.views import icons, wording
 from app.views.daemon_tasks import DaemonTasks
-from app.views.layouts import Flow
-from app.views.models import asking
-from app.views.models.agree import AgreeDialog, Asked, Yes
-from app.views.models.details import Details
-from app.views.models.table import ModelsModel, ModelsTable
-from app.views.models.tasks import Host, Note, Outcome, Tasks
+from app.views.layouts import Flow, row
+from app.views.models import consent_dialog, model_wording
+from app.views.models.consent_dialog import ConsentDialog, Consented, Question
+from app.views.models.model_tasks import AuditNote, Host, ModelTasks, Outcome
+from app.views.models.models_table import TONES, ModelsModel, ModelsTable
 from app.views.pack_texts import PackTexts
 from app.views.posting import post
+from app.views.settings.fields import wrapped_label
 from app.views.settings.settings_style import style_sheet
+from app.views.text_view import BULLET, TextView
 from app.views.theme import SPACE, THEME
 from app.views.widgets import EmptyState, label, push_button
 
@@ -45,16 +48,18 @@ _SHEET = f"""
 #modelDetails, #modelDetailsPage {{ background: {THEME.window}; border: none; }}
 """
 
+_TERMS_HEIGHT = 120
+
 
 class ModelsWindow(QDialog):
-    """Lists the models. What takes time goes on in a thread, one thing after the other.
+    """The list of models, the details of the chosen one, and buttons for what can be done.
 
-    Closing it hides it: what is under way goes on, and is there when it is opened again.
+    Closing the window hides it; a running task goes on and is shown when it is opened again.
 
     Args:
         store: The models folder.
-        host: What runs them.
-        note: Tells the audit log what was done.
+        host: The model host.
+        note: Writes to the audit log.
         parent: Qt parent.
         texts: Titles of the tools that the models serve.
     """
@@ -63,7 +68,7 @@ class ModelsWindow(QDialog):
         self,
         store: ModelStore,
         host: Host,
-        note: Note,
+        note: AuditNote,
         parent: QWidget | None = None,
         texts: PackTexts | None = None,
     ) -> None:
@@ -74,21 +79,21 @@ class ModelsWindow(QDialog):
         self.setMinimumSize(_LEAST)
         self._store = store
         self._host = host
-        self._wanted = ""  # which one to choose as soon as they are listed
+        self._wanted = ""  # the model to choose as soon as the models are listed
         self._tasks = DaemonTasks(self)
         texts = texts or PackTexts()
         self.model = ModelsModel(texts, self)
         self.table = ModelsTable(self.model)
         self.table.selectionModel().currentRowChanged.connect(lambda _now, _old: self._show())
-        self.details = Details(texts)
-        self.tasks = Tasks(store, host, note, self)
-        self.tasks.ended.connect(self._ended)
+        self.details = ModelDetails(texts)
+        self.tasks = ModelTasks(store, host, note, self)
+        self.tasks.finished.connect(self._finished)
         self.tasks.busy_changed.connect(self._update)
         self._make_buttons()
         self._arrange()
-        self._told = False
+        self._update_requested = False
         self._post = post()
-        self._unsubscribe = host.subscribe(self._stir)
+        self._unsubscribe = host.subscribe(self._request_update)
         QShortcut(QKeySequence(QKeySequence.StandardKey.Refresh), self, self.refresh)
         room = self.screen().availableGeometry().size() - QSize(40, 60)
         self.resize(_SIZE.boundedTo(room))
@@ -174,19 +179,19 @@ class ModelsWindow(QDialog):
 
     @property
     def chosen(self) -> str:
-        """Name of the card that is chosen; "" for none."""
+        """Name of the chosen model's card; "" for none."""
         number = self.table.chosen
         return self.model.status(number).card.name if number >= 0 else ""
 
     def choose(self, name: str) -> None:
-        """Choose a model, as soon as they are listed."""
+        """Choose a model, now or as soon as the models are listed."""
         number = self.model.find(name)
         self._wanted = "" if number >= 0 else name
         if number >= 0:
             self.table.choose(number)
 
     def refresh(self) -> None:
-        """Look into the models folder again."""
+        """Read the models folder again."""
         self._tasks.run(lambda _cancel: self._store.overview(), self._listed, self._not_listed)
 
     def _listed(self, statuses: tuple[ModelStatus, ...]) -> None:
@@ -197,7 +202,7 @@ class ModelsWindow(QDialog):
         self._stack.setCurrentIndex(1 if statuses else 0)
         if begins:
             self.table.setFocus()
-        self._follow()
+        self._update_live()
         self.choose(chosen if self.model.find(chosen) >= 0 else self._first())
         self._show()
 
@@ -217,7 +222,7 @@ class ModelsWindow(QDialog):
         self._update()
 
     def _update(self) -> None:
-        """The state of the chosen one, and what can be done with it."""
+        """Show the chosen model's state, and enable the buttons for what can be done."""
         number = self.model.find(self.chosen) if self.chosen else -1
         idle = not self.tasks.busy
         self.install_button.setEnabled(idle)
@@ -229,42 +234,44 @@ class ModelsWindow(QDialog):
             self.agree_button.hide()
             return
         status = self.model.status(number)
-        self.details.tell(self.model.told(number))
-        somewhat = status.state != "not installed"
-        published = asking.can_download(status)
+        self.details.show_state(self.model.state_text(number))
+        present = status.state != "not installed"
+        published = consent_dialog.can_download(status)
         self.get_button.setEnabled(idle and published)
         self.get_button.setToolTip("" if published else "Its publisher gives it in another way")
         self.get_button.setText("Download again…" if status.there else "Download…")
-        self.verify_button.setEnabled(idle and somewhat)
-        self.remove_button.setEnabled(idle and somewhat and not status.card.embedded)
-        self.unload_button.setEnabled(idle and asking.loaded(self.model.live(self.chosen)))
-        self.agree_button.setVisible(asking.to_agree(status))
+        self.verify_button.setEnabled(idle and present)
+        self.remove_button.setEnabled(idle and present and not status.card.embedded)
+        self.unload_button.setEnabled(
+            idle and consent_dialog.is_loaded(self.model.live(self.chosen))
+        )
+        self.agree_button.setVisible(consent_dialog.needs_consent(status))
         self.agree_button.setEnabled(idle)
 
     # Live states
 
-    def _stir(self, _state: ModelState) -> None:
-        """From any thread: many changes at once are looked at once."""
-        if not self._told:
-            self._told = True
-            self._post.send(self._follow)
+    def _request_update(self, _state: ModelState) -> None:
+        """Ask for one update, on any thread, however many changes come at once."""
+        if not self._update_requested:
+            self._update_requested = True
+            self._post.send(self._update_live)
 
-    def _follow(self) -> None:
-        self._told = False
-        if isValid(self) and self.chosen in self.model.follow(self._host.states()):
+    def _update_live(self) -> None:
+        self._update_requested = False
+        if isValid(self) and self.chosen in self.model.update_live(self._host.states()):
             self._update()
 
     # What can be done
 
     def choose_file(self) -> None:
-        """Ask for a file, and install it."""
+        """Ask for a file and install it."""
         dialog = QFileDialog(self, "Install a model from a file or model pack")
         dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters(list(asking.FILTERS))
+        dialog.setNameFilters(list(consent_dialog.FILTERS))
         self._choose(dialog)
 
     def choose_folder(self) -> None:
-        """Ask for a folder, and install what is in it."""
+        """Ask for a folder and install the model in it."""
         dialog = QFileDialog(self, "Install a model from a folder")
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -272,38 +279,42 @@ class ModelsWindow(QDialog):
 
     def _choose(self, dialog: QFileDialog) -> None:
         dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.accepted.connect(lambda: self.look_at(Path(dialog.selectedFiles()[0])))
+        dialog.accepted.connect(lambda: self.inspect(Path(dialog.selectedFiles()[0])))
         dialog.open()
 
-    def look_at(self, path: Path, name: str | None = None) -> None:
-        """See what would be installed from a file or folder, and ask."""
+    def inspect(self, path: Path, name: str | None = None) -> None:
+        """Find out what would be installed from a path, and ask for consent."""
         chosen = self.chosen
-        self.tasks.look(path, name, lambda plan: self._planned(plan), chosen)
+        self.tasks.inspect(path, name, lambda plan: self._planned(plan), chosen)
 
-    def _planned(self, plan: InstallPlan | Asked) -> None:
-        if isinstance(plan, Asked):  # what it is cannot be told: perhaps the chosen one
+    def _planned(self, plan: InstallPlan | Question) -> None:
+        if isinstance(plan, Question):  # it cannot be identified: perhaps it is the chosen model
             path, name = self.tasks.path, self.chosen
-            self._ask(plan, lambda _yes: self.look_at(path, name))
+            self._ask(plan, lambda _yes: self.inspect(path, name))
             return
-        self._ask(asking.of_plan(plan), lambda yes: self.tasks.install(plan, yes))
+        self._ask(consent_dialog.install_question(plan), lambda yes: self.tasks.install(plan, yes))
 
     def ask_download(self) -> None:
-        """Say from where and how much, and download it after the yes."""
+        """Ask for consent to a download, naming host and size, and start it."""
         name, status = self.chosen, self._status()
         if status is not None:
-            self._ask(asking.of_download(status), lambda yes: self.tasks.download(name, yes))
+            self._ask(
+                consent_dialog.download_question(status), lambda yes: self.tasks.download(name, yes)
+            )
 
     def ask_agreement(self) -> None:
-        """Ask for what is missing before the chosen model may be used."""
+        """Ask for consent to the chosen model's terms and code."""
         name, status = self.chosen, self._status()
         if status is not None:
-            self._ask(asking.of_agreement(status), lambda yes: self.tasks.accept(name, yes))
+            self._ask(
+                consent_dialog.agreement_question(status), lambda yes: self.tasks.accept(name, yes)
+            )
 
     def ask_remove(self) -> None:
         """Ask, and delete the chosen model's files."""
         name, status = self.chosen, self._status()
         if status is not None:
-            self._ask(asking.of_removal(status), lambda _yes: self.tasks.remove(name))
+            self._ask(consent_dialog.removal_question(status), lambda _yes: self.tasks.remove(name))
 
     def verify(self, name: str) -> None:
         """Read every file of a model, or of all with ""."""
@@ -317,22 +328,22 @@ class ModelsWindow(QDialog):
         number = self.model.find(self.chosen) if self.chosen else -1
         return self.model.status(number) if number >= 0 else None
 
-    def _ask(self, asked: Asked, agreed: Callable[[Yes], object]) -> None:
-        AgreeDialog(asked, agreed, self).open()
+    def _ask(self, question: Question, agreed: Callable[[Consented], object]) -> None:
+        ConsentDialog(question, agreed, self).open()
 
-    def _ended(self, outcome: Outcome) -> None:
+    def _finished(self, outcome: Outcome) -> None:
         for status in outcome.statuses:
             self.model.put(status)
         if outcome.chosen:
             self.choose(outcome.chosen)
         self._show()
-        if outcome.look_again:
+        if outcome.refresh:
             self.refresh()
 
     # The end
 
     def shut_down(self) -> None:
-        """Stop what is under way and let go of the host; with the main window."""
+        """Stop the running task and unsubscribe from the host, as the main window closes."""
         self._unsubscribe()
         self.tasks.close()
         self._tasks.close()
@@ -342,19 +353,19 @@ class ModelsWindow(QDialog):
 def show_models(
     store: ModelStore,
     host: Host,
-    note: Note,
+    note: AuditNote,
     parent: QWidget,
     name: str = "",
     texts: PackTexts | None = None,
 ) -> ModelsWindow:
-    """Open the window, or bring the one that is there to the front.
+    """Open the models window, or bring it to the front.
 
     Args:
         store: The models folder.
-        host: What runs them.
-        note: Tells the audit log what was done.
+        host: The model host.
+        note: Writes to the audit log.
         parent: The main window.
-        name: The card to choose; "" for none in particular.
+        name: Name of the model to choose; "" for none in particular.
         texts: Titles of the tools that the models serve.
     """
     found = parent.findChild(ModelsWindow)
@@ -372,7 +383,7 @@ def show_models(
 
 
 def _put_above(window: ModelsWindow, parent: QWidget) -> None:
-    """Above a modal window, such as the settings: it could not be used below."""
+    """Put the window above a modal one, such as the settings, below which it could not be used."""
     above = QApplication.activeModalWidget()
     if not isinstance(above, QDialog) or window.isAncestorOf(above):
         return
@@ -387,7 +398,135 @@ def _put_above(window: ModelsWindow, parent: QWidget) -> None:
 
 
 def close_models(parent: QWidget) -> None:
-    """The main window goes: stop what goes on in the window of the models, where there is one."""
+    """Shut down the models window, if there is one, as the main window closes."""
     found = parent.findChild(ModelsWindow)
     if found is not None:
         found.shut_down()
+
+
+class ModelDetails(QScrollArea):
+    """The details of one model: purpose, limits, licence, files, memory, and how it was tried."""
+
+    def __init__(self, texts: PackTexts | None = None) -> None:
+        super().__init__()
+        self._texts = texts or PackTexts()
+        self.setObjectName("modelDetails")
+        self.setWidgetResizable(True)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)  # arrows scroll it
+        self.setAccessibleName("About the chosen model")
+        inside = QWidget()
+        inside.setObjectName("modelDetailsPage")
+        self._column = QVBoxLayout(inside)
+        self._column.setContentsMargins(SPACE.l, SPACE.m, SPACE.l, SPACE.l)
+        self._column.setSpacing(SPACE.xs)
+        self.title = wrapped_label("", "heading")
+        self.tools = wrapped_label("", "muted")
+        self.state_icon = label()
+        self.state = wrapped_label("", "strong")
+        self.state_more = wrapped_label("", "muted")
+        for part in (self.title, self.tools):
+            self._column.addWidget(part)
+        line = row(self.state_icon, spacing=6)
+        line.addWidget(self.state, 1)
+        self._column.addSpacing(SPACE.s)
+        self._column.addLayout(line)
+        self._column.addWidget(self.state_more)
+        # The box holds heading and text, so that both are hidden together with their spacing.
+        self.parts: dict[str, tuple[QWidget, TextView]] = {}
+        for name in (
+            "Made for",
+            "Limits",
+            "What of it was tried",
+            "Licence",
+            "Terms",
+            "Code",
+            "Memory",
+            "Files",
+            "Where",
+            "Source",
+            "How to get it",
+        ):
+            self._add(name)
+        self._column.addStretch(1)
+        self.setWidget(inside)
+
+    def show_model(self, status: ModelStatus) -> None:
+        """Show all of a model except its live state."""
+        card = status.card
+        self.title.setText(wording.one_line(card.title))
+        used = ", ".join(f"{self._texts.title(tool)} ({tool})" for tool in card.tools)
+        self.tools.setText(used)
+        texts = {
+            "Made for": card.intended_use,
+            "Limits": "\n".join(f"{BULLET}{limit}" for limit in card.limits),
+            "What of it was tried": card.tried,
+            "Licence": card.licence,
+            "Terms": _terms(status),
+            "Code": _code(status),
+            "Memory": model_wording.memory(card),
+            "Files": model_wording.files(status),
+            "Where": _where(status),
+            "Source": _source(status),
+            "How to get it": "" if status.there else status.how_to_get,
+        }
+        for name, text in texts.items():
+            box, view = self.parts[name]
+            view.set_plain(text)
+            view.setAccessibleName(f"{name}: {wording.one_line(text)[:300]}")
+            box.setVisible(bool(text))
+
+    def show_state(self, state: model_wording.StateText) -> None:
+        """Show a model's state."""
+        self.state.setText(state.text)
+        self.state_more.setText(state.more)
+        self.state_more.setVisible(bool(state.more))
+        tint = TONES[state.tone]
+        self.state.setStyleSheet(f"color: {tint};")
+        self.state_icon.setPixmap(icons.icon(state.icon, tint).pixmap(QSize(16, 16)))
+
+    def _add(self, name: str) -> None:
+        heading = label(name, "section")
+        view = TextView(max_height=_TERMS_HEIGHT if name == "Terms" else 0)
+        view.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        box = QWidget()
+        inside = QVBoxLayout(box)
+        inside.setContentsMargins(0, SPACE.s, 0, 0)
+        inside.setSpacing(SPACE.xs)
+        inside.addWidget(heading)
+        inside.addWidget(view)
+        self._column.addWidget(box)
+        self.parts[name] = (box, view)
+
+
+def _terms(status: ModelStatus) -> str:
+    if not status.card.terms:
+        return ""
+    said = "You accepted these terms." if status.accepted else "To be accepted before it is used."
+    return f"{said}\n\n{status.card.terms.strip()}"
+
+
+def _code(status: ModelStatus) -> str:
+    return {
+        "": "",
+        "allowed": "Program code came with its weights. You allowed it to run.",
+        "changed": "The program code with its weights was changed since you allowed it. It is not "
+        "run until you allow it again.",
+        "not allowed": "Its publisher's own program code can come with the weights. It is run only "
+        "after your yes.",
+    }[status.code]
+
+
+def _where(status: ModelStatus) -> str:
+    when = f"\nInstalled {status.installed[:16].replace('T', ' ')} UTC" if status.installed else ""
+    return f"{status.path}{when}"
+
+
+def _source(status: ModelStatus) -> str:
+    card = status.card
+    lines = [card.url or (f"https://huggingface.co/{card.repository}" if card.repository else "")]
+    if status.revision:
+        lines.append(f"Revision {status.revision}")
+    if card.gated:
+        lines.append("Its publisher asks for a login, and for its terms to be accepted there.")
+    return "\n".join(line for line in lines if line)
